@@ -1,0 +1,758 @@
+//! From normal form to [`Protocol`]: types found inside definitions get names, unions get decisions, methods get a
+//! direction, a params type and a result.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+
+use crate::algebra::{Algebra, is_unsigned};
+use crate::area;
+use crate::decision::{Condition, Conflict, Decision, Guard, absorbing, decide};
+use crate::error::{Error, Problem};
+use crate::graph;
+use crate::json::Json;
+use crate::methods;
+use crate::naming::{Namespace, field_name, type_name, variant_name};
+use crate::normalise::Normalised;
+use crate::protocol::{
+    AliasRule, Bounded, Content, Era, Limit, Member, Messages, Origin, Protocol, Rest, Shape, Struct, Type, TypeDef,
+    TypeId, Union, Value, Variant,
+};
+use crate::schema::{Bounds, Kind, Note, Object, Schema, first_integer};
+
+/// Builds the model of a revision.
+///
+/// # Errors
+/// [`Error::Schema`] with every union that cannot be decided and every message that cannot be understood.
+pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> {
+    let algebra = Algebra::new(&normalised.definitions);
+    let mut builder = Builder::new(&normalised, &algebra);
+    for (name, schema) in &normalised.definitions {
+        builder.definition(name, schema);
+    }
+    builder.absent_directions();
+    let names = builder.names;
+    let (mut types, mut problems) = (builder.types, builder.problems);
+    name_types(&mut types, builder.sites);
+    name_variants(&mut types);
+    break_alias_cycles(&mut types);
+    let mut protocol = Protocol {
+        revision: revision.to_owned(),
+        file: normalised.file.clone(),
+        sha256: normalised.sha256.clone(),
+        era: Era::Modern,
+        types,
+        requests: Vec::new(),
+        notifications: Vec::new(),
+        error_codes: Vec::new(),
+        fixups: normalised.fixups.clone(),
+        facts: normalised.facts.clone(),
+    };
+    mark_boxes(&mut protocol.types);
+    if problems.is_empty() {
+        problems = methods::collect(&mut protocol, &names, &normalised.file);
+    }
+    if !problems.is_empty() {
+        return Err(Error::Schema(problems));
+    }
+    area::assign(&mut protocol);
+    Ok(protocol)
+}
+
+/// Where an inline type stands: the readable name of its parent, and its own within.
+#[derive(Clone)]
+struct Site {
+    definition: String,
+    parent: String,
+    label: String,
+    pointer: String,
+    /// A type here stays apart from its equals elsewhere.
+    own: bool,
+}
+
+/// Labels that say where a type stands but not what it is.
+const GENERIC_LABELS: &[&str] = &["Item", "Value", ""];
+
+struct Builder<'a> {
+    normalised: &'a Normalised,
+    algebra: &'a Algebra<'a>,
+    universal: BTreeSet<String>,
+    types: Vec<TypeDef>,
+    names: BTreeMap<String, TypeId>,
+    /// Inline types by what they accept, so that equal ones become one.
+    known: BTreeMap<String, TypeId>,
+    /// For each type: where it stands inline (nothing for definitions).
+    sites: Vec<Vec<Site>>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(normalised: &'a Normalised, algebra: &'a Algebra<'a>) -> Self {
+        let types: Vec<TypeDef> = normalised
+            .definitions
+            .iter()
+            .map(|(name, schema)| type_def(name, Origin::Definition, &schema.note))
+            .collect();
+        Builder {
+            normalised,
+            algebra,
+            universal: algebra.universal(),
+            names: normalised.definitions.keys().cloned().zip(0..).collect(),
+            sites: vec![Vec::new(); types.len()],
+            types,
+            known: BTreeMap::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    fn definition(&mut self, name: &str, schema: &Schema) {
+        let site = Site {
+            definition: name.to_owned(),
+            parent: name.to_owned(),
+            label: String::new(),
+            pointer: schema.note.pointer.clone(),
+            own: false,
+        };
+        let id = self.names[name];
+        let messages = Messages::ALL.into_iter().find(|messages| messages.definition() == name);
+        let shape = match core_type(name, schema) {
+            Some(core) => Shape::Core(core),
+            None if messages.is_some() => self.messages(schema, messages, &site),
+            None if self.universal.contains(name) => Shape::Alias(Type::Any, AliasRule::AnyJson),
+            None => self.shape(schema, &site),
+        };
+        self.types[id].shape = shape;
+    }
+
+    /// What a definition is. Unlike [`Self::content`], the type already has its name.
+    fn shape(&mut self, schema: &Schema, site: &Site) -> Shape {
+        match &schema.kind {
+            Kind::Never => Shape::Never,
+            Kind::Object(object) if !object.properties.is_empty() => Shape::Struct(self.body(object, site)),
+            Kind::Values(values) => Shape::Enum(enumeration(values)),
+            Kind::Union(members) => match nullable(members) {
+                Some(rest) => {
+                    let inner = self.content(&Schema::at(&schema.note.pointer, rest), &site.below("Value"));
+                    Shape::Alias(Type::Nullable(Box::new(inner)), AliasRule::Plain)
+                }
+                None => self.union(members, site),
+            },
+            kind => match self.limited(kind, schema, site) {
+                Some(bounded) => Shape::Bounded(bounded),
+                None => Shape::Alias(self.content(schema, site), AliasRule::Plain),
+            },
+        }
+    }
+
+    /// The type expression for a schema that stands inside a definition.
+    fn content(&mut self, schema: &Schema, site: &Site) -> Type {
+        let site = &Site { pointer: schema.note.pointer.clone(), ..site.clone() };
+        match &schema.kind {
+            Kind::Any => Type::Any,
+            Kind::Never | Kind::All(_) => Type::Never,
+            Kind::Null => Type::Null,
+            Kind::Boolean => Type::Boolean,
+            Kind::Ref(name) => Type::Named(self.names[name]),
+            Kind::Object(object) if object.properties.is_empty() => {
+                if self.is_any(&object.additional) {
+                    Type::Object
+                } else {
+                    Type::Map(Box::new(self.content(&object.additional, &site.below("Value"))))
+                }
+            }
+            Kind::Object(object) if site.own || GENERIC_LABELS.contains(&site.label.as_str()) => {
+                let id = self.inline(schema, site);
+                self.types[id].shape = Shape::Struct(self.body(object, site));
+                Type::Named(id)
+            }
+            Kind::Object(object) => self.shared(schema, site, |builder| Shape::Struct(builder.body(object, site))),
+            Kind::Values(values) => self.shared(schema, site, |_| Shape::Enum(enumeration(values))),
+            Kind::Union(members) => match nullable(members) {
+                Some(rest) => {
+                    Type::Nullable(Box::new(self.content(&Schema { kind: rest, note: schema.note.clone() }, site)))
+                }
+                None => match absorbing(members, self.algebra) {
+                    Some(member) => self.content(&members[member], site),
+                    None => self.shared(schema, site, |builder| builder.union(members, site)),
+                },
+            },
+            kind => match self.limited(kind, schema, site) {
+                Some(bounded) => self.shared(schema, site, |_| Shape::Bounded(bounded)),
+                None => self.plain(kind, site),
+            },
+        }
+    }
+
+    /// Scalars and lists without a limit of their own.
+    fn plain(&mut self, kind: &Kind, site: &Site) -> Type {
+        match kind {
+            Kind::String(_) => Type::String,
+            Kind::Integer(bounds) if is_unsigned(bounds) => Type::Unsigned,
+            Kind::Integer(_) => Type::Signed,
+            Kind::Number(_) => Type::Number,
+            Kind::Array(array) => Type::List(Box::new(self.content(&array.items, &site.below("Item")))),
+            _ => Type::Any,
+        }
+    }
+
+    /// The limit of a scalar or list that Rust's type does not already have.
+    fn limited(&mut self, kind: &Kind, _schema: &Schema, site: &Site) -> Option<Bounded> {
+        let limit = match kind {
+            Kind::String(length) if !length.is_free() => Limit::Length(length.clone()),
+            Kind::Array(array) if !array.length.is_free() => Limit::Length(array.length.clone()),
+            Kind::Number(bounds) if !bounds.is_free() => Limit::Bounds(bounds.clone()),
+            Kind::Integer(bounds) if !bounds.is_free() && !is_all_unsigned(bounds) => Limit::Bounds(bounds.clone()),
+            _ => return None,
+        };
+        Some(Bounded { inner: self.plain(kind, site), limit })
+    }
+
+    fn body(&mut self, object: &Object, site: &Site) -> Struct {
+        let mut fields = Namespace::default();
+        fields.claim("extra");
+        // Each method's params go their own way in later revisions, even where two are alike today.
+        let is_message = object.requires("method");
+        let members = object.properties.iter().map(|(wire, property)| {
+            let note = &property.schema.note;
+            let constant = match &self.algebra.follow(&property.schema).map(|schema| &schema.kind) {
+                Some(Kind::Values(values)) if values.len() == 1 => Some(values[0].clone()),
+                _ => None,
+            };
+            let content = match constant {
+                Some(value) => Content::Constant(value),
+                None => {
+                    let own = is_message && wire == "params";
+                    Content::Value(self.content(&property.schema, &Site { own, ..site.below(wire) }))
+                }
+            };
+            Member {
+                wire: wire.clone(),
+                rust: fields.claim(&field_name(wire)),
+                required: property.required,
+                content,
+                description: note.description.clone(),
+                deprecated: note.deprecated,
+                default: note.default.clone(),
+                boxed: false,
+            }
+        });
+        let members = members.collect();
+        let rest = match &object.additional.kind {
+            Kind::Never => Rest::Closed,
+            _ if self.is_any(&object.additional) => Rest::Open,
+            _ => Rest::Typed(self.content(&object.additional, &site.below("Value"))),
+        };
+        Struct { members, rest }
+    }
+
+    fn is_any(&self, schema: &Schema) -> bool {
+        match &schema.kind {
+            Kind::Any => true,
+            Kind::Ref(name) => {
+                self.universal.contains(name)
+                    || self.algebra.follow(schema).is_some_and(|target| matches!(target.kind, Kind::Any))
+            }
+            _ => false,
+        }
+    }
+
+    fn union(&mut self, members: &[Schema], site: &Site) -> Shape {
+        if let Some(member) = absorbing(members, self.algebra) {
+            let others = members.iter().enumerate().filter(|(index, _)| *index != member);
+            let absorbed = others.map(|(_, schema)| readable(schema)).collect();
+            return Shape::Alias(self.content(&members[member], site), AliasRule::Absorbed(absorbed));
+        }
+        let decision = match decide(members, self.algebra) {
+            Ok(decision) => decision,
+            Err(conflict) => {
+                self.conflict(members, &conflict, site);
+                return Shape::Never;
+            }
+        };
+        let absorbed =
+            decision.absorbed.iter().map(|(a, b)| (readable(&members[*a]), readable(&members[*b]))).collect();
+        let kept: Vec<usize> =
+            (0..members.len()).filter(|index| decision.guards.iter().any(|guard| guard.member == *index)).collect();
+        let variants = kept
+            .iter()
+            .map(|&index| {
+                let label = variant_label(&members[index]);
+                let content = self.content(&members[index], &site.below(&label));
+                Variant { rust: label, content, boxed: false }
+            })
+            .collect();
+        Shape::Union(Union { variants, decision: decision.renumbered(&kept), absorbed, messages: None })
+    }
+
+    /// A direction union: always an enum of its messages, told apart by `method` alone.
+    fn messages(&mut self, schema: &Schema, messages: Option<Messages>, site: &Site) -> Shape {
+        let mut members = Vec::new();
+        self.flatten(schema, &mut members);
+        let mut union = Union { variants: Vec::new(), decision: Decision::default(), absorbed: Vec::new(), messages };
+        let mut methods = BTreeMap::new();
+        for member in members {
+            let Some(method) = self.method_of(&member) else {
+                let why = format!("`{}` has no required member `method` with a constant text", readable(&member));
+                let remedy = "messages are told apart by their method: give it `{\"const\": \"…\"}` and require it";
+                self.problem(site, &member.note.pointer, "", &why, remedy);
+                continue;
+            };
+            let content = match self.copied_definition(&member) {
+                Some(id) => Type::Named(id),
+                None => self.content(&member, &site.below(&variant_name(&method))),
+            };
+            match methods.insert(method.clone(), content.clone()) {
+                Some(known) if known != content => {
+                    let why = format!("two messages of one direction have the method {method:?}");
+                    self.problem(site, &member.note.pointer, "", &why, "give each message a method of its own");
+                    continue;
+                }
+                Some(_) => continue,
+                None => {}
+            }
+            let when = vec![Condition::Value(vec!["method".into()], vec![Json::String(method)])];
+            union.decision.guards.push(Guard { when, member: union.variants.len() });
+            union.variants.push(Variant { rust: String::new(), content, boxed: false });
+        }
+        Shape::Union(union)
+    }
+
+    /// The members of nested unions and of references to unions, one by one.
+    fn flatten(&self, schema: &Schema, members: &mut Vec<Schema>) {
+        match &schema.kind {
+            Kind::Union(inner) => inner.iter().for_each(|member| self.flatten(member, members)),
+            Kind::Ref(name) => match &self.algebra.target(name).kind {
+                Kind::Union(_) | Kind::Ref(_) => self.flatten(self.algebra.target(name), members),
+                _ => members.push(schema.clone()),
+            },
+            Kind::Never => {}
+            _ => members.push(schema.clone()),
+        }
+    }
+
+    fn method_of(&self, schema: &Schema) -> Option<String> {
+        let Kind::Object(object) = &self.algebra.follow(schema)?.kind else { return None };
+        let method = object.properties.get("method").filter(|property| property.required)?;
+        match &self.algebra.follow(&method.schema)?.kind {
+            Kind::Values(values) if values.len() == 1 => values[0].as_str().map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    /// The definition of which an inlined message is a structural copy.
+    fn copied_definition(&self, schema: &Schema) -> Option<TypeId> {
+        let Kind::Object(_) = &schema.kind else { return None };
+        let directions = Messages::ALL.map(Messages::definition);
+        let definitions = self.normalised.definitions.iter();
+        let mut copies = definitions.filter(|(name, other)| !directions.contains(&name.as_str()) && *other == schema);
+        copies.next().map(|(name, _)| self.names[name])
+    }
+
+    fn absent_directions(&mut self) {
+        for messages in Messages::ALL {
+            if self.names.contains_key(messages.definition()) {
+                continue;
+            }
+            let mut def = type_def(messages.definition(), Origin::Absent, &Note::default());
+            let decision = Decision::default();
+            def.shape =
+                Shape::Union(Union { variants: Vec::new(), decision, absorbed: Vec::new(), messages: Some(messages) });
+            self.names.insert(def.name.clone(), self.types.len());
+            self.types.push(def);
+            self.sites.push(Vec::new());
+        }
+    }
+
+    /// A new inline type.
+    fn inline(&mut self, schema: &Schema, site: &Site) -> TypeId {
+        let mut note = schema.note.clone();
+        note.pointer.clone_from(&site.pointer);
+        self.types.push(type_def("", Origin::Inline(vec![site.pointer.clone()]), &note));
+        self.sites.push(vec![site.clone()]);
+        self.types.len() - 1
+    }
+
+    /// An inline type that is one with its equals elsewhere.
+    fn shared(&mut self, schema: &Schema, site: &Site, shape: impl FnOnce(&mut Self) -> Shape) -> Type {
+        let label = if matches!(schema.kind, Kind::Values(_) | Kind::Union(_)) { "" } else { &site.label };
+        let key = format!("{label} {}", fingerprint(schema));
+        if let Some(&id) = self.known.get(&key) {
+            if let Origin::Inline(pointers) = &mut self.types[id].origin {
+                pointers.push(site.pointer.clone());
+            }
+            self.sites[id].push(site.clone());
+            return Type::Named(id);
+        }
+        let id = self.inline(schema, site);
+        self.known.insert(key, id);
+        let shape = shape(self);
+        self.types[id].shape = shape;
+        Type::Named(id)
+    }
+
+    fn conflict(&mut self, members: &[Schema], conflict: &Conflict, site: &Site) {
+        let (a, b) = (readable(&members[conflict.a]), readable(&members[conflict.b]));
+        let example = match &conflict.example {
+            Some(example) => format!("; both may accept {example}"),
+            None => String::new(),
+        };
+        let why = format!(
+            "no tag, key or JSON type separates `{a}` from `{b}`, and neither is shown to contain the other{example}"
+        );
+        let remedy = "give one of them a constant member, or a required member that the other does not name";
+        self.problem(site, &site.pointer, "anyOf", &why, remedy);
+    }
+
+    fn problem(&mut self, site: &Site, pointer: &str, keyword: &str, why: &str, remedy: &str) {
+        self.problems.push(Problem {
+            file: self.normalised.file.clone(),
+            definition: site.definition.clone(),
+            pointer: pointer.to_owned(),
+            keyword: keyword.to_owned(),
+            why: why.to_owned(),
+            remedy: remedy.to_owned(),
+        });
+    }
+}
+
+impl Site {
+    fn below(&self, label: &str) -> Site {
+        let parent = if self.label.is_empty() { self.parent.clone() } else { self.long_name() };
+        let (definition, pointer) = (self.definition.clone(), self.pointer.clone());
+        Site { definition, parent, label: label.to_owned(), pointer, own: false }
+    }
+
+    fn long_name(&self) -> String {
+        format!("{}{}", type_name(&self.parent), type_name(&field_name(&self.label)))
+    }
+}
+
+impl Decision {
+    /// The same decision after members that nothing leads to were left out.
+    fn renumbered(mut self, kept: &[usize]) -> Decision {
+        for guard in &mut self.guards {
+            guard.member = kept.iter().position(|&member| member == guard.member).unwrap_or_default();
+        }
+        self
+    }
+}
+
+fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
+    TypeDef {
+        name: name.to_owned(),
+        rust: String::new(),
+        origin,
+        area: String::new(),
+        description: note.description.clone(),
+        deprecated: note.deprecated,
+        pointer: note.pointer.clone(),
+        shape: Shape::Never,
+    }
+}
+
+/// Definitions that the hand-written core has a type for, if they are what that type is.
+fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
+    let is_string = |schema: &Schema| matches!(&schema.kind, Kind::String(length) if length.is_free());
+    let is_integer = |schema: &Schema| matches!(&schema.kind, Kind::Integer(bounds) if bounds.is_free());
+    let is_id = matches!(&schema.kind, Kind::Union(members) if members.len() == 2
+        && members.iter().any(is_string) && members.iter().any(is_integer));
+    match name {
+        "RequestId" if is_id => Some("RequestId"),
+        "ProgressToken" if is_id => Some("ProgressToken"),
+        "ResultType" if is_string(schema) => Some("ResultType"),
+        _ => None,
+    }
+}
+
+/// `u64` says it all.
+fn is_all_unsigned(bounds: &Bounds) -> bool {
+    bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
+}
+
+/// If `null` is one of the members: what the others accept.
+fn nullable(members: &[Schema]) -> Option<Kind> {
+    let rest: Vec<Schema> = members.iter().filter(|member| member.kind != Kind::Null).cloned().collect();
+    (rest.len() < members.len()).then(|| crate::lower::union(rest))
+}
+
+/// The values of an enumeration with their names.
+fn enumeration(values: &[Json]) -> Vec<Value> {
+    let mut names = Namespace::default();
+    values
+        .iter()
+        .map(|json| {
+            let wanted = match json {
+                Json::String(text) if text.is_empty() => "Empty".to_owned(),
+                Json::String(text) => variant_name(text),
+                Json::Number(number) => {
+                    format!("Number{}", number.to_string().replace('-', "Minus").replace(['.', '+'], "_"))
+                }
+                Json::Bool(true) => "True".to_owned(),
+                Json::Bool(false) => "False".to_owned(),
+                Json::Null => "Null".to_owned(),
+                Json::Array(_) => "Array".to_owned(),
+                Json::Object(_) => "Object".to_owned(),
+            };
+            Value { json: json.clone(), rust: names.claim(&wanted) }
+        })
+        .collect()
+}
+
+/// What to call a member of a union in its inline type's name.
+fn variant_label(schema: &Schema) -> String {
+    match &schema.kind {
+        Kind::Ref(name) => name.clone(),
+        Kind::Object(object) => {
+            let tag = object.properties.values().find_map(|property| match &property.schema.kind {
+                Kind::Values(values) if values.len() == 1 => values[0].as_str(),
+                _ => None,
+            });
+            tag.filter(|tag| !tag.is_empty()).map_or("Object".to_owned(), variant_name)
+        }
+        Kind::Array(_) => "Array".to_owned(),
+        Kind::Values(_) => "Value".to_owned(),
+        Kind::String(_) => "String".to_owned(),
+        Kind::Integer(_) => "Integer".to_owned(),
+        Kind::Number(_) => "Number".to_owned(),
+        Kind::Boolean => "Boolean".to_owned(),
+        _ => "Other".to_owned(),
+    }
+}
+
+/// A member of a union in words.
+fn readable(schema: &Schema) -> String {
+    match &schema.kind {
+        Kind::Ref(name) => name.clone(),
+        _ => format!("the member at {}", schema.note.pointer),
+    }
+}
+
+/// A text that two schemas share if and only if they are the same by structure.
+fn fingerprint(schema: &Schema) -> String {
+    match &schema.kind {
+        Kind::Array(array) => format!("[{} {:?}]", fingerprint(&array.items), array.length),
+        Kind::Object(object) => {
+            let properties: Vec<String> = object
+                .properties
+                .iter()
+                .map(|(name, property)| {
+                    format!("{name:?}{} {}", if property.required { "!" } else { "" }, fingerprint(&property.schema))
+                })
+                .collect();
+            format!("{{{} {}}}", properties.join(","), fingerprint(&object.additional))
+        }
+        Kind::Union(members) => format!("({})", members.iter().map(fingerprint).collect::<Vec<_>>().join("|")),
+        kind => format!("{kind:?}"),
+    }
+}
+
+/// Every type gets its name: definitions the schema's own, inline types one after where they stand.
+fn name_types(types: &mut [TypeDef], sites: Vec<Vec<Site>>) {
+    let mut names = Namespace::default();
+    for reserved in ["ClientMessage", "ServerMessage"] {
+        names.claim(reserved);
+    }
+    for def in types.iter_mut().filter(|def| !matches!(def.origin, Origin::Inline(_))) {
+        def.rust = names.claim(&type_name(&def.name));
+    }
+    let mut wanted: IndexMap<TypeId, String> = IndexMap::new();
+    for (id, sites) in sites.iter().enumerate().filter(|(_, sites)| !sites.is_empty()) {
+        wanted.insert(id, short_name(types, id, sites).unwrap_or_else(|| sites[0].long_name()));
+    }
+    // A short name that several types want, or that a definition has, is no name for any of them.
+    for (id, name) in &wanted {
+        let contested = !names.is_free(name) || wanted.iter().any(|(other, wanted)| other != id && wanted == name);
+        let name = if contested { sites[*id][0].long_name() } else { name.clone() };
+        types[*id].rust = names.claim(&name);
+        types[*id].name.clone_from(&types[*id].rust);
+    }
+}
+
+/// The name of an inline type that does not depend on one place: the member's name where several parents have it,
+/// `AOrB` for a union of two definitions.
+fn short_name(types: &[TypeDef], id: TypeId, sites: &[Site]) -> Option<String> {
+    if let Shape::Union(Union { variants, .. }) = &types[id].shape
+        && let [Variant { content: Type::Named(a), .. }, Variant { content: Type::Named(b), .. }] = variants.as_slice()
+        && [a, b].iter().all(|id| matches!(types[**id].origin, Origin::Definition))
+    {
+        return Some(either(&types[*a].rust, &types[*b].rust));
+    }
+    let parents: BTreeSet<&str> = sites.iter().map(|site| site.parent.as_str()).collect();
+    let same_label = sites.iter().all(|site| site.label == sites[0].label);
+    (parents.len() > 1 && same_label && !GENERIC_LABELS.contains(&sites[0].label.as_str()))
+        .then(|| type_name(&field_name(&sites[0].label)))
+}
+
+/// `TextResourceContents` and `BlobResourceContents` are `TextOrBlobResourceContents`.
+fn either(a: &str, b: &str) -> String {
+    let (a_words, b_words) = (words(a), words(b));
+    let most = a_words.len().min(b_words.len()) - 1;
+    let head = a_words.iter().zip(&b_words).take(most).take_while(|(a, b)| a == b).count();
+    let tail = a_words.iter().rev().zip(b_words.iter().rev()).take(most - head).take_while(|(a, b)| a == b).count();
+    let middle = |words: &[&str]| words[head..words.len() - tail].concat();
+    let (head_text, tail_text) = (a_words[..head].concat(), a_words[a_words.len() - tail..].concat());
+    format!("{head_text}{}Or{}{tail_text}", middle(&a_words), middle(&b_words))
+}
+
+/// The words of a `CamelCase` name.
+pub(crate) fn words(name: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> = name.char_indices().filter(|(_, c)| c.is_uppercase()).map(|(at, _)| at).collect();
+    if starts.first() != Some(&0) {
+        starts.insert(0, 0);
+    }
+    starts
+        .iter()
+        .enumerate()
+        .map(|(i, &start)| &name[start..starts.get(i + 1).copied().unwrap_or(name.len())])
+        .collect()
+}
+
+/// Variants are named after what they hold; messages without their common last word.
+fn name_variants(types: &mut [TypeDef]) {
+    for id in 0..types.len() {
+        let Shape::Union(union) = &types[id].shape else { continue };
+        let suffix = match union.messages {
+            Some(Messages { requests: true, .. }) => "Request",
+            Some(_) => "Notification",
+            None => "",
+        };
+        let mut names = Namespace::default();
+        let named: Vec<String> = union
+            .variants
+            .iter()
+            .map(|variant| {
+                let name = content_name(types, &variant.content, &variant.rust);
+                let short = name.strip_suffix(suffix).filter(|short| !short.is_empty()).unwrap_or(&name);
+                names.claim(&type_name(short))
+            })
+            .collect();
+        if let Shape::Union(union) = &mut types[id].shape {
+            union.variants.iter_mut().zip(named).for_each(|(variant, name)| variant.rust = name);
+        }
+    }
+}
+
+fn content_name(types: &[TypeDef], content: &Type, label: &str) -> String {
+    match content {
+        Type::Named(id) if matches!(types[*id].origin, Origin::Inline(_)) && !label.is_empty() => label.to_owned(),
+        Type::Named(id) => types[*id].rust.clone(),
+        Type::List(inner) => match &**inner {
+            Type::Named(id) => format!("{}Array", types[*id].rust),
+            inner => format!("{}Array", content_name(types, inner, "")),
+        },
+        Type::Map(_) | Type::Object => "Object".to_owned(),
+        Type::Nullable(inner) => content_name(types, inner, label),
+        Type::Any => "Any".to_owned(),
+        Type::Never => "Never".to_owned(),
+        Type::Null => "Null".to_owned(),
+        Type::Boolean => "Boolean".to_owned(),
+        Type::String => "String".to_owned(),
+        Type::Signed | Type::Unsigned => "Integer".to_owned(),
+        Type::Number => "Number".to_owned(),
+    }
+}
+
+/// `type X = Vec<X>` is not Rust; a type of its own is.
+fn break_alias_cycles(types: &mut [TypeDef]) {
+    let edges: Vec<Vec<usize>> = types
+        .iter()
+        .map(|def| {
+            let mut named = Vec::new();
+            if let Shape::Alias(content, _) = &def.shape {
+                content.visit(&mut |id| named.push(id));
+            }
+            named
+        })
+        .collect();
+    for (def, cycle) in types.iter_mut().zip(graph::cycles(&edges)) {
+        if let (Shape::Alias(content, _), Some(_)) = (&def.shape, cycle) {
+            def.shape = Shape::Newtype(content.clone());
+        }
+    }
+}
+
+/// Values that stand on a cycle without a list or map between need a box; and large members of a union get one, so
+/// that the small ones do not take as much room.
+fn mark_boxes(types: &mut [TypeDef]) {
+    let edges: Vec<Vec<usize>> = types
+        .iter()
+        .map(|def| {
+            let mut held = Vec::new();
+            def.shape.visit(&mut |content| held.extend(content.by_value()));
+            held
+        })
+        .collect();
+    let cycles = graph::cycles(&edges);
+    for (def, here) in types.iter_mut().zip(&cycles) {
+        let on_cycle = |content: &Type| here.is_some() && content.by_value().is_some_and(|id| cycles[id] == *here);
+        match &mut def.shape {
+            Shape::Struct(body) => {
+                for member in &mut body.members {
+                    member.boxed = matches!(&member.content, Content::Value(content) if on_cycle(content));
+                }
+            }
+            Shape::Union(union) => {
+                union.variants.iter_mut().for_each(|variant| variant.boxed = on_cycle(&variant.content))
+            }
+            _ => {}
+        }
+    }
+    let mut sizes = Sizes { known: vec![None; types.len()] };
+    for id in 0..types.len() {
+        let Shape::Union(union) = &types[id].shape else { continue };
+        let large: Vec<bool> =
+            union.variants.iter().map(|v| v.boxed || sizes.of(types, &v.content, 0) > LARGE).collect();
+        if let Shape::Union(union) = &mut types[id].shape {
+            union.variants.iter_mut().zip(large).for_each(|(variant, large)| variant.boxed = large);
+        }
+        sizes.known[id] = None;
+    }
+}
+
+/// Bytes above which a member of a union is boxed: where clippy begins to complain.
+const LARGE: usize = 200;
+
+/// What values take in memory on a 64-bit machine, roughly.
+struct Sizes {
+    known: Vec<Option<usize>>,
+}
+
+impl Sizes {
+    fn of(&mut self, types: &[TypeDef], content: &Type, depth: u32) -> usize {
+        let Some(id) = content.by_value().filter(|_| depth < 64) else {
+            return match content {
+                Type::Never | Type::Null => 0,
+                Type::Boolean => 1,
+                Type::Signed | Type::Unsigned | Type::Number => 16,
+                Type::Any => 32,
+                _ => 24,
+            };
+        };
+        if let Some(known) = self.known[id] {
+            return known;
+        }
+        let size = match &types[id].shape {
+            Shape::Struct(body) => {
+                let members = body.members.iter().map(|member| match &member.content {
+                    Content::Value(_) if member.boxed => 8,
+                    Content::Value(content) => self.of(types, content, depth + 1),
+                    Content::Constant(_) => usize::from(!member.required),
+                });
+                members.sum::<usize>().next_multiple_of(8) + 8
+            }
+            Shape::Union(union) => {
+                let variants =
+                    union.variants.iter().map(|v| if v.boxed { 8 } else { self.of(types, &v.content, depth + 1) });
+                variants.max().unwrap_or(0) + 8
+            }
+            Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => {
+                self.of(types, inner, depth + 1)
+            }
+            Shape::Enum(_) => 1,
+            Shape::Core(_) => 24,
+            Shape::Never => 0,
+        };
+        self.known[id] = Some(size);
+        size
+    }
+}

@@ -1,0 +1,464 @@
+//! How a union is decided: ordered guards, each leading to one member, found from the members' schemas alone.
+//!
+//! Most unions of the protocol overlap by the letter of the schema, because objects are open. A decision makes them
+//! functions: the first guard that holds names the member, and the union accepts what that member accepts. So it never
+//! accepts what `anyOf` refuses.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::algebra::Algebra;
+use crate::json::Json;
+use crate::schema::{Kind, Object, Schema};
+
+/// The decision of a union.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// In order; the first that holds decides.
+    pub guards: Vec<Guard>,
+    /// Members that another member contains: (the member, the one that contains it).
+    pub absorbed: Vec<(usize, usize)>,
+    /// Whether two members are not shown to exclude each other, so that the decision refuses what `anyOf` accepts.
+    pub overlapping: bool,
+}
+
+/// One step of a decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guard {
+    /// All must hold; empty means otherwise.
+    pub when: Vec<Condition>,
+    /// The member, by its index in the union.
+    pub member: usize,
+}
+
+/// What a guard looks at. Paths are object keys, and `0` for the first item of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition {
+    /// The JSON type is one of these.
+    Type(Types),
+    /// The value at the path is one of these.
+    Value(Vec<String>, Vec<Json>),
+    /// There is a value at the path.
+    Present(Vec<String>),
+    /// There is no value at the path.
+    Absent(Vec<String>),
+}
+
+/// A set of JSON types, numbers with and without a fraction apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Types(pub u8);
+
+impl Types {
+    const NAMES: [(&'static str, u8); 7] =
+        [("null", 1), ("boolean", 2), ("integer", 4), ("fraction", 8), ("string", 16), ("array", 32), ("object", 64)];
+    const ALL: u8 = 127;
+
+    /// The names of the types in the set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::NAMES.into_iter().filter(move |(_, bit)| self.0 & bit != 0).map(|(name, _)| name)
+    }
+}
+
+/// Two members that nothing separates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conflict {
+    /// The one.
+    pub a: usize,
+    /// The other.
+    pub b: usize,
+    /// A document that both accept, if one was found.
+    pub example: Option<Json>,
+}
+
+/// Decides a union.
+///
+/// # Errors
+/// The first two members that no guard separates and of which neither contains the other.
+pub fn decide(members: &[Schema], algebra: &Algebra<'_>) -> Result<Decision, Conflict> {
+    let mut search = Search { members, algebra, decision: Decision::default() };
+    let all: Vec<usize> = (0..members.len()).collect();
+    search.decision.overlapping =
+        all.iter().any(|&a| all[a + 1..].iter().any(|&b| !algebra.disjoint(&members[a], &members[b])));
+    search.by_type(all)?;
+    Ok(search.decision)
+}
+
+/// The member that the union is: it accepts all that the others accept. The first of equals.
+///
+/// If the others all require a key that this member does not know, that key tells them apart and nothing is absorbed:
+/// a JSON-RPC request is by the letter also a notification, with a member too many.
+pub fn absorbing(members: &[Schema], algebra: &Algebra<'_>) -> Option<usize> {
+    let search = Search { members, algebra, decision: Decision::default() };
+    let (large, _) = members.iter().enumerate().find(|(large, member)| {
+        members.iter().enumerate().all(|(small, other)| small == *large || algebra.contains(member, other))
+    })?;
+    let rest: Vec<usize> = (0..members.len()).filter(|&member| member != large).collect();
+    let group: Vec<usize> = [large].into_iter().chain(rest.iter().copied()).collect();
+    let separable = search.split(&group, &[]).is_some_and(|split| {
+        matches!(split.as_slice(), [(Some(Condition::Present(_)), with), (None, without)] if *with == rest && *without == [large])
+    });
+    (!separable).then_some(large)
+}
+
+struct Search<'a> {
+    members: &'a [Schema],
+    algebra: &'a Algebra<'a>,
+    decision: Decision,
+}
+
+/// A way to split a group: for each condition (none: otherwise) the members that remain.
+type Split = Vec<(Option<Condition>, Vec<usize>)>;
+
+/// What a member looks like to guards below a path: the objects that may stand there.
+struct View<'s> {
+    member: usize,
+    objects: Vec<&'s Object>,
+}
+
+impl<'a> Search<'a> {
+    fn guard(&mut self, when: Vec<Condition>, member: usize) {
+        self.decision.guards.push(Guard { when, member });
+    }
+
+    /// First the JSON type: it is known at once.
+    fn by_type(&mut self, group: Vec<usize>) -> Result<(), Conflict> {
+        let mut groups: Vec<(u8, Vec<usize>)> = Vec::new();
+        for (_, bit) in Types::NAMES {
+            let takers: Vec<usize> =
+                group.iter().copied().filter(|&member| self.types(&self.members[member], 0) & bit != 0).collect();
+            match groups.iter_mut().find(|(_, members)| *members == takers) {
+                _ if takers.is_empty() => {}
+                Some((bits, _)) => *bits |= bit,
+                None => groups.push((bit, takers)),
+            }
+        }
+        groups.sort_by_key(|(bits, members)| (members[0], *bits));
+        if let [(_, only)] = groups.as_slice()
+            && only.len() == group.len()
+        {
+            return self.by_shape(group, Vec::new(), groups[0].0);
+        }
+        for (bits, members) in groups {
+            self.by_shape(members, vec![Condition::Type(Types(bits))], bits)?;
+        }
+        Ok(())
+    }
+
+    /// Then, within one JSON type, tags and keys.
+    fn by_shape(&mut self, group: Vec<usize>, when: Vec<Condition>, bits: u8) -> Result<(), Conflict> {
+        if let [only] = group.as_slice() {
+            self.guard(when, *only);
+            return Ok(());
+        }
+        let split = match bits {
+            64 => self.split(&group, &[]),
+            32 => self.split(&group, &["0"]),
+            _ => None,
+        };
+        let split = match split.or_else(|| self.by_whole_value(&group)) {
+            Some(split) => split,
+            None => self.by_containment(&group)?,
+        };
+        for (condition, members) in split {
+            let when = when.iter().cloned().chain(condition).collect();
+            self.by_shape(members, when, bits)?;
+        }
+        Ok(())
+    }
+
+    fn split(&self, group: &[usize], base: &[&str]) -> Option<Split> {
+        let views = group
+            .iter()
+            .map(|&member| Some(View { member, objects: self.objects(&self.members[member], base, 0)? }))
+            .collect::<Option<Vec<View<'_>>>>()?;
+        let base: Vec<String> = base.iter().map(|&segment| segment.to_owned()).collect();
+        let paths = paths(&views, &base, self.algebra);
+        self.by_tag(&views, &paths)
+            .or_else(|| self.by_open_tag(&views, &paths, true))
+            .or_else(|| self.by_key(&views, &paths))
+            .or_else(|| self.by_open_tag(&views, &paths, false))
+            .filter(|split| split.iter().all(|(_, members)| members.len() < group.len()))
+    }
+
+    /// A member whose value is a constant or one of a few in every alternative, and tells them apart.
+    fn by_tag(&self, views: &[View<'_>], paths: &[Path<'_>]) -> Option<Split> {
+        let mut best: Option<(usize, bool, Split)> = None;
+        for path in paths {
+            let Some(values) = path.at.iter().map(|at| at.values()).collect::<Option<Vec<_>>>() else { continue };
+            let mut groups = group_by_value(views, &values);
+            let absent: Vec<usize> =
+                views.iter().zip(&path.at).filter(|(_, at)| !at.required).map(|(view, _)| view.member).collect();
+            let distinct = groups.len();
+            let required = absent.is_empty();
+            if !required {
+                groups.push((Condition::Absent(path.segments.clone()), absent));
+            }
+            let smaller = groups.iter().all(|(_, members)| members.len() < views.len());
+            let better = best.as_ref().is_none_or(|(count, all, _)| (distinct, required) > (*count, *all));
+            if distinct > 1 && smaller && better {
+                let split =
+                    groups.into_iter().map(|(condition, members)| (Some(condition.at(&path.segments)), members));
+                best = Some((distinct, required, split.collect()));
+            }
+        }
+        best.map(|(_, _, split)| split)
+    }
+
+    /// A member that is constant in some alternatives and open in the others: the constant wins, otherwise the others.
+    fn by_open_tag(&self, views: &[View<'_>], paths: &[Path<'_>], declared: bool) -> Option<Split> {
+        paths.iter().find_map(|path| {
+            let (mut tagged, mut values, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+            for (view, at) in views.iter().zip(&path.at) {
+                match at.values() {
+                    Some(known) if at.required => {
+                        tagged.push(View { member: view.member, objects: Vec::new() });
+                        values.push(known);
+                    }
+                    _ => rest.push((view.member, at)),
+                }
+            }
+            let usable = !tagged.is_empty() && !rest.is_empty() && rest.iter().all(|(_, at)| !declared || at.declared);
+            usable.then(|| {
+                let groups = group_by_value(&tagged, &values).into_iter();
+                let mut split: Split = groups.map(|(condition, m)| (Some(condition.at(&path.segments)), m)).collect();
+                split.push((None, rest.into_iter().map(|(member, _)| member).collect()));
+                split
+            })
+        })
+    }
+
+    /// A key that some alternatives require and the others do not know; the most even split, the first of equals.
+    fn by_key(&self, views: &[View<'_>], paths: &[Path<'_>]) -> Option<Split> {
+        let mut best: Option<(usize, Split)> = None;
+        for path in paths {
+            let (with, without): (Vec<_>, Vec<_>) = views.iter().zip(&path.at).partition(|(_, at)| at.required);
+            let apart = !with.is_empty() && !without.is_empty() && without.iter().all(|(_, at)| !at.declared);
+            let evenness = with.len().min(without.len());
+            if apart && best.as_ref().is_none_or(|(known, _)| evenness > *known) {
+                let members = |side: Vec<(&View<'_>, &At<'_>)>| side.into_iter().map(|(view, _)| view.member).collect();
+                let present = Condition::Present(path.segments.clone());
+                best = Some((evenness, vec![(Some(present), members(with)), (None, members(without))]));
+            }
+        }
+        best.map(|(_, split)| split)
+    }
+
+    /// Enumerations of scalars: the value itself.
+    fn by_whole_value(&self, group: &[usize]) -> Option<Split> {
+        let values: Vec<Vec<Json>> = group
+            .iter()
+            .map(|&member| match &self.algebra.follow(&self.members[member])?.kind {
+                Kind::Values(values) => Some(values.clone()),
+                _ => None,
+            })
+            .collect::<Option<_>>()?;
+        let views: Vec<View<'_>> = group.iter().map(|&member| View { member, objects: Vec::new() }).collect();
+        let groups = group_by_value(&views, &values);
+        let smaller = groups.iter().all(|(_, members)| members.len() < group.len());
+        smaller.then(|| groups.into_iter().map(|(condition, members)| (Some(condition), members)).collect())
+    }
+
+    /// A member inside another: told apart by a key that only the inner one knows, or else absorbed.
+    fn by_containment(&mut self, group: &[usize]) -> Result<Split, Conflict> {
+        for &inner in group {
+            let Some(&outer) = group
+                .iter()
+                .find(|&&outer| outer != inner && self.algebra.contains(&self.members[outer], &self.members[inner]))
+            else {
+                continue;
+            };
+            let rest: Vec<usize> = group.iter().copied().filter(|&member| member != inner).collect();
+            if let Some(key) = self.own_key(inner, &rest) {
+                return Ok(vec![(Some(Condition::Present(vec![key])), vec![inner]), (None, rest)]);
+            }
+            self.decision.absorbed.push((inner, outer));
+            return Ok(vec![(None, rest)]);
+        }
+        let (a, b) = (group[0], group[1]);
+        let example = self.algebra.example_of_both(&self.members[a], &self.members[b]);
+        Err(Conflict { a, b, example })
+    }
+
+    fn own_key(&self, member: usize, others: &[usize]) -> Option<String> {
+        let own = self.objects(&self.members[member], &[], 0)?;
+        let others: Vec<&Object> = others
+            .iter()
+            .map(|&other| self.objects(&self.members[other], &[], 0))
+            .collect::<Option<Vec<_>>>()?
+            .concat();
+        let key =
+            own.first()?.properties.keys().find(|key| others.iter().all(|other| !other.properties.contains_key(*key)));
+        key.cloned()
+    }
+
+    /// The objects that may stand at `base` below a schema; `None` if something else may stand there too.
+    fn objects(&self, schema: &'a Schema, base: &[&str], depth: u32) -> Option<Vec<&'a Object>> {
+        if depth > 48 {
+            return None;
+        }
+        match (&schema.kind, base) {
+            (Kind::Object(object), []) => Some(vec![&**object]),
+            (Kind::Array(array), [_, rest @ ..]) => self.objects(&array.items, rest, depth + 1),
+            (Kind::Ref(name), _) => self.objects(self.algebra.target(name), base, depth + 1),
+            (Kind::Union(members), _) => {
+                let wanted = if base.is_empty() { 64 } else { 32 };
+                let of_type = members.iter().filter(|member| self.types(member, depth) & wanted != 0);
+                let found: Option<Vec<Vec<&Object>>> = of_type.map(|m| self.objects(m, base, depth + 1)).collect();
+                Some(found?.concat())
+            }
+            _ => None,
+        }
+    }
+
+    /// The JSON types that a schema accepts values of, as bits; all if that is not known.
+    fn types(&self, schema: &Schema, depth: u32) -> u8 {
+        match &schema.kind {
+            _ if depth > 48 => Types::ALL,
+            Kind::Any | Kind::All(_) => Types::ALL,
+            Kind::Never => 0,
+            Kind::Null => 1,
+            Kind::Boolean => 2,
+            Kind::Integer(_) => 4,
+            Kind::Number(_) => 12,
+            Kind::String(_) => 16,
+            Kind::Array(_) => 32,
+            Kind::Object(_) => 64,
+            Kind::Values(values) => values.iter().map(type_of_value).fold(0, |a, b| a | b),
+            Kind::Union(members) => members.iter().map(|member| self.types(member, depth + 1)).fold(0, |a, b| a | b),
+            Kind::Ref(name) => self.types(self.algebra.target(name), depth + 1),
+        }
+    }
+}
+
+fn type_of_value(value: &Json) -> u8 {
+    match value {
+        Json::Null => 1,
+        Json::Bool(_) => 2,
+        Json::Number(number) if crate::json::integer(number).is_some() => 4,
+        Json::Number(_) => 8,
+        Json::String(_) => 16,
+        Json::Array(_) => 32,
+        Json::Object(_) => 64,
+    }
+}
+
+/// A path below the members of a group, and what each of them says of it.
+struct Path<'s> {
+    segments: Vec<String>,
+    at: Vec<At<'s>>,
+}
+
+/// What one member says of a path.
+struct At<'s> {
+    /// The value is always there.
+    required: bool,
+    /// The schema names it in at least one alternative.
+    declared: bool,
+    /// What it must be, one schema per alternative.
+    schemas: Vec<Option<&'s Schema>>,
+}
+
+impl At<'_> {
+    /// The few values that may stand here, if the schema says so in every alternative.
+    fn values(&self) -> Option<Vec<Json>> {
+        let mut all = Vec::new();
+        for schema in &self.schemas {
+            match &(*schema)?.kind {
+                Kind::Values(values) => all.extend(values.iter().cloned()),
+                _ => return None,
+            }
+        }
+        let scalar = all.iter().all(|value| !matches!(value, Json::Array(_) | Json::Object(_)));
+        (scalar && !all.is_empty()).then_some(all)
+    }
+}
+
+/// All keys that a member of the group names, and one level below those that all of them require.
+fn paths<'s>(views: &'s [View<'_>], base: &[String], algebra: &'s Algebra<'_>) -> Vec<Path<'s>> {
+    let mut found = Vec::new();
+    for key in keys(views.iter().flat_map(|view| &view.objects).copied()) {
+        let at: Vec<At<'_>> = views.iter().map(|view| at(&view.objects, &key, algebra)).collect();
+        let segments: Vec<String> = base.iter().cloned().chain([key]).collect();
+        let inner: Option<Vec<Vec<&Object>>> =
+            at.iter().map(|at| if at.required { objects_of(&at.schemas) } else { None }).collect();
+        found.push(Path { segments: segments.clone(), at });
+        for inner in inner.into_iter().take(1) {
+            for key in keys(inner.iter().flatten().copied()) {
+                let at = inner.iter().map(|objects| self::at(objects, &key, algebra)).collect();
+                found.push(Path { segments: segments.iter().cloned().chain([key]).collect(), at });
+            }
+        }
+    }
+    // Short paths first, otherwise the order in which members and their keys are written.
+    found.sort_by_key(|path| path.segments.len());
+    found
+}
+
+fn keys<'s>(objects: impl Iterator<Item = &'s Object>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    objects.flat_map(|object| object.properties.keys()).filter(|key| seen.insert((*key).clone())).cloned().collect()
+}
+
+fn at<'s>(objects: &[&'s Object], key: &str, algebra: &'s Algebra<'_>) -> At<'s> {
+    let known = |object: &&'s Object| object.properties.get(key).and_then(|property| algebra.follow(&property.schema));
+    At {
+        required: !objects.is_empty() && objects.iter().all(|object| object.requires(key)),
+        declared: objects.iter().any(|object| object.properties.contains_key(key)),
+        schemas: objects.iter().map(known).collect(),
+    }
+}
+
+fn objects_of<'s>(schemas: &[Option<&'s Schema>]) -> Option<Vec<&'s Object>> {
+    schemas
+        .iter()
+        .map(|schema| match &(*schema)?.kind {
+            Kind::Object(object) => Some(&**object),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Values that lead to the same members become one condition (its path is filled in by the caller).
+fn group_by_value(views: &[View<'_>], values: &[Vec<Json>]) -> Vec<(Condition, Vec<usize>)> {
+    let mut groups: Vec<(Vec<Json>, Vec<usize>)> = Vec::new();
+    let mut done: Vec<&Json> = Vec::new();
+    for value in values.iter().flatten() {
+        if done.contains(&value) {
+            continue;
+        }
+        done.push(value);
+        let takers: Vec<usize> =
+            views.iter().zip(values).filter(|(_, known)| known.contains(value)).map(|(view, _)| view.member).collect();
+        match groups.iter_mut().find(|(_, members)| *members == takers) {
+            Some((known, _)) => known.push(value.clone()),
+            None => groups.push((vec![value.clone()], takers)),
+        }
+    }
+    groups.into_iter().map(|(values, members)| (Condition::Value(Vec::new(), values), members)).collect()
+}
+
+impl Condition {
+    fn at(self, segments: &[String]) -> Condition {
+        match self {
+            Condition::Value(_, values) => Condition::Value(segments.to_vec(), values),
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = |segments: &[String]| {
+            if segments.is_empty() { "the value".to_owned() } else { format!("`{}`", segments.join(".")) }
+        };
+        match self {
+            Condition::Type(types) => write!(f, "JSON type {}", types.names().collect::<Vec<_>>().join(" or ")),
+            Condition::Value(segments, values) => {
+                let values: Vec<String> = values.iter().map(Json::to_string).collect();
+                write!(f, "{} is {}", path(segments), values.join(" or "))
+            }
+            Condition::Present(segments) => write!(f, "{} is present", path(segments)),
+            Condition::Absent(segments) => write!(f, "{} is absent", path(segments)),
+        }
+    }
+}

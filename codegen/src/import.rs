@@ -1,0 +1,133 @@
+//! Takes an official schema into the workspace: its facts without upstream's prose, and a row in `revisions.toml`.
+
+use std::path::Path;
+use std::{fs, io};
+
+use crate::document::Document;
+use crate::error::Error;
+use crate::normalise;
+use crate::protocol::{Era, Protocol};
+use crate::workspace::{FOLDER, Revision, Status, Workspace, check_name, schema_path};
+use crate::write::{Change, Changes, replace};
+
+/// What to import, and what to say about it instead of what mcpgen finds itself.
+#[derive(Clone, Debug, Default)]
+pub struct Import {
+    /// The revision that the schema is of.
+    pub revision: String,
+    /// Unless given: released if and only if the name is a date.
+    pub status: Option<Status>,
+    /// Unless given: legacy if and only if `ClientRequest` contains `initialize`.
+    pub era: Option<Era>,
+    /// Unless given: `schema/<revision>/schema.json`.
+    pub upstream: Option<String>,
+    /// Whether a revision that is there already may change.
+    pub accept: bool,
+}
+
+/// What an import did.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The row of the revision.
+    pub row: Revision,
+    /// The model of the schema.
+    pub protocol: Protocol,
+    /// What differs from what was there before, below [`FOLDER`].
+    pub changes: Changes,
+    /// Whether the changes were made; not if the revision was there already and changes were not accepted.
+    pub written: bool,
+}
+
+/// Imports a schema file. Nothing is written unless the generator understands both the file and what is kept of it.
+///
+/// # Errors
+/// Whatever is wrong with the file or the name of the revision, and [`Error::Io`].
+pub fn import(workspace: Workspace, file: &Path, import: &Import) -> Result<Imported, Error> {
+    let name = &import.revision;
+    check_name(name)?;
+    let document = Document::read(file)?;
+    let status = import.status.unwrap_or(Status::of(name));
+    let text = facts_only(&document);
+    let protocol = crate::model(document, name, status == Status::Released)?;
+    crate::model(Document::parse(schema_path(name), text.as_bytes())?, name, status == Status::Released)?;
+
+    let row = Revision {
+        name: name.clone(),
+        status,
+        era: import.era.unwrap_or(protocol.era),
+        upstream: import.upstream.clone().unwrap_or_else(|| schema_path(name)),
+        sha256: protocol.sha256.clone(),
+    };
+    let folder = workspace.root.join(FOLDER);
+    let is_new = workspace.revision(name).is_err() && !workspace.root.join(schema_path(name)).exists();
+    let workspace = workspace.with(row.clone())?;
+    let mut changes = Changes::default();
+    for (path, after) in [("revisions.toml".to_owned(), workspace.to_toml()), (format!("{name}/schema.json"), text)] {
+        match read(&folder.join(&path))? {
+            Some(before) if before == after => changes.unchanged += 1,
+            before => changes.changes.push(Change { path, before, after: Some(after) }),
+        }
+    }
+    let written = is_new || import.accept || changes.changes.is_empty();
+    if written {
+        replace(&folder, &changes.changes)?;
+    }
+    Ok(Imported { row, protocol, changes, written })
+}
+
+/// What is kept of a schema: everything but its prose, in upstream's order.
+pub fn facts_only(document: &Document) -> String {
+    // With this container, references stay as the document writes them.
+    normalise::facts(&document.root, "$defs").to_pretty()
+}
+
+fn read(path: &Path) -> Result<Option<String>, Error> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("reading", path)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_goes_and_facts_stay() {
+        let schema = r##"{
+            "$schema": "http://json-schema.org/draft-07/schema#", "title": "T", "description": "D", "$comment": "C",
+            "definitions": {
+                "description": {"description": "prose", "type": "string", "format": "uri", "examples": ["e"]},
+                "title": {
+                    "properties": {
+                        "title": {"$ref": "#/definitions/description", "title": "prose"},
+                        "description": {"const": {"description": "data"}},
+                        "examples": {"enum": [{"title": "data"}], "default": {"$comment": "data"}},
+                        "$comment": {"anyOf": [{"title": "prose", "type": "null"}, true]}
+                    },
+                    "additionalProperties": {"description": "prose"}
+                }
+            }
+        }"##;
+        let document = Document::parse("t", schema.as_bytes()).expect("a schema");
+        let kept = facts_only(&document);
+        let expected = r##"{
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "definitions": {
+                "description": {"type": "string", "format": "uri"},
+                "title": {
+                    "properties": {
+                        "title": {"$ref": "#/definitions/description"},
+                        "description": {"const": {"description": "data"}},
+                        "examples": {"enum": [{"title": "data"}], "default": {"$comment": "data"}},
+                        "$comment": {"anyOf": [{"type": "null"}, true]}
+                    },
+                    "additionalProperties": {}
+                }
+            }
+        }"##;
+        let expected = Document::parse("t", expected.as_bytes()).expect("a schema");
+        assert_eq!(kept, expected.root.to_pretty());
+    }
+}

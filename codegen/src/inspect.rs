@@ -1,0 +1,497 @@
+//! The protocol as a person wants to see it, as text or as JSON.
+//!
+//! # The JSON form
+//!
+//! One object. `version` is 1 and grows when a member changes its meaning or goes away; new members may come any time.
+//! Types stand under their name in the schema (`type`, `params`, `result`, …: expressions over such names, in words, as
+//! [`Protocol::describe`] writes them). All lists are in the order of the schema.
+//!
+//! | member | holds |
+//! |---|---|
+//! | `version` | 1 |
+//! | `revision`, `era`, `sha256` | the name; `legacy` or `modern`; the digest of the schema file that was read |
+//! | `definitions` | how many definitions the schema has |
+//! | `requests` | `{method, type, senders, params, params_required, result, task_result}`; `senders` of `client`, `server`, and empty where the request travels inside another message; `params` and `task_result` may be null |
+//! | `notifications` | `{method, type, senders, params, params_required}` |
+//! | `error_codes` | `{name, code, type}` |
+//! | `types` | `{name, rust, area, origin, kind, summary, schema_pointers}`; `origin` is `definition`, `inline` or `absent` (a direction union that the schema leaves out); `kind` is `struct`, `union`, `enum`, `bounded`, `alias`, `newtype`, `core` or `never` |
+//! | `unions` | `{name, schema_pointers, members, overlapping, guards, absorbed}`: the first guard whose conditions in `when` all hold names the `member`; no condition is "otherwise"; `overlapping` if the letter of the schema lets a value fit two members; `absorbed` lists `{member, by}` |
+//! | `fixups` | `{name, reason, link, pointers}`; no pointers if it found nothing |
+//! | `conservation` | `{emitted, aliased, absorbed, definitions}`: counts by kind, a count, counts by rule, and for each definition `{name, rust, fate, detail}` |
+//!
+//! A condition is one of `{"kind": "value", "path": [..], "any_of": [..]}`, `{"kind": "present", "path": [..]}`,
+//! `{"kind": "absent", "path": [..]}` and `{"kind": "type", "types": [..]}`. A path is a list of object keys from the
+//! value, with `0` for the first item of an array; `types` are JSON's, with `integer` and `fraction` for numbers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::conservation::{Fate, conservation, kind};
+use crate::decision::{self, Decision};
+use crate::error::Error;
+use crate::fixups::FIXUPS;
+use crate::json::Json;
+use crate::protocol::{
+    AliasRule, Bounded, Content, Limit, Origin, Params, Protocol, Rest, Shape, Side, Struct, Type, TypeDef,
+};
+use crate::schema::{Bound, Bounds, Length};
+
+/// What there is to say about a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
+#[derive(Debug, Serialize)]
+pub struct Report<'p> {
+    version: u32,
+    revision: &'p str,
+    era: &'static str,
+    sha256: &'p str,
+    definitions: usize,
+    requests: Vec<Request<'p>>,
+    notifications: Vec<Notification<'p>>,
+    error_codes: Vec<ErrorCode<'p>>,
+    types: Vec<Entry<'p>>,
+    unions: Vec<Union<'p>>,
+    fixups: Vec<Fixup<'p>>,
+    conservation: Conservation<'p>,
+}
+
+#[derive(Debug, Serialize)]
+struct Request<'p> {
+    #[serde(flatten)]
+    message: Notification<'p>,
+    result: String,
+    task_result: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Notification<'p> {
+    method: &'p str,
+    r#type: &'p str,
+    senders: Vec<&'static str>,
+    params: Option<String>,
+    params_required: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorCode<'p> {
+    name: &'p str,
+    code: i64,
+    r#type: &'p str,
+}
+
+#[derive(Debug, Serialize)]
+struct Entry<'p> {
+    name: &'p str,
+    rust: &'p str,
+    area: &'p str,
+    origin: &'static str,
+    kind: &'static str,
+    summary: String,
+    schema_pointers: Vec<&'p str>,
+}
+
+#[derive(Debug, Serialize)]
+struct Union<'p> {
+    name: &'p str,
+    schema_pointers: Vec<&'p str>,
+    members: Vec<String>,
+    overlapping: bool,
+    guards: Vec<Guard<'p>>,
+    absorbed: Vec<Absorbed<'p>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Guard<'p> {
+    when: Vec<Condition<'p>>,
+    member: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Condition<'p> {
+    #[serde(skip)]
+    words: String,
+    #[serde(flatten)]
+    form: Form<'p>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Form<'p> {
+    Value { path: &'p [String], any_of: &'p [Json] },
+    Present { path: &'p [String] },
+    Absent { path: &'p [String] },
+    Type { types: Vec<&'static str> },
+}
+
+#[derive(Debug, Serialize)]
+struct Absorbed<'p> {
+    member: &'p str,
+    by: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Fixup<'p> {
+    name: &'static str,
+    reason: &'static str,
+    link: &'static str,
+    pointers: &'p [String],
+}
+
+#[derive(Debug, Serialize)]
+struct Conservation<'p> {
+    emitted: BTreeMap<&'static str, usize>,
+    aliased: usize,
+    absorbed: BTreeMap<&'static str, usize>,
+    definitions: Vec<Kept<'p>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Kept<'p> {
+    name: &'p str,
+    rust: &'p str,
+    fate: &'static str,
+    detail: Option<&'static str>,
+}
+
+/// Looks at a protocol.
+///
+/// # Errors
+/// What [`conservation`] fails with.
+pub fn inspect(protocol: &Protocol) -> Result<Report<'_>, Error> {
+    let fates = conservation(protocol)?;
+    let requests = protocol.requests.iter().map(|request| Request {
+        message: message(protocol, &request.method, request.type_id, &request.senders, request.params.as_ref()),
+        result: protocol.describe(&request.result),
+        task_result: request.task_result.as_ref().map(|content| protocol.describe(content)),
+    });
+    let notifications = protocol.notifications.iter().map(|notification| {
+        message(
+            protocol,
+            &notification.method,
+            notification.type_id,
+            &notification.senders,
+            notification.params.as_ref(),
+        )
+    });
+    let error_codes = protocol.error_codes.iter().map(|error| ErrorCode {
+        name: &error.rust,
+        code: error.code,
+        r#type: &protocol.types[error.type_id].name,
+    });
+    let fixups = protocol.fixups.iter().map(|applied| {
+        let known = FIXUPS.iter().find(|fixup| fixup.name == applied.name);
+        Fixup {
+            name: applied.name,
+            reason: known.map_or("", |fixup| fixup.reason),
+            link: known.map_or("", |fixup| fixup.link),
+            pointers: &applied.pointers,
+        }
+    });
+    Ok(Report {
+        version: 1,
+        revision: &protocol.revision,
+        era: protocol.era.as_str(),
+        sha256: &protocol.sha256,
+        definitions: protocol.facts.len(),
+        requests: requests.collect(),
+        notifications: notifications.collect(),
+        error_codes: error_codes.collect(),
+        types: protocol.types.iter().map(|def| entry(protocol, def)).collect(),
+        unions: protocol.types.iter().filter_map(|def| union(protocol, def)).collect(),
+        fixups: fixups.collect(),
+        conservation: kept(protocol, &fates),
+    })
+}
+
+fn message<'p>(
+    protocol: &'p Protocol,
+    method: &'p str,
+    type_id: usize,
+    senders: &[Side],
+    params: Option<&Params>,
+) -> Notification<'p> {
+    Notification {
+        method,
+        r#type: &protocol.types[type_id].name,
+        senders: senders.iter().map(|side| side.as_str()).collect(),
+        params: params.map(|params| protocol.describe(&params.content)),
+        params_required: params.is_some_and(|params| params.required),
+    }
+}
+
+fn entry<'p>(protocol: &Protocol, def: &'p TypeDef) -> Entry<'p> {
+    Entry {
+        name: &def.name,
+        rust: &def.rust,
+        area: &def.area,
+        origin: match &def.origin {
+            Origin::Definition => "definition",
+            Origin::Inline(_) => "inline",
+            Origin::Absent => "absent",
+        },
+        kind: kind(&def.shape),
+        summary: summary(protocol, &def.shape),
+        schema_pointers: pointers(def),
+    }
+}
+
+fn pointers(def: &TypeDef) -> Vec<&str> {
+    match &def.origin {
+        Origin::Definition => vec![&def.pointer],
+        Origin::Inline(pointers) => pointers.iter().map(String::as_str).collect(),
+        Origin::Absent => Vec::new(),
+    }
+}
+
+/// A shape in words.
+fn summary(protocol: &Protocol, shape: &Shape) -> String {
+    match shape {
+        Shape::Struct(body) => members(protocol, body),
+        Shape::Union(union) => {
+            let members: Vec<String> =
+                union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
+            if members.is_empty() { "one of nothing".to_owned() } else { format!("one of {}", members.join(", ")) }
+        }
+        Shape::Enum(values) => {
+            let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
+            format!("one of {}", values.join(", "))
+        }
+        Shape::Bounded(Bounded { inner, limit: Limit::Bounds(limit) }) => {
+            format!("{}, {}", protocol.describe(inner), bounds(limit))
+        }
+        Shape::Bounded(Bounded { inner, limit: Limit::Length(limit) }) => {
+            let unit = if matches!(inner, Type::List(_)) { "items" } else { "characters" };
+            format!("{}, {} {unit}", protocol.describe(inner), length(limit))
+        }
+        Shape::Alias(content, AliasRule::Absorbed(others)) => {
+            format!("{}, which accepts all that {} accept", protocol.describe(content), others.join(", "))
+        }
+        Shape::Alias(content, _) | Shape::Newtype(content) => protocol.describe(content),
+        Shape::Core(name) => format!("the support core's {name}"),
+        Shape::Never => "no value".to_owned(),
+    }
+}
+
+fn members(protocol: &Protocol, body: &Struct) -> String {
+    let members: Vec<String> = body
+        .members
+        .iter()
+        .map(|member| {
+            let optional = if member.required { "" } else { "?" };
+            let content = match &member.content {
+                Content::Constant(value) => value.to_string(),
+                Content::Value(content) => protocol.describe(content),
+            };
+            format!("{}{optional}: {content}", member.wire)
+        })
+        .collect();
+    let rest = match &body.rest {
+        Rest::Open => String::new(),
+        Rest::Typed(content) => format!("; others: {}", protocol.describe(content)),
+        Rest::Closed => "; no others".to_owned(),
+    };
+    format!("{{{}{rest}}}", members.join(", "))
+}
+
+fn bounds(limit: &Bounds) -> String {
+    let side = |bound: &Option<Bound>, inclusive: &str, exclusive: &str| {
+        bound.as_ref().map(|bound| format!("{} {}", if bound.exclusive { exclusive } else { inclusive }, bound.value))
+    };
+    let sides = [side(&limit.min, "at least", "more than"), side(&limit.max, "at most", "less than")];
+    sides.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+}
+
+fn length(limit: &Length) -> String {
+    match (limit.min, limit.max) {
+        (min, None) => format!("at least {min}"),
+        (0, Some(max)) => format!("at most {max}"),
+        (min, Some(max)) => format!("{min} to {max}"),
+    }
+}
+
+/// The decision of a union; one that is its largest member decides for that member, always.
+fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<Union<'p>> {
+    let (members, overlapping, guards, absorbed) = match &def.shape {
+        Shape::Union(union) => {
+            let members: Vec<String> =
+                union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
+            let absorbed = union.absorbed.iter().map(|(member, by)| Absorbed { member, by: by.clone() }).collect();
+            let guards = guards(&union.decision, &members);
+            (members, union.decision.overlapping, guards, absorbed)
+        }
+        Shape::Alias(content, AliasRule::Absorbed(others)) => {
+            let member = protocol.describe(content);
+            let absorbed = others.iter().map(|other| Absorbed { member: other, by: member.clone() }).collect();
+            (vec![member.clone()], true, vec![Guard { when: Vec::new(), member }], absorbed)
+        }
+        _ => return None,
+    };
+    Some(Union { name: &def.name, schema_pointers: pointers(def), members, overlapping, guards, absorbed })
+}
+
+fn guards<'p>(decision: &'p Decision, members: &[String]) -> Vec<Guard<'p>> {
+    let condition = |condition: &'p decision::Condition| Condition {
+        words: condition.to_string(),
+        form: match condition {
+            decision::Condition::Value(path, any_of) => Form::Value { path, any_of },
+            decision::Condition::Present(path) => Form::Present { path },
+            decision::Condition::Absent(path) => Form::Absent { path },
+            decision::Condition::Type(types) => Form::Type { types: types.names().collect() },
+        },
+    };
+    let guard = |guard: &'p decision::Guard| Guard {
+        when: guard.when.iter().map(condition).collect(),
+        member: members[guard.member].clone(),
+    };
+    decision.guards.iter().map(guard).collect()
+}
+
+fn kept<'p>(protocol: &'p Protocol, fates: &BTreeMap<Fate, usize>) -> Conservation<'p> {
+    let count = |fate: &str| {
+        let of_it = fates.iter().filter(|(known, _)| known.as_str() == fate);
+        of_it.map(|(known, count)| (known.detail().unwrap_or_default(), *count)).collect::<BTreeMap<_, _>>()
+    };
+    let definitions = protocol.types.iter().filter(|def| def.origin == Origin::Definition).map(|def| {
+        let fate = Fate::of(&def.shape);
+        Kept { name: &def.name, rust: &def.rust, fate: fate.as_str(), detail: fate.detail() }
+    });
+    Conservation {
+        emitted: count("emitted"),
+        aliased: count("aliased").values().sum(),
+        absorbed: count("absorbed"),
+        definitions: definitions.collect(),
+    }
+}
+
+impl Report<'_> {
+    /// The documented JSON form, indented.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a report is text, numbers and JSON");
+        text.push('\n');
+        text
+    }
+
+    fn messages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = |methods: &mut dyn Iterator<Item = &str>| methods.map(str::len).max().unwrap_or(0);
+        heading(f, "Requests", self.requests.len())?;
+        let columns = width(&mut self.requests.iter().map(|request| request.message.method));
+        for Request { message, result, task_result } in &self.requests {
+            write!(f, "  {:8} {:columns$}  {message} -> {result}", direction(&message.senders), message.method)?;
+            match task_result {
+                Some(task) => writeln!(f, ", as a task {task}")?,
+                None => writeln!(f)?,
+            }
+        }
+        heading(f, "Notifications", self.notifications.len())?;
+        let columns = width(&mut self.notifications.iter().map(|notification| notification.method));
+        for message in &self.notifications {
+            writeln!(f, "  {:8} {:columns$}  {message}", direction(&message.senders), message.method)?;
+        }
+        heading(f, "Error codes", self.error_codes.len())?;
+        self.error_codes.iter().try_for_each(|error| writeln!(f, "  {} {} ({})", error.code, error.name, error.r#type))
+    }
+
+    fn types(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        heading(f, "Types", self.types.len())?;
+        let mut areas: BTreeMap<&str, Vec<&Entry<'_>>> = BTreeMap::new();
+        for entry in &self.types {
+            areas.entry(entry.area).or_default().push(entry);
+        }
+        for (area, entries) in areas {
+            writeln!(f, "  {area} ({})", entries.len())?;
+            for Entry { name, rust, origin, kind, summary, .. } in entries {
+                let rust = if name == rust { String::new() } else { format!(" as {rust}") };
+                let origin = if *origin == "definition" { String::new() } else { format!("{origin} ") };
+                writeln!(f, "    {name}{rust}: {origin}{kind}: {summary}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn unions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        heading(f, "Unions", self.unions.len())?;
+        for union in &self.unions {
+            let overlapping = if union.overlapping { " (members overlap by the letter of the schema)" } else { "" };
+            writeln!(f, "  {}{overlapping}", union.name)?;
+            for guard in &union.guards {
+                writeln!(f, "    {guard}")?;
+            }
+            for Absorbed { member, by } in &union.absorbed {
+                writeln!(f, "    {member} is absorbed by {by}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fixups(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        heading(f, "Fixups", self.fixups.len())?;
+        for fixup in &self.fixups {
+            writeln!(f, "  {}: {}", fixup.name, fixup.reason)?;
+            match fixup.pointers {
+                [] => writeln!(f, "    found nothing to correct")?,
+                pointers => pointers.iter().try_for_each(|pointer| writeln!(f, "    at {pointer}"))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn conservation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        heading(f, "Conservation", self.definitions)?;
+        let Conservation { emitted, aliased, absorbed, definitions } = &self.conservation;
+        let mut line = |fate: &str, detail: &str, count: usize| {
+            let label = if detail.is_empty() { fate.to_owned() } else { format!("{fate}: {detail}") };
+            write!(f, "  {label:24} {count:4}")?;
+            let of_it = definitions.iter().filter(|def| def.fate == fate && def.detail.unwrap_or_default() == detail);
+            let names: Vec<&str> = of_it.map(|def| def.name).collect();
+            writeln!(f, "  {}", names.join(", "))
+        };
+        emitted.iter().try_for_each(|(kind, count)| line("emitted", kind, *count))?;
+        line("aliased", "", *aliased)?;
+        absorbed.iter().try_for_each(|(rule, count)| line("absorbed", rule, *count))?;
+        writeln!(f, "  {:24} {:4}", "all", self.definitions)
+    }
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "MCP {}, {} era", self.revision, self.era)?;
+        writeln!(f, "sha256 {}", self.sha256)?;
+        writeln!(f, "{} definitions, {} types", self.definitions, self.types.len())?;
+        self.messages(f)?;
+        self.types(f)?;
+        self.unions(f)?;
+        self.fixups(f)?;
+        self.conservation(f)
+    }
+}
+
+impl fmt::Display for Notification<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.params {
+            Some(params) if self.params_required => write!(f, "({params})"),
+            Some(params) => write!(f, "({params}?)"),
+            None => write!(f, "()"),
+        }
+    }
+}
+
+impl fmt::Display for Guard<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let when: Vec<&str> = self.when.iter().map(|condition| condition.words.as_str()).collect();
+        let when = if when.is_empty() { "otherwise".to_owned() } else { when.join(" and ") };
+        write!(f, "{when} -> {}", self.member)
+    }
+}
+
+fn heading(f: &mut fmt::Formatter<'_>, title: &str, count: usize) -> fmt::Result {
+    writeln!(f, "\n{title} ({count})")
+}
+
+fn direction(senders: &[&str]) -> &'static str {
+    match senders {
+        [] => "embedded",
+        ["client"] => "client",
+        ["server"] => "server",
+        _ => "both",
+    }
+}

@@ -1,0 +1,273 @@
+//! Objects with named members.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::{Emitter, ident, literal};
+use crate::error::Error;
+use crate::json::Json;
+use crate::naming::setter_name;
+use crate::protocol::{Content, Member, Rest, Shape, Struct, Type, TypeId};
+
+impl Emitter<'_> {
+    pub(super) fn structure(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
+        let docs = self.docs.definition(id);
+        let name = ident(&self.def(id).rust);
+        let fields = self.fields(id, body)?;
+        let constructor = self.constructor(id, body)?;
+        let setters = body.members.iter().map(|member| self.setter(member)).collect::<Result<TokenStream, _>>()?;
+        let default = body.members.iter().all(|member| !self.is_argument(member)).then(|| {
+            quote! {
+                impl ::std::default::Default for #name {
+                    fn default() -> Self {
+                        Self::new()
+                    }
+                }
+            }
+        });
+        let codec = self.object_codec(id, body);
+        Ok(quote! {
+            #docs
+            #[derive(Clone, Debug, PartialEq)]
+            pub struct #name { #fields }
+
+            impl #name { #constructor #setters }
+            #default
+            #codec
+        })
+    }
+
+    fn fields(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
+        let mut fields = TokenStream::new();
+        for member in &body.members {
+            let name = ident(&member.rust);
+            match &member.content {
+                Content::Constant(_) if member.required => {}
+                Content::Constant(_) => fields.extend(quote!(#name: bool,)),
+                Content::Value(content) => {
+                    let docs = self.docs.member(member);
+                    let mut target = self.resolver.resolve(content)?;
+                    if member.boxed {
+                        target = syn::parse_quote!(::std::boxed::Box<#target>);
+                    }
+                    if !member.required {
+                        target = syn::parse_quote!(::std::option::Option<#target>);
+                    }
+                    fields.extend(quote!(#docs pub #name: #target,));
+                }
+            }
+        }
+        if let Some(extra) = self.extra(id, body)? {
+            let docs = self.docs.extra(&body.rest);
+            fields.extend(quote!(#docs pub extra: #extra,));
+        }
+        Ok(fields)
+    }
+
+    fn extra(&mut self, id: TypeId, body: &Struct) -> Result<Option<TokenStream>, Error> {
+        let name = ident(&self.def(id).rust);
+        Ok(match &body.rest {
+            Rest::Closed => None,
+            Rest::Open => Some(quote!(::mcpgen_core::Extra<#name>)),
+            Rest::Typed(content) => {
+                let value = self.resolver.resolve(content)?;
+                Some(quote!(::mcpgen_core::Extra<#name, #value>))
+            }
+        })
+    }
+
+    /// `new` takes what must be given: required members that are neither constant nor have a default.
+    fn constructor(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
+        let docs = self.docs.constructor(id, body);
+        let (mut arguments, mut values) = (TokenStream::new(), TokenStream::new());
+        for member in &body.members {
+            let name = ident(&member.rust);
+            match &member.content {
+                Content::Constant(_) if member.required => {}
+                Content::Constant(_) => values.extend(quote!(#name: false,)),
+                Content::Value(_) if !member.required => values.extend(quote!(#name: ::std::option::Option::None,)),
+                Content::Value(content) => match self.default_value(member) {
+                    Some(default) => values.extend(quote!(#name: #default,)),
+                    None => {
+                        let (parameter, value) = self.parameter(content, member.boxed, &name)?;
+                        arguments.extend(quote!(#name: #parameter,));
+                        let is_name = value.to_string() == name.to_string();
+                        values.extend(if is_name { quote!(#name,) } else { quote!(#name: #value,) });
+                    }
+                },
+            }
+        }
+        if body.rest != Rest::Closed {
+            values.extend(quote!(extra: ::std::default::Default::default(),));
+        }
+        let many = (body.members.iter().filter(|member| self.is_argument(member)).count() > 7)
+            .then(|| quote!(#[allow(clippy::too_many_arguments, reason = "the schema requires them all")]));
+        Ok(quote! {
+            #docs
+            #[must_use]
+            #many
+            pub fn new(#arguments) -> Self {
+                Self { #values }
+            }
+        })
+    }
+
+    fn is_argument(&self, member: &Member) -> bool {
+        member.required && matches!(member.content, Content::Value(_)) && self.default_value(member).is_none()
+    }
+
+    /// The expression for a required member's `default`, where its type makes that plain.
+    fn default_value(&self, member: &Member) -> Option<TokenStream> {
+        let Content::Value(content) = &member.content else { return None };
+        match (self.protocol.follow(content), member.default.as_ref()?) {
+            (Type::Named(id), Json::String(text)) => match &self.protocol.types[*id].shape {
+                Shape::Core("ResultType") if text == "complete" => Some(quote!(::mcpgen_core::ResultType::COMPLETE)),
+                Shape::Enum(values) => {
+                    let value = values.iter().find(|value| value.json.as_str() == Some(text))?;
+                    let (name, variant) = (ident(&self.protocol.types[*id].rust), ident(&value.rust));
+                    Some(quote!(#name::#variant))
+                }
+                _ => None,
+            },
+            (Type::String, Json::String(text)) => Some(quote!(::std::convert::From::from(#text))),
+            (Type::Boolean, Json::Bool(value)) => Some(quote!(#value)),
+            _ => None,
+        }
+    }
+
+    fn setter(&mut self, member: &Member) -> Result<TokenStream, Error> {
+        let (field, setter) = (ident(&member.rust), format_ident!("{}", setter_name(&member.rust)));
+        let wire = &member.wire;
+        match &member.content {
+            Content::Constant(value) if !member.required => {
+                let getter = format_ident!("has_{}", member.rust);
+                let (get, set) = (
+                    format!(" Whether the constant member `{wire}` ({value}) is present."),
+                    format!(" Writes the constant member `{wire}` ({value}), or leaves it out."),
+                );
+                Ok(quote! {
+                    #[doc = #get]
+                    #[must_use]
+                    pub fn #getter(&self) -> bool {
+                        self.#field
+                    }
+                    #[doc = #set]
+                    #[must_use]
+                    pub fn #setter(mut self, present: bool) -> Self {
+                        self.#field = present;
+                        self
+                    }
+                })
+            }
+            Content::Value(content) if !self.is_argument(member) => {
+                let docs = format!(" Sets `{wire}`.");
+                let (parameter, value) = self.parameter(content, member.boxed, &field)?;
+                let value = if member.required { value } else { quote!(::std::option::Option::Some(#value)) };
+                Ok(quote! {
+                    #[doc = #docs]
+                    #[must_use]
+                    pub fn #setter(mut self, #field: #parameter) -> Self {
+                        self.#field = #value;
+                        self
+                    }
+                })
+            }
+            _ => Ok(TokenStream::new()),
+        }
+    }
+
+    fn object_codec(&self, id: TypeId, body: &Struct) -> TokenStream {
+        let (name, text) = (ident(&self.def(id).rust), &self.def(id).rust);
+        let wires = body.members.iter().map(|member| &member.wire);
+        let event = parameter_beside(body, "event");
+        let decode = decode_body(body, &event);
+        let out = format_ident!("out");
+        let writes = body.members.iter().map(|member| write_member(member, &out));
+        let extra = (body.rest != Rest::Closed).then(|| quote!(#out.extra(&self.extra);));
+        quote! {
+            impl ::mcpgen_core::KnownMembers for #name {
+                const MEMBERS: &'static [&'static str] = &[#(#wires),*];
+            }
+            impl ::mcpgen_core::codec::Decode for #name {
+                const NAME: &'static str = #text;
+                fn decode(#event: ::mcpgen_core::codec::Event<'_>) -> ::mcpgen_core::codec::Result<Self> {
+                    #decode
+                }
+            }
+            impl ::mcpgen_core::codec::Encode for #name {
+                fn encode(&self) -> ::mcpgen_core::codec::Node<'_> {
+                    ::mcpgen_core::codec::Node::Object(self)
+                }
+            }
+            impl ::mcpgen_core::codec::Object for #name {
+                fn members(&self, #out: &mut ::mcpgen_core::codec::Members<'_>) {
+                    #(#writes)*
+                    #extra
+                }
+            }
+        }
+    }
+}
+
+fn decode_body(body: &Struct, event: &Ident) -> TokenStream {
+    let (mut locals, mut slots, mut checks, mut values) =
+        (TokenStream::new(), TokenStream::new(), TokenStream::new(), TokenStream::new());
+    for member in &body.members {
+        let (name, wire) = (ident(&member.rust), &member.wire);
+        slots.extend(quote!(::mcpgen_core::codec::Field::new(#wire, &mut #name),));
+        match &member.content {
+            Content::Constant(value) => {
+                let value = literal(value);
+                locals.extend(quote!(let mut #name = ::mcpgen_core::codec::Constant::new(#value);));
+                if member.required {
+                    checks.extend(quote!(#name.required(#wire)?;));
+                } else {
+                    values.extend(quote!(#name: #name.is_present(),));
+                }
+            }
+            Content::Value(_) => {
+                locals.extend(quote!(let mut #name = ::std::option::Option::None;));
+                values.extend(if member.required {
+                    quote!(#name: ::mcpgen_core::codec::required(#wire, #name)?,)
+                } else {
+                    quote!(#name,)
+                });
+            }
+        }
+    }
+    let unknown = if body.rest == Rest::Closed {
+        quote!(&mut ::mcpgen_core::codec::Closed)
+    } else {
+        locals.extend(quote!(let mut extra = ::mcpgen_core::Extra::default();));
+        values.extend(quote!(extra,));
+        quote!(&mut extra)
+    };
+    quote! {
+        #locals
+        #event.object(&mut [#slots], #unknown)?;
+        #checks
+        ::std::result::Result::Ok(Self { #values })
+    }
+}
+
+fn write_member(member: &Member, out: &Ident) -> TokenStream {
+    let (name, wire) = (ident(&member.rust), &member.wire);
+    match &member.content {
+        Content::Constant(value) => {
+            let value = literal(value);
+            let write = quote!(#out.constant(#wire, #value););
+            if member.required { write } else { quote!(if self.#name { #write }) }
+        }
+        Content::Value(_) if member.required => quote!(#out.member(#wire, &self.#name);),
+        Content::Value(_) => quote!(#out.optional(#wire, &self.#name);),
+    }
+}
+
+/// A parameter's name that no member's local variable takes.
+fn parameter_beside(body: &Struct, wanted: &str) -> Ident {
+    let mut name = wanted.to_owned();
+    while body.members.iter().any(|member| member.rust == name) {
+        name.push('_');
+    }
+    format_ident!("{name}")
+}

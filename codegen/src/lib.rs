@@ -1,0 +1,68 @@
+//! From the official JSON schema of a Model Context Protocol revision to Rust types and method enums.
+//!
+//! The pipeline, one stage a line; each stage has one type, in one file:
+//!
+//! ```text
+//! schema.json -> Document -> Normalised -> Protocol -> Items -> Files
+//! ```
+//!
+//! From a build script, [`Generator`] runs all of it:
+//!
+//! ```no_run
+//! # fn main() -> Result<(), mcpgen::Error> {
+//! let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("protocol");
+//! mcpgen::Generator::new("schema.json", "my-revision").write_to(&out)?;
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod algebra;
+pub mod area;
+pub mod build;
+pub mod conservation;
+pub mod decision;
+pub mod document;
+pub mod error;
+pub mod files;
+pub mod fixups;
+pub mod generate;
+pub mod graph;
+pub mod import;
+pub mod inspect;
+pub mod items;
+pub mod json;
+pub mod lower;
+pub mod methods;
+pub mod naming;
+pub mod normalise;
+pub mod protocol;
+pub mod schema;
+pub mod typify;
+pub mod workspace;
+pub mod write;
+
+use std::collections::BTreeMap;
+
+pub use document::Document;
+pub use error::{Error, Problem};
+pub use generate::Generator;
+pub use items::Options;
+pub use protocol::Protocol;
+
+/// The model of a revision: stages 1 to 3. `released` revisions must give every fixup its place.
+///
+/// # Errors
+/// [`Error::Schema`] with everything that is not understood.
+pub fn model(document: Document, revision: &str, released: bool) -> Result<Protocol, Error> {
+    let normalised = normalise::normalise(document, revision, released)?;
+    build::build(normalised, revision)
+}
+
+/// The code of a revision: stages 4 and 5. File name to text.
+///
+/// # Errors
+/// [`Error::Emit`], which is a defect of mcpgen, or [`Error::Usage`] if `options.support` is no path.
+pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, String>, Error> {
+    let items = items::items(protocol, options)?;
+    files::files(protocol, items, options)
+}

@@ -1,0 +1,34 @@
+//! `mcpgen`: see [`cli`].
+
+mod cli;
+
+use std::io::{ErrorKind, Write, stderr, stdout};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            // Nobody is left to tell if stderr is closed.
+            let _ = writeln!(stderr(), "error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> anyhow::Result<ExitCode> {
+    let answer = cli::Cli::parse().run()?;
+    let mut out = stdout().lock();
+    match out.write_all(answer.text.as_bytes()).and_then(|()| out.flush()) {
+        // The reader has seen enough: `mcpgen inspect 2025-11-25 | head`.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        written => written.context("writing to stdout")?,
+    }
+    for note in &answer.notes {
+        let _ = writeln!(stderr(), "{note}");
+    }
+    Ok(if answer.differs { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,140 @@
+//! Stage 2: fixups applied, both dialects made one, `allOf` gone.
+
+use indexmap::IndexMap;
+
+use crate::algebra::{Algebra, Unresolved};
+use crate::document::Document;
+use crate::error::{Error, Problem};
+use crate::fixups::{self, Applied};
+use crate::graph;
+use crate::json::Json;
+use crate::lower::Lower;
+use crate::schema::{Kind, Schema};
+
+/// A document in normal form.
+#[derive(Clone, Debug)]
+pub struct Normalised {
+    /// What to call the document in messages.
+    pub file: String,
+    /// SHA-256 of the file, in hex.
+    pub sha256: String,
+    /// The definitions by name, in the order of the file.
+    pub definitions: IndexMap<String, Schema>,
+    /// What became of each fixup that was tried.
+    pub fixups: Vec<Applied>,
+    /// The definitions as JSON after fixups, references written for `$defs`, without prose: what `JsonSchema` impls return.
+    pub facts: IndexMap<String, Json>,
+}
+
+/// Brings a document into normal form.
+///
+/// # Errors
+/// [`Error::Schema`] with everything that is not understood.
+pub fn normalise(mut document: Document, revision: &str, released: bool) -> Result<Normalised, Error> {
+    let fixups = fixups::apply(&mut document, revision, released)?;
+    let json = document.definitions();
+    let mut lower = Lower {
+        file: &document.file,
+        dialect: document.dialect,
+        definitions: json,
+        problems: Vec::new(),
+        one_ofs: Vec::new(),
+    };
+    let lowered: IndexMap<String, Schema> =
+        json.iter().map(|(name, json)| (name.clone(), lower.definition(name, json))).collect();
+    let (mut problems, one_ofs) = (lower.problems, lower.one_ofs);
+    let problem = |definition: &str, pointer: &str, keyword: &str, why: &str, remedy: &str| Problem {
+        file: document.file.clone(),
+        definition: definition.to_owned(),
+        pointer: pointer.to_owned(),
+        keyword: keyword.to_owned(),
+        why: why.to_owned(),
+        remedy: remedy.to_owned(),
+    };
+
+    for name in circular(&lowered) {
+        let why = "the definition refers back to itself without an array or an object between, so it says nothing";
+        problems.push(problem(&name, &document.pointer(&name), "$ref", why, "break the circle"));
+    }
+    if !problems.is_empty() {
+        return Err(Error::Schema(problems));
+    }
+
+    let algebra = Algebra::new(&lowered);
+    let mut definitions = IndexMap::new();
+    for (name, schema) in &lowered {
+        match algebra.resolve(schema) {
+            Ok(schema) => drop(definitions.insert(name.clone(), schema)),
+            Err(Unresolved::Recursive) => {
+                let why = "the intersection of definitions that contain themselves cannot be written down";
+                problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members out"));
+            }
+            Err(Unresolved::TooLarge) => {
+                let why = "the intersection is too large to be written down";
+                problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members out"));
+            }
+        }
+    }
+    for one_of in one_ofs {
+        let pairs =
+            one_of.members.iter().enumerate().flat_map(|(i, a)| one_of.members[i + 1..].iter().map(move |b| (a, b)));
+        for (a, b) in pairs.filter(|(a, b)| !algebra.disjoint(a, b)).take(1) {
+            let why = match algebra.example_of_both(a, b) {
+                Some(example) => format!("two members are not shown to exclude each other; both may accept {example}"),
+                None => "two members are not shown to exclude each other".to_owned(),
+            };
+            let remedy = "write `anyOf`, which mcpgen decides by tag, key or JSON type";
+            problems.push(problem(&one_of.definition, &one_of.pointer, "oneOf", &why, remedy));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Error::Schema(problems));
+    }
+    let facts = json.iter().map(|(name, json)| (name.clone(), facts(json, document.dialect.container()))).collect();
+    Ok(Normalised { file: document.file.clone(), sha256: document.sha256.clone(), definitions, fixups, facts })
+}
+
+/// Definitions that reach themselves through references and unions alone.
+fn circular(definitions: &IndexMap<String, Schema>) -> Vec<String> {
+    fn direct<'s>(schema: &'s Schema, found: &mut Vec<&'s str>) {
+        match &schema.kind {
+            Kind::Ref(name) => found.push(name),
+            Kind::Union(members) | Kind::All(members) => members.iter().for_each(|member| direct(member, found)),
+            _ => {}
+        }
+    }
+    let edges: Vec<Vec<usize>> = definitions
+        .values()
+        .map(|schema| {
+            let mut names = Vec::new();
+            direct(schema, &mut names);
+            names.into_iter().filter_map(|name| definitions.get_index_of(name)).collect()
+        })
+        .collect();
+    let on_a_circle = graph::cycles(&edges);
+    definitions.keys().zip(on_a_circle).filter(|(_, cycle)| cycle.is_some()).map(|(name, _)| name.clone()).collect()
+}
+
+/// A schema without its prose, references written for `$defs`.
+pub(crate) fn facts(schema: &Json, container: &str) -> Json {
+    const PROSE: &[&str] = &["description", "$comment", "examples", "title"];
+    const MAPS: &[&str] = &["properties", "definitions", "$defs"];
+    const DATA: &[&str] = &["const", "enum", "default", "required", "type"];
+    let Json::Object(members) = schema else { return schema.clone() };
+    let mut kept = IndexMap::new();
+    for (key, value) in members.iter().filter(|(key, _)| !PROSE.contains(&key.as_str())) {
+        let value = match value {
+            Json::Object(map) if MAPS.contains(&key.as_str()) => {
+                Json::Object(map.iter().map(|(name, schema)| (name.clone(), facts(schema, container))).collect())
+            }
+            value if DATA.contains(&key.as_str()) => value.clone(),
+            Json::Array(items) => Json::Array(items.iter().map(|item| facts(item, container)).collect()),
+            Json::String(target) if key == "$ref" && container != "$defs" => {
+                Json::String(target.replacen(&format!("#/{container}/"), "#/$defs/", 1))
+            }
+            other => facts(other, container),
+        };
+        kept.insert(key.clone(), value);
+    }
+    Json::Object(kept)
+}

@@ -1,0 +1,461 @@
+//! The binary from outside: what it prints, writes, leaves alone and exits with.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use tempfile::TempDir;
+
+const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
+/// Two definitions and a method, with prose.
+const SMALL: &str = r##"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$defs": {
+    "PingRequest": {
+      "description": "Asks whether anybody is there.",
+      "type": "object",
+      "properties": { "method": { "const": "ping" }, "params": { "$ref": "#/$defs/PingParams" } },
+      "required": ["method"]
+    },
+    "PingParams": { "type": "object", "properties": { "title": { "type": "string", "title": "prose" } } },
+    "ClientRequest": { "anyOf": [{ "$ref": "#/$defs/PingRequest" }] }
+  }
+}
+"##;
+
+/// A temporary project, and mcpgen run in it.
+struct Project {
+    home: TempDir,
+}
+
+impl Project {
+    fn new() -> Project {
+        Project { home: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    /// A project that has imported [`SMALL`] as `draft`.
+    fn with_small() -> Project {
+        let project = Project::new();
+        project.write("small.json", SMALL);
+        project.run(&["import", "small.json", "--revision", "draft", "--root", "."]).exits(0);
+        project
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.home.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("below home")).expect("a folder");
+        fs::write(path, text).expect("written");
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Every file with its text and the time of its last change.
+    fn snapshot(&self) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
+        fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, (Vec<u8>, SystemTime)>) {
+            for entry in fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    walk(&path, found);
+                } else {
+                    let changed = path.metadata().and_then(|metadata| metadata.modified()).expect("a time");
+                    found.insert(path.clone(), (fs::read(&path).expect("a file"), changed));
+                }
+            }
+        }
+        let mut found = BTreeMap::new();
+        walk(self.home.path(), &mut found);
+        found
+    }
+
+    fn run(&self, arguments: &[&str]) -> Answer {
+        self.run_in(".", arguments)
+    }
+
+    fn run_in(&self, folder: &str, arguments: &[&str]) -> Answer {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcpgen"));
+        let output = command.args(arguments).current_dir(self.path(folder)).output().expect("mcpgen runs");
+        Answer { arguments: arguments.join(" "), output }
+    }
+}
+
+struct Answer {
+    arguments: String,
+    output: Output,
+}
+
+impl Answer {
+    #[track_caller]
+    fn exits(self, code: i32) -> Answer {
+        let (out, err) = (self.out(), self.err());
+        assert_eq!(self.output.status.code(), Some(code), "mcpgen {}\n{out}\n{err}", self.arguments);
+        assert!(!err.contains("panicked"), "{err}");
+        if code == 2 {
+            assert!(err.starts_with("error: "), "{err}");
+        }
+        self
+    }
+
+    #[track_caller]
+    fn says(self, parts: &[&str]) -> Answer {
+        let all = format!("{}{}", self.out(), self.err());
+        for part in parts {
+            assert!(all.contains(part), "mcpgen {} does not say {part:?}:\n{all}", self.arguments);
+        }
+        self
+    }
+
+    fn out(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    fn err(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+}
+
+fn vendored(revision: &str) -> String {
+    format!("{}/../schema/{revision}/schema.json", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A schema of these definitions.
+fn schema(definitions: &str) -> String {
+    format!(r#"{{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {{{definitions}}}}}"#)
+}
+
+#[test]
+fn importing_what_was_imported_reproduces_it() {
+    let project = Project::new();
+    for revision in REVISIONS {
+        project.run(&["import", &vendored(revision), "--revision", revision, "--root", "."]).exits(0);
+        let ours = fs::read_to_string(vendored(revision)).expect("vendored");
+        assert_eq!(project.read(&format!("schema/{revision}/schema.json")), ours, "{revision}");
+        assert!(ours.starts_with("{\n  \"$schema\"") && !ours.contains("\"$comment\""), "{revision}");
+    }
+    let before = project.snapshot();
+    for revision in REVISIONS {
+        project.run(&["import", &vendored(revision), "--revision", revision]).exits(0).says(&["unchanged"]);
+    }
+    assert_eq!(project.snapshot(), before, "nothing is written again");
+
+    let rows = project.read("schema/revisions.toml");
+    let names: Vec<&str> = rows.lines().filter(|line| line.starts_with("name")).collect();
+    assert_eq!(names, REVISIONS.map(|name| format!("name = \"{name}\"")));
+    assert_eq!(rows.matches("era = \"legacy\"").count(), 4);
+    assert_eq!(rows.matches("status = \"released\"").count(), 5);
+}
+
+#[test]
+fn import_keeps_facts_only_and_flags_override() {
+    let project = Project::with_small();
+    let kept = project.read("schema/draft/schema.json");
+    assert!(!kept.contains("anybody") && !kept.contains("prose"), "{kept}");
+    assert!(kept.contains(r#""title": {"#), "{kept}");
+    assert!(
+        project.read("schema/revisions.toml").contains("era = \"modern\"\nupstream = \"schema/draft/schema.json\"")
+    );
+    let flags = ["--status", "draft", "--era", "legacy", "--upstream", "old/schema.json"];
+    project.run(&[&["import", "small.json", "--revision", "2020-01-01"], &flags[..]].concat()).exits(0);
+    let rows = project.read("schema/revisions.toml");
+    let row = "name = \"2020-01-01\"\nstatus = \"draft\"\nera = \"legacy\"\nupstream = \"old/schema.json\"";
+    assert!(rows.contains(row), "{rows}");
+}
+
+#[test]
+fn a_changed_import_needs_to_be_accepted() {
+    let project = Project::with_small();
+    let before = project.snapshot();
+    for (name, text, change) in [
+        ("prose.json", SMALL.replace("anybody", "somebody"), "-sha256 = "),
+        ("facts.json", SMALL.replace("\"const\": \"ping\"", "\"const\": \"pong\""), "+          \"const\": \"pong\""),
+    ] {
+        project.write(name, text);
+        let changed = project.run(&["import", name, "--revision", "draft"]).exits(1);
+        changed.says(&["--- a/schema/revisions.toml", change, "nothing was written", "--accept"]);
+        fs::remove_file(project.path(name)).expect("removed");
+    }
+    assert_eq!(project.snapshot(), before);
+    project.write("small.json", SMALL.replace("ping", "pong"));
+    project.run(&["import", "small.json", "--revision", "draft", "--accept"]).exits(0).says(&["written"]);
+    project.run(&["import", "small.json", "--revision", "draft"]).exits(0).says(&["unchanged"]);
+    assert!(project.read("schema/draft/schema.json").contains("pong"));
+}
+
+#[test]
+fn a_released_revision_needs_its_fixups() {
+    let project = Project::new();
+    let text = fs::read_to_string(vendored("2025-11-25")).expect("vendored");
+    let mut mended: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let place = "/$defs/ElicitResult/properties/content/additionalProperties/anyOf/1/type";
+    *mended.pointer_mut(place).expect("the fixup's place") = serde_json::json!(["string", "number", "boolean"]);
+    project.write("mended.json", mended.to_string());
+    let import = ["import", "mended.json", "--root", ".", "--revision"];
+    project.run(&[&import[..], &["2025-11-25"]].concat()).exits(2).says(&["elicit-content-fractions", "does not find"]);
+    assert!(!project.path("schema").exists());
+    project.run(&[&import[..], &["draft"]].concat()).exits(0);
+    project
+        .run(&["generate"])
+        .exits(0)
+        .says(&["warning: draft: fixups that found nothing", "elicit-content-fractions"]);
+}
+
+#[test]
+fn generate_writes_checks_and_restores() {
+    let project = Project::with_small();
+    project.run(&["generate", "--check"]).exits(1).says(&["--- /dev/null\n+++ b/generated/src/draft/mod.rs"]);
+    assert!(!project.path("generated").exists(), "--check writes nothing");
+    project.run(&["generate"]).exits(0).says(&["draft: ", " types, 1 methods, ", " written"]);
+    project.run(&["generate", "--check"]).exits(0).says(&["unchanged"]);
+    let before = project.snapshot();
+    project.write("deep/er/x", "");
+    project.run_in("deep/er", &["generate"]).exits(0).says(&["unchanged"]);
+    fs::remove_dir_all(project.path("deep")).expect("removed");
+    assert_eq!(project.snapshot(), before, "unchanged files keep their time");
+
+    let text = project.read("generated/src/draft/mod.rs");
+    project.write("generated/src/draft/mod.rs", format!("{text}// more\n"));
+    project.run(&["generate", "--check"]).exits(1).says(&["--- a/generated/src/draft/mod.rs", "-// more\n"]);
+    project.run(&["generate"]).exits(0);
+    assert_eq!(project.read("generated/src/draft/mod.rs"), text);
+    for path in before.keys().filter(|path| path.starts_with(project.path("generated"))) {
+        fs::remove_file(path).expect("removed");
+        project.run(&["generate", "--check"]).exits(1);
+        project.run(&["generate"]).exits(0);
+        assert_eq!(fs::read(path).expect("restored"), before[path].0);
+    }
+}
+
+#[test]
+fn stale_files_go_and_foreign_files_stay() {
+    let project = Project::with_small();
+    project.write("generated/src/lib.rs", "//! By hand.\n");
+    project.run(&["generate"]).exits(0);
+    let before = project.snapshot();
+    project.write("generated/src/draft/gone.rs", "// @generated by mcpgen\n");
+    project.write("generated/src/v2000_01_01/deep/gone.rs", "// @generated by mcpgen 0.0.1 from elsewhere\n");
+    project.run(&["generate", "--check"]).exits(1).says(&["--- a/generated/src/draft/gone.rs\n+++ /dev/null"]);
+    project.run(&["generate"]).exits(0);
+    assert_eq!(project.snapshot(), before);
+    assert!(!project.path("generated/src/v2000_01_01").exists(), "empty folders go");
+
+    for (path, kind) in [
+        ("generated/src/draft/mod.rs", "file"),
+        ("generated/src/draft", "file"),
+        ("generated/src/revisions.rs", "folder"),
+    ] {
+        let project = Project::with_small();
+        match kind {
+            "file" => project.write(path, "// By hand.\n"),
+            _ => project.write(&format!("{path}/keep.txt"), "By hand.\n"),
+        }
+        let before = project.snapshot();
+        project.run(&["generate"]).exits(2).says(&["is in the way", path]);
+        assert_eq!(project.snapshot(), before, "{path}");
+    }
+}
+
+#[test]
+fn a_failed_run_leaves_the_output_as_it_was() {
+    let project = Project::with_small();
+    project.run(&["generate"]).exits(0);
+    project.write("schema/draft/schema.json", schema(r##""A": {"$ref": "#/$defs/B"}, "C": {"not": {}}"##));
+    let before = project.snapshot();
+    let answer = project.run(&["generate"]).exits(2);
+    answer.says(&[
+        "schema/draft/schema.json#/$defs/A/$ref: ",
+        "there is no definition `B`",
+        "definition `C`: keyword `not`",
+    ]);
+    assert_eq!(project.snapshot(), before);
+}
+
+#[test]
+fn somebody_s_schema_goes_to_somebody_s_folder() {
+    let project = Project::new();
+    project.write("small.json", SMALL);
+    project.write("src/main.rs", "fn main() {}\n");
+    let command = ["generate", "--schema", "small.json", "--revision", "2025-11-25", "--out", "src/protocol"];
+    project.run(&command).exits(0).says(&["2025-11-25: ", "written", "warning: ", "found nothing"]);
+    assert!(project.path("src/protocol/mod.rs").is_file());
+    project.run(&[&command[..], &["--check"]].concat()).exits(0).says(&["unchanged"]);
+    project.run(&[&command[..], &["--check", "--support", "crate::mcp"]].concat()).exits(1);
+    project.run(&[&command[..], &["--support", "no path"]].concat()).exits(2).says(&["no path"]);
+    project.run(&["generate", "--schema", "small.json"]).exits(2).says(&["--revision", "--out"]);
+    project.run(&["generate", "--out", "x"]).exits(2);
+    let names = ["generate", "--schema", "small.json", "--out", "x", "--revision", "a/b"];
+    project.run(&names).exits(2).says(&["cannot be the name of a revision"]);
+    assert_eq!(project.read("src/main.rs"), "fn main() {}\n");
+    let left: Vec<_> =
+        fs::read_dir(project.home.path()).expect("listed").map(|entry| entry.expect("entry").file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn outside_a_project_the_remedy_is_named() {
+    let project = Project::new();
+    project.write("small.json", SMALL);
+    for arguments in [&["generate"][..], &["inspect", "2025-11-25"], &["import", "small.json", "--revision", "draft"]] {
+        project.run(arguments).exits(2).says(&["schema/revisions.toml", "--root DIR"]);
+    }
+    project.run(&["generate", "--root", "."]).exits(2).says(&["mcpgen import"]);
+    project.run(&["inspect", "small.json"]).exits(0).says(&["PingRequest"]);
+
+    let project = Project::with_small();
+    project.run(&["inspect", "2025-11-25"]).exits(2).says(&[
+        "there is no revision `2025-11-25`",
+        "draft",
+        "mcpgen import",
+    ]);
+    project.run(&["inspect", "gone.json"]).exits(2).says(&["reading gone.json"]);
+    project.write("schema/revisions.toml", "[[revision]]\nname = 1\n");
+    project.run(&["generate"]).exits(2).says(&["revisions.toml", "name = 1"]);
+    project.run(&[]).output.status.code().filter(|code| *code == 2).expect("clap's usage error");
+}
+
+#[test]
+fn inspect_shows_the_protocol_to_people_and_programs() {
+    let root = format!("{}/..", env!("CARGO_MANIFEST_DIR"));
+    let project = Project::new();
+    let definitions = [79, 83, 91, 145, 155];
+    for (revision, count) in REVISIONS.into_iter().zip(definitions) {
+        let text = project.run(&["inspect", revision, "--root", &root]).exits(0);
+        text.says(&[revision, &format!("Conservation ({count})"), "tools/call", "(CallToolRequestParams) -> "]);
+        let json = project.run(&["inspect", revision, "--root", &root, "--format", "json"]).exits(0).out();
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!((&json["version"], &json["definitions"]), (&1.into(), &count.into()));
+        let kept = &json["conservation"];
+        let sum = |fate: &str| {
+            kept[fate].as_object().expect("counts").values().filter_map(|count| count.as_u64()).sum::<u64>()
+        };
+        let all = sum("emitted") + sum("absorbed") + kept["aliased"].as_u64().expect("a count");
+        assert_eq!(all, count, "{revision}: counts add up");
+        assert_eq!(kept["definitions"].as_array().map(Vec::len), Some(count as usize));
+    }
+    let path = vendored("2025-11-25");
+    let json = project.run(&["inspect", &path, "--format", "json"]).exits(0).out();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let find = |list: &str, key: &str, value: &str| {
+        let items = json[list].as_array().expect("a list");
+        items.iter().find(|item| item[key] == value).unwrap_or_else(|| panic!("{list} has no {value}")).clone()
+    };
+    assert_eq!(
+        find("requests", "method", "tools/call"),
+        serde_json::json!({
+            "method": "tools/call", "type": "CallToolRequest", "senders": ["client"], "params": "CallToolRequestParams",
+            "params_required": true, "result": "CallToolResult", "task_result": "CreateTaskResult",
+        })
+    );
+    assert_eq!(
+        find("unions", "name", "TextOrBlobResourceContents"),
+        serde_json::json!({
+            "name": "TextOrBlobResourceContents",
+            "schema_pointers": [
+                "/$defs/EmbeddedResource/properties/resource", "/$defs/ReadResourceResult/properties/contents/items",
+            ],
+            "members": ["TextResourceContents", "BlobResourceContents"],
+            "overlapping": true,
+            "guards": [
+                {"when": [{"kind": "present", "path": ["text"]}], "member": "TextResourceContents"},
+                {"when": [], "member": "BlobResourceContents"},
+            ],
+            "absorbed": [],
+        })
+    );
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpgen"));
+    let path = vendored("2025-11-25");
+    let mut child =
+        command.args(["inspect", &path]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("mcpgen runs");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("mcpgen ends");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn bad_schemas_are_refused_with_place_and_reason() {
+    let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let wrapped = format!("{}true{}", r#"{"items": "#.repeat(200), "}".repeat(200));
+    let cases: &[(&str, String, &[&str])] = &[
+        ("empty", String::new(), &["bad.json:1:0: not readable as JSON"]),
+        ("no schema", "[]".into(), &["a schema document is an object"]),
+        ("no types", schema(""), &["the document defines no types"]),
+        (
+            "key twice",
+            schema(r#""A": {"type": "string", "type": "null"}"#),
+            &["\"type\" is given twice", "bad.json:1:"],
+        ),
+        ("deep arrays", nested, &["recursion limit"]),
+        ("deep schema", schema(&format!(r#""A": {wrapped}"#)), &["recursion limit"]),
+        ("dangling", schema(r##""A": {"$ref": "#/$defs/b"}, "B": {}"##), &["/$defs/A/$ref", "there is `B`"]),
+        (
+            "circular",
+            schema(r##""A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}"##),
+            &["definition `A`", "break the circle"],
+        ),
+        ("empty anyOf", schema(r#""A": {"anyOf": []}"#), &["#/$defs/A/anyOf", "the list is empty"]),
+        ("both at once", schema(r#""A": {"anyOf": []}, "B": {"if": {}}"#), &["definition `A`", "definition `B`"]),
+        ("dialect", r#"{"$schema": "urn:x", "$defs": {"A": {}}}"#.into(), &["is not a dialect"]),
+    ];
+    for (name, text, parts) in cases {
+        let project = Project::new();
+        project.write("bad.json", text);
+        project.run(&["inspect", "bad.json"]).exits(2).says(parts);
+        let generate = ["generate", "--schema", "bad.json", "--revision", "x", "--out", "out"];
+        project.run(&generate).exits(2).says(parts);
+        project.run(&["import", "bad.json", "--revision", "x", "--root", "."]).exits(2).says(parts);
+        assert_eq!(fs::read_dir(project.home.path()).expect("listed").count(), 1, "{name}: nothing is written");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_obstacle() {
+    let project = Project::new();
+    project.write("bom.json", format!("\u{feff}{SMALL}"));
+    project.run(&["import", "bom.json", "--revision", "draft", "--root", "."]).exits(0);
+    assert!(project.read("schema/draft/schema.json").starts_with('{'));
+}
+
+#[test]
+fn a_huge_file_is_refused_unread() {
+    let project = Project::new();
+    let file = fs::File::create(project.path("huge.json")).expect("created");
+    file.set_len(40 * 1024 * 1024).expect("sized");
+    let (answer, time) = timed(|| project.run(&["inspect", "huge.json"]));
+    answer.exits(2).says(&["41943040 bytes", "is it the right file?"]);
+    assert!(time < Duration::from_secs(2), "{time:?}");
+}
+
+#[test]
+fn ten_thousand_definitions_take_seconds() {
+    let count = 10_000;
+    let mut structs = String::new();
+    for i in 0..count {
+        let next = (i * 7 + 1) % count;
+        let comma = if i == 0 { "" } else { "," };
+        let properties = format!(r##""next": {{"$ref": "#/$defs/D{next}"}}, "name": {{"type": "string"}}"##);
+        write!(structs, r#"{comma}"D{i}": {{"type": "object", "properties": {{{properties}}}, "required": ["name"]}}"#)
+            .expect("written");
+    }
+    let project = Project::new();
+    project.write("many.json", schema(&structs));
+    let (answer, time) = timed(|| project.run(&["inspect", "many.json"]));
+    answer.exits(0).says(&["10000 definitions"]);
+    assert!(time < Duration::from_secs(20), "{time:?}");
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    (work(), start.elapsed())
+}

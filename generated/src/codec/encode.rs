@@ -1,0 +1,255 @@
+//! One JSON value on its way from a type to a writer.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::{Extra, JsonObject, Never, Number};
+
+use super::{Literal, Tree};
+
+/// A type that has a JSON value.
+pub trait Encode {
+    /// The value.
+    fn encode(&self) -> Node<'_>;
+}
+
+/// One JSON value as its writer meets it. Floats must be finite.
+#[derive(Clone, Copy)]
+pub enum Node<'a> {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// An integer from 0 up.
+    Unsigned(u64),
+    /// An integer.
+    Signed(i64),
+    /// Any other number; what is not finite is written as `null`.
+    Float(f64),
+    /// A string.
+    Str(&'a str),
+    /// An array.
+    Array(&'a dyn Elements),
+    /// An object.
+    Object(&'a dyn Object),
+    /// A value of serde_json's.
+    Value(&'a Value),
+    /// JSON text.
+    Raw(&'a RawValue),
+}
+
+/// The elements of an array.
+pub trait Elements {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The element at `index`, which is less than [`len`](Self::len).
+    fn element(&self, index: usize) -> Node<'_>;
+}
+
+/// The members of an object.
+pub trait Object {
+    /// Writes all members, each once.
+    fn members(&self, out: &mut Members<'_>);
+}
+
+/// Where an [`Object`] writes its members.
+pub struct Members<'a> {
+    sink: &'a mut dyn FnMut(&str, Node<'_>),
+    skipped: &'a [&'a str],
+}
+
+impl<'a> Members<'a> {
+    /// Gives each member to `sink`.
+    pub fn new(sink: &'a mut dyn FnMut(&str, Node<'_>)) -> Self {
+        Self { sink, skipped: &[] }
+    }
+
+    /// A member that is always there.
+    pub fn member<T: Encode + ?Sized>(&mut self, name: &str, value: &T) {
+        self.node(name, value.encode());
+    }
+
+    /// A member that is there if it has a value.
+    pub fn optional<T: Encode>(&mut self, name: &str, value: &Option<T>) {
+        if let Some(value) = value {
+            self.node(name, value.encode());
+        }
+    }
+
+    /// A member whose value is fixed.
+    pub fn constant(&mut self, name: &str, value: Literal) {
+        self.node(name, value.encode());
+    }
+
+    /// The members that the type does not name.
+    pub fn extra<T, V: Encode>(&mut self, extra: &Extra<T, V>) {
+        for (name, value) in extra {
+            self.node(name, value.encode());
+        }
+    }
+
+    /// A member by its node.
+    pub fn node(&mut self, name: &str, node: Node<'_>) {
+        if !self.skipped.contains(&name) {
+            (self.sink)(name, node);
+        }
+    }
+
+    /// All members of another object, except those whose names are in `skipped`. A value that is no
+    /// object has none.
+    pub fn members_of(&mut self, node: Node<'_>, skipped: &[&str]) {
+        let sink = &mut *self.sink;
+        match node {
+            Node::Object(object) => object.members(&mut Members { sink, skipped }),
+            Node::Value(Value::Object(object)) => object.members(&mut Members { sink, skipped }),
+            _ => {}
+        }
+    }
+}
+
+impl<T: Encode + ?Sized> Encode for &T {
+    fn encode(&self) -> Node<'_> {
+        (**self).encode()
+    }
+}
+
+impl<T: Encode + ?Sized> Encode for Box<T> {
+    fn encode(&self) -> Node<'_> {
+        (**self).encode()
+    }
+}
+
+/// `None` is `null`: this is a nullable value. That a member may be absent is its field's affair.
+impl<T: Encode> Encode for Option<T> {
+    fn encode(&self) -> Node<'_> {
+        self.as_ref().map_or(Node::Null, T::encode)
+    }
+}
+
+impl Encode for () {
+    fn encode(&self) -> Node<'_> {
+        Node::Null
+    }
+}
+
+impl Encode for bool {
+    fn encode(&self) -> Node<'_> {
+        Node::Bool(*self)
+    }
+}
+
+impl Encode for i64 {
+    fn encode(&self) -> Node<'_> {
+        Node::Signed(*self)
+    }
+}
+
+impl Encode for u64 {
+    fn encode(&self) -> Node<'_> {
+        Node::Unsigned(*self)
+    }
+}
+
+impl Encode for Number {
+    fn encode(&self) -> Node<'_> {
+        self.node()
+    }
+}
+
+impl Encode for str {
+    fn encode(&self) -> Node<'_> {
+        Node::Str(self)
+    }
+}
+
+impl Encode for String {
+    fn encode(&self) -> Node<'_> {
+        Node::Str(self)
+    }
+}
+
+impl Encode for Value {
+    fn encode(&self) -> Node<'_> {
+        Node::Value(self)
+    }
+}
+
+impl Encode for Never {
+    fn encode(&self) -> Node<'_> {
+        match *self {}
+    }
+}
+
+impl<T: Encode> Encode for Vec<T> {
+    fn encode(&self) -> Node<'_> {
+        Node::Array(self)
+    }
+}
+
+impl<T: Encode> Elements for Vec<T> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn element(&self, index: usize) -> Node<'_> {
+        self[index].encode()
+    }
+}
+
+impl<T: Encode> Encode for BTreeMap<String, T> {
+    fn encode(&self) -> Node<'_> {
+        Node::Object(self)
+    }
+}
+
+impl<T: Encode> Object for BTreeMap<String, T> {
+    fn members(&self, out: &mut Members<'_>) {
+        for (name, value) in self {
+            out.member(name, value);
+        }
+    }
+}
+
+impl Encode for JsonObject {
+    fn encode(&self) -> Node<'_> {
+        Node::Object(self)
+    }
+}
+
+impl Object for JsonObject {
+    fn members(&self, out: &mut Members<'_>) {
+        for (name, value) in self {
+            out.member(name, value);
+        }
+    }
+}
+
+impl Encode for Tree {
+    fn encode(&self) -> Node<'_> {
+        match self {
+            Self::Null => Node::Null,
+            Self::Bool(value) => Node::Bool(*value),
+            Self::Number(number) => number.node(),
+            Self::Text(text) => Node::Str(text),
+            Self::Array(elements) => Node::Array(elements),
+            Self::Object(entries) => Node::Object(entries),
+        }
+    }
+}
+
+impl Object for Vec<(Cow<'static, str>, Tree)> {
+    fn members(&self, out: &mut Members<'_>) {
+        for (name, value) in self {
+            out.member(name, value);
+        }
+    }
+}

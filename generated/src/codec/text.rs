@@ -1,0 +1,155 @@
+//! From and to text, bytes and `serde_json` values.
+
+use std::io::{Read, Write};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::{Error, ErrorKind, JsonObject};
+
+use super::buffer::filled;
+use super::ser::Written;
+use super::{Decode, Encode, Members, Node, Slot};
+
+/// Decodes a JSON text. Nothing but white space may follow the value.
+///
+/// # Errors
+///
+/// The text is not JSON, or not a valid `T`.
+pub fn from_str<T: Decode>(text: &str) -> Result<T, Error> {
+    named(|slot| super::parse(text, slot))
+}
+
+/// Decodes a JSON text in UTF-8. Nothing but white space may follow the value.
+///
+/// # Errors
+///
+/// The bytes are not UTF-8, the text is not JSON, or not a valid `T`.
+pub fn from_slice<T: Decode>(bytes: &[u8]) -> Result<T, Error> {
+    named(|slot| super::parse(utf8(bytes)?, slot))
+}
+
+/// Reads to the end, and decodes what was read as [`from_slice`] does.
+///
+/// # Errors
+///
+/// The reader's ([`ErrorKind::Io`]), and those of [`from_slice`].
+pub fn from_reader<T: Decode>(mut reader: impl Read) -> Result<T, Error> {
+    let mut bytes = Vec::new();
+    match reader.read_to_end(&mut bytes) {
+        Ok(_) => from_slice(&bytes),
+        Err(error) => Err(Error::io(&error).with_type_name(T::NAME)),
+    }
+}
+
+/// Decodes a value of serde_json's.
+///
+/// # Errors
+///
+/// The value is not a valid `T`, or nested more than [`MAX_DEPTH`](crate::codec::MAX_DEPTH) deep.
+pub fn from_value<T: Decode>(value: Value) -> Result<T, Error> {
+    named(|slot| {
+        let result = super::de::walk(&value, slot);
+        if result.as_ref().is_err_and(|error| *error.kind() == ErrorKind::Depth) {
+            dismantle(value);
+        }
+        result
+    })
+}
+
+/// Encodes as JSON text, without white space between tokens.
+#[must_use]
+pub fn to_string<T: Encode + ?Sized>(value: &T) -> String {
+    // serde_json writes nothing but UTF-8.
+    String::from_utf8(to_vec(value)).unwrap_or_default()
+}
+
+/// Encodes as JSON text in UTF-8, without white space between tokens.
+#[must_use]
+pub fn to_vec<T: Encode + ?Sized>(value: &T) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(128);
+    write(value.encode(), &mut bytes).expect("a Vec takes all bytes, and every node is JSON");
+    bytes
+}
+
+/// Encodes as JSON text in UTF-8, without white space between tokens, to `writer`. Give it a
+/// buffered one.
+///
+/// # Errors
+///
+/// The writer's ([`ErrorKind::Io`]).
+pub fn to_writer<T: Encode + ?Sized>(mut writer: impl Write, value: &T) -> Result<(), Error> {
+    writer.write_all(&to_vec(value)).map_err(|error| Error::io(&error))
+}
+
+/// Encodes as a value of serde_json's.
+///
+/// # Errors
+///
+/// A [`RawJson`](crate::RawJson) inside is text that a `Value` cannot hold: nested too deep, or with a
+/// number beyond the range of doubles.
+pub fn to_value<T: Encode + ?Sized>(value: &T) -> Result<Value, Error> {
+    node_value(value.encode())
+}
+
+/// Encodes as JSON text that says it is.
+pub(crate) fn to_raw(node: Node<'_>) -> Box<RawValue> {
+    serde_json::value::to_raw_value(&Written::<true>(node)).expect("every node is JSON")
+}
+
+fn named<T: Decode>(read: impl FnOnce(&mut dyn Slot) -> Result<(), Error>) -> Result<T, Error> {
+    let mut slot = None;
+    read(&mut slot).and_then(|()| filled(slot)).map_err(|error| error.with_type_name(T::NAME))
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let valid = bytes.get(..error.valid_up_to()).unwrap_or(bytes);
+        let mut lines = valid.split(|byte| *byte == b'\n');
+        let position = (lines.clone().count(), lines.next_back().map_or(0, <[u8]>::len) + 1);
+        Error::new(ErrorKind::Json { message: "invalid UTF-8".to_owned() }).at_position(Some(position))
+    })
+}
+
+fn write(node: Node<'_>, bytes: &mut Vec<u8>) -> serde_json::Result<()> {
+    serde_json::to_writer(bytes, &Written::<true>(node))
+}
+
+fn node_value(node: Node<'_>) -> Result<Value, Error> {
+    Ok(match node {
+        Node::Null => Value::Null,
+        Node::Bool(value) => value.into(),
+        Node::Unsigned(integer) => integer.into(),
+        Node::Signed(integer) => integer.into(),
+        Node::Float(float) => float.into(),
+        Node::Str(text) => text.into(),
+        Node::Value(value) => value.clone(),
+        Node::Raw(text) => from_str(text.get())?,
+        Node::Array(elements) => {
+            let element = |index| node_value(elements.element(index)).map_err(|error| error.at_index(index));
+            Value::Array((0..elements.len()).map(element).collect::<Result<_, _>>()?)
+        }
+        Node::Object(object) => {
+            let mut map = JsonObject::new();
+            let mut result = Ok(());
+            object.members(&mut Members::new(&mut |name, node| match node_value(node) {
+                Ok(value) => drop(map.insert(name.to_owned(), value)),
+                Err(error) => result = Err(error.at_key(name.to_owned())),
+            }));
+            result?;
+            Value::Object(map)
+        }
+    })
+}
+
+/// Drops a value that may be nested too deep for the stack that its own drop would need.
+fn dismantle(value: Value) {
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Array(elements) => pending.extend(elements),
+            Value::Object(members) => pending.extend(members.into_iter().map(|(_, value)| value)),
+            _ => {}
+        }
+    }
+}

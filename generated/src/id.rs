@@ -1,0 +1,95 @@
+//! The two names that peers give to things in flight.
+
+use std::fmt;
+
+use crate::Error;
+use crate::codec::{Decode, Encode, Event, Node};
+
+macro_rules! string_or_integer {
+    ($(#[$docs:meta])* $name:ident) => {
+        $(#[$docs])*
+        ///
+        /// A number of integral value, such as `1.0`, is an integer; no other number is valid.
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            /// A string, which may look like a number and is none.
+            String(String),
+            /// An integer.
+            Integer(i64),
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self::String(text.to_owned())
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self::String(text)
+            }
+        }
+
+        impl From<i64> for $name {
+            fn from(integer: i64) -> Self {
+                Self::Integer(integer)
+            }
+        }
+
+        impl From<i32> for $name {
+            fn from(integer: i32) -> Self {
+                Self::Integer(integer.into())
+            }
+        }
+
+        impl From<u32> for $name {
+            fn from(integer: u32) -> Self {
+                Self::Integer(integer.into())
+            }
+        }
+
+        /// The string, or the integer in decimal.
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    Self::String(text) => f.write_str(text),
+                    Self::Integer(integer) => integer.fmt(f),
+                }
+            }
+        }
+
+        impl Decode for $name {
+            const NAME: &'static str = stringify!($name);
+
+            fn decode(event: Event<'_>) -> Result<Self, Error> {
+                match event {
+                    Event::Str(_) | Event::String(_) => event.string().map(Self::String),
+                    Event::Unsigned(_) | Event::Signed(_) => i64::decode(event).map(Self::Integer),
+                    Event::Float(float) if float.fract() == 0.0 => i64::decode(event).map(Self::Integer),
+                    other => Err(other.mismatch("string or integer")),
+                }
+            }
+        }
+
+        impl Encode for $name {
+            fn encode(&self) -> Node<'_> {
+                match self {
+                    Self::String(text) => Node::Str(text),
+                    Self::Integer(integer) => Node::Signed(*integer),
+                }
+            }
+        }
+
+        crate::codec::serde_impls!($name);
+    };
+}
+
+string_or_integer! {
+    /// The id of a JSON-RPC request, by which its response is found.
+    RequestId
+}
+
+string_or_integer! {
+    /// The name under which the progress of a request is told.
+    ProgressToken
+}

@@ -1,0 +1,47 @@
+//! Exact, lossless Rust types for every revision of the Model Context Protocol.
+//!
+//! [`from_str`] and [`to_string`] (and their siblings for bytes, readers and `serde_json` values)
+//! decode and encode; all types are `serde::Serialize` and `serde::Deserialize` as well, for use
+//! inside other types. What decodes is valid, what is unknown is kept in [`Extra`], and what does not
+//! decode is explained by one [`Error`].
+
+mod error;
+mod extra;
+mod id;
+mod message;
+mod method;
+mod never;
+mod number;
+mod raw;
+mod result_type;
+mod rpc;
+
+pub mod codec;
+
+pub use codec::text::{from_reader, from_slice, from_str, from_value, to_string, to_value, to_vec, to_writer};
+pub use error::{Error, ErrorKind};
+pub use extra::{Extra, ExtraError, KnownMembers};
+pub use id::{ProgressToken, RequestId};
+pub use message::{ErrorMessage, Message, NotificationMessage, RequestMessage, ResponseMessage};
+pub use method::{Declares, Notification, NotificationSet, Params, Request, RequestSet, TaskRequest};
+pub use never::Never;
+pub use number::{NotFinite, Number};
+pub use raw::RawJson;
+pub use result_type::ResultType;
+pub use rpc::{ErrorCode, ErrorId, ErrorObject};
+
+// `Revision`, and one module per revision: written by the generator, for this very place.
+include!("revisions.rs");
+
+pub use serde_json::Value;
+
+/// A JSON object of anything.
+pub type JsonObject = serde_json::Map<String, Value>;
+
+/// What the macros of [`codec`] name, wherever they expand.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(feature = "schemars")]
+    pub use schemars;
+    pub use serde;
+}

@@ -1,0 +1,269 @@
+//! JSON numbers.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// A JSON number: an integer of 64 bits, with or without sign, or a finite double.
+///
+/// It keeps the form it was given in (`1` stays `1`, `1.0` stays `1.0`, `-0.0` stays `-0.0`), and
+/// compares by mathematical value, exactly, as JSON Schema does: `1 == 1.0`, and `u64::MAX` is less
+/// than `18446744073709551616.0`.
+///
+/// ```
+/// use mcpgen_types::Number;
+/// assert_eq!(Number::from(1), Number::try_from(1.0).unwrap());
+/// assert_eq!(Number::try_from(1.0).unwrap().to_string(), "1.0");
+/// ```
+#[derive(Clone, Copy)]
+pub struct Number(Repr);
+
+/// Integers have one form each: `Negative` holds nothing from 0 up.
+#[derive(Clone, Copy)]
+enum Repr {
+    Unsigned(u64),
+    Negative(i64),
+    Float(f64),
+}
+
+impl Number {
+    /// The number as `i64`, if it is integral and fits.
+    #[must_use]
+    pub fn as_i64(&self) -> Option<i64> {
+        self.integer().and_then(|integer| integer.try_into().ok())
+    }
+
+    /// The number as `u64`, if it is integral and fits.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        self.integer().and_then(|integer| integer.try_into().ok())
+    }
+
+    /// The double that is nearest to the number.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "this is what nearest means")]
+    pub fn as_f64(&self) -> f64 {
+        match self.0 {
+            Repr::Unsigned(integer) => integer as f64,
+            Repr::Negative(integer) => integer as f64,
+            Repr::Float(float) => float,
+        }
+    }
+
+    /// Whether the value is integral, as that of `1`, `1.0` and `1e300` is.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        match self.0 {
+            Repr::Unsigned(_) | Repr::Negative(_) => true,
+            Repr::Float(float) => float.fract() == 0.0,
+        }
+    }
+
+    /// The value, if it is integral and lies in the joint range of `i64` and `u64`.
+    fn integer(self) -> Option<i128> {
+        match self.0 {
+            Repr::Unsigned(integer) => Some(integer.into()),
+            Repr::Negative(integer) => Some(integer.into()),
+            Repr::Float(float) if float.fract() != 0.0 => None,
+            Repr::Float(float) => {
+                exact(float).filter(|integer| *integer >= i64::MIN.into() && *integer <= u64::MAX.into())
+            }
+        }
+    }
+
+    /// What a decoder is told.
+    pub(crate) fn event(self) -> crate::codec::Event<'static> {
+        match self.0 {
+            Repr::Unsigned(integer) => crate::codec::Event::Unsigned(integer),
+            Repr::Negative(integer) => crate::codec::Event::Signed(integer),
+            Repr::Float(float) => crate::codec::Event::Float(float),
+        }
+    }
+
+    /// What an encoder is told.
+    pub(crate) fn node(self) -> crate::codec::Node<'static> {
+        match self.0 {
+            Repr::Unsigned(integer) => crate::codec::Node::Unsigned(integer),
+            Repr::Negative(integer) => crate::codec::Node::Signed(integer),
+            Repr::Float(float) => crate::codec::Node::Float(float),
+        }
+    }
+
+    /// Reads the text of a JSON number as serde_json does: integers beyond 64 bits and `-0` become
+    /// doubles; `None` if the text is no JSON number, or too great for a double.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if !Self::is_json(text) {
+            return None;
+        }
+        if text != "-0" {
+            if let Ok(integer) = text.parse::<u64>() {
+                return Some(integer.into());
+            }
+            if let Ok(integer) = text.parse::<i64>() {
+                return Some(integer.into());
+            }
+        }
+        text.parse::<f64>().ok()?.try_into().ok()
+    }
+
+    /// The grammar of RFC 8259: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
+    pub(crate) fn is_json(text: &str) -> bool {
+        fn digits(text: &str) -> Option<&str> {
+            let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+            (rest.len() < text.len()).then_some(rest)
+        }
+        let check = || {
+            let text = text.strip_prefix('-').unwrap_or(text);
+            let mut rest = match text.strip_prefix('0') {
+                Some(rest) => rest,
+                None => digits(text)?,
+            };
+            if let Some(fraction) = rest.strip_prefix('.') {
+                rest = digits(fraction)?;
+            }
+            if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
+                rest = digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))?;
+            }
+            rest.is_empty().then_some(())
+        };
+        check().is_some()
+    }
+}
+
+/// The integral part of a double, if it is small enough to be told from its neighbours.
+#[expect(clippy::cast_possible_truncation, reason = "limited just before")]
+fn exact(float: f64) -> Option<i128> {
+    const LIMIT: f64 = (1_u128 << 100) as f64;
+    (float.abs() < LIMIT).then_some(float as i128)
+}
+
+/// The double is infinite or not a number, which JSON cannot say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotFinite;
+
+impl std::error::Error for NotFinite {}
+
+impl fmt::Display for NotFinite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON has no infinite numbers and no NaN")
+    }
+}
+
+impl TryFrom<f64> for Number {
+    type Error = NotFinite;
+
+    fn try_from(float: f64) -> Result<Self, NotFinite> {
+        if float.is_finite() { Ok(Self(Repr::Float(float))) } else { Err(NotFinite) }
+    }
+}
+
+macro_rules! from_unsigned {
+    ($($integer:ty)*) => {$(
+        impl From<$integer> for Number {
+            fn from(integer: $integer) -> Self {
+                Self(Repr::Unsigned(u64::from(integer)))
+            }
+        }
+    )*};
+}
+
+macro_rules! from_signed {
+    ($($integer:ty)*) => {$(
+        impl From<$integer> for Number {
+            fn from(integer: $integer) -> Self {
+                let integer = i64::from(integer);
+                Self(u64::try_from(integer).map_or(Repr::Negative(integer), Repr::Unsigned))
+            }
+        }
+    )*};
+}
+
+from_unsigned!(u8 u16 u32 u64);
+from_signed!(i8 i16 i32 i64);
+
+impl From<usize> for Number {
+    fn from(integer: usize) -> Self {
+        Self(Repr::Unsigned(integer as u64))
+    }
+}
+
+impl From<isize> for Number {
+    fn from(integer: isize) -> Self {
+        Self::from(integer as i64)
+    }
+}
+
+impl Ord for Number {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.0, other.0) {
+            // Neither is NaN.
+            (Repr::Float(a), Repr::Float(b)) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
+            (Repr::Float(a), _) => other.integer().map_or(Ordering::Equal, |b| compare(a, b)),
+            (_, Repr::Float(b)) => self.integer().map_or(Ordering::Equal, |a| compare(b, a).reverse()),
+            _ => self.integer().cmp(&other.integer()),
+        }
+    }
+}
+
+/// Compares without rounding the integer, which has at most 65 bits.
+fn compare(float: f64, integer: i128) -> Ordering {
+    match exact(float) {
+        Some(whole) => whole.cmp(&integer).then(float.fract().partial_cmp(&0.0).unwrap_or(Ordering::Equal)),
+        None if float > 0.0 => Ordering::Greater,
+        None => Ordering::Less,
+    }
+}
+
+impl PartialOrd for Number {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Number {}
+
+impl Hash for Number {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self.integer() {
+            Some(integer) => integer.hash(state),
+            // No integer of 64 bits is equal, and no two such doubles of different bits are.
+            None => self.as_f64().to_bits().hash(state),
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Repr::Unsigned(integer) => integer.fmt(f),
+            Repr::Negative(integer) => integer.fmt(f),
+            // Unlike `Display`, `Debug` keeps the `.0` and writes large numbers with an exponent.
+            Repr::Float(float) => write!(f, "{float:?}"),
+        }
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<Number> for serde_json::Value {
+    fn from(number: Number) -> Self {
+        match number.0 {
+            Repr::Unsigned(integer) => integer.into(),
+            Repr::Negative(integer) => integer.into(),
+            Repr::Float(float) => float.into(),
+        }
+    }
+}
+
+crate::codec::serde_impls!(Number);

@@ -1,0 +1,68 @@
+//! How far a result goes.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::Error;
+use crate::codec::{Decode, Encode, Event, Node};
+
+/// Whether a result ends its request (`complete`, the default), or asks for more first
+/// (`input_required`), or is of a kind that a later revision adds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResultType(Cow<'static, str>);
+
+impl ResultType {
+    /// The result ends its request.
+    pub const COMPLETE: Self = Self(Cow::Borrowed("complete"));
+    /// The server needs input before it can go on.
+    pub const INPUT_REQUIRED: Self = Self(Cow::Borrowed("input_required"));
+
+    /// The type as it is written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for ResultType {
+    fn default() -> Self {
+        Self::COMPLETE
+    }
+}
+
+impl From<&str> for ResultType {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
+impl From<String> for ResultType {
+    fn from(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
+}
+
+impl fmt::Display for ResultType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Decode for ResultType {
+    const NAME: &'static str = "ResultType";
+
+    fn decode(event: Event<'_>) -> Result<Self, Error> {
+        match event {
+            Event::Str("complete") => Ok(Self::COMPLETE),
+            other => other.string().map(Self::from),
+        }
+    }
+}
+
+impl Encode for ResultType {
+    fn encode(&self) -> Node<'_> {
+        Node::Str(&self.0)
+    }
+}
+
+crate::codec::serde_impls!(ResultType);

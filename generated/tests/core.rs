@@ -1,0 +1,942 @@
+//! The support core, under types written as the generator writes them.
+#![allow(clippy::unwrap_used, unreachable_pub)]
+
+use mcpgen_types::codec::{self, Condition, Field, Guard, JsonTypes, Literal};
+use mcpgen_types::{
+    Declares, Error, ErrorCode, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Message, Never, NotificationSet,
+    Number, ProgressToken, RawJson, Request, RequestId, RequestMessage, RequestSet, ResponseMessage, ResultType,
+    Revision, TaskRequest, Value,
+};
+use serde_json::json;
+
+mod types {
+    //! What a generated module contains.
+    use super::*;
+
+    /// An open object.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Tool {
+        pub name: String,
+        pub title: Option<String>,
+        /// Nullable: absent and `null` differ.
+        pub parent: Option<Option<String>>,
+        pub icons: Option<Vec<Icon>>,
+        pub input_schema: InputSchema,
+        pub extra: Extra<Tool>,
+    }
+
+    impl codec::Decode for Tool {
+        const NAME: &'static str = "Tool";
+        fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+            let mut name = None;
+            let mut title = None;
+            let mut parent = None;
+            let mut icons = None;
+            let mut input_schema = None;
+            let mut extra = Extra::default();
+            event.object(
+                &mut [
+                    Field::new("name", &mut name),
+                    Field::new("title", &mut title),
+                    Field::new("parent", &mut parent),
+                    Field::new("icons", &mut icons),
+                    Field::new("inputSchema", &mut input_schema),
+                ],
+                &mut extra,
+            )?;
+            Ok(Self {
+                name: codec::required("name", name)?,
+                title,
+                parent,
+                icons,
+                input_schema: codec::required("inputSchema", input_schema)?,
+                extra,
+            })
+        }
+    }
+    impl codec::Object for Tool {
+        fn members(&self, out: &mut codec::Members<'_>) {
+            out.member("name", &self.name);
+            out.optional("title", &self.title);
+            out.optional("parent", &self.parent);
+            out.optional("icons", &self.icons);
+            out.member("inputSchema", &self.input_schema);
+            out.extra(&self.extra);
+        }
+    }
+    impl codec::Encode for Tool {
+        fn encode(&self) -> codec::Node<'_> {
+            codec::Node::Object(self)
+        }
+    }
+    impl KnownMembers for Tool {
+        const MEMBERS: &'static [&'static str] = &["name", "title", "parent", "icons", "inputSchema"];
+    }
+
+    /// An object with a constant.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct InputSchema {
+        pub extra: Extra<InputSchema>,
+    }
+
+    impl codec::Decode for InputSchema {
+        const NAME: &'static str = "InputSchema";
+        fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+            let mut r#type = codec::Constant::new(Literal::Str("object"));
+            let mut extra = Extra::default();
+            event.object(&mut [Field::new("type", &mut r#type)], &mut extra)?;
+            r#type.required("type")?;
+            Ok(Self { extra })
+        }
+    }
+    impl codec::Object for InputSchema {
+        fn members(&self, out: &mut codec::Members<'_>) {
+            out.constant("type", Literal::Str("object"));
+            out.extra(&self.extra);
+        }
+    }
+    impl codec::Encode for InputSchema {
+        fn encode(&self) -> codec::Node<'_> {
+            codec::Node::Object(self)
+        }
+    }
+
+    /// A closed object.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Icon {
+        pub src: String,
+        pub width: Option<i64>,
+        pub scale: Option<Scale>,
+    }
+
+    impl codec::Decode for Icon {
+        const NAME: &'static str = "Icon";
+        fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+            let mut src = None;
+            let mut width = None;
+            let mut scale = None;
+            event.object(
+                &mut [Field::new("src", &mut src), Field::new("width", &mut width), Field::new("scale", &mut scale)],
+                &mut codec::Closed,
+            )?;
+            Ok(Self { src: codec::required("src", src)?, width, scale })
+        }
+    }
+    impl codec::Object for Icon {
+        fn members(&self, out: &mut codec::Members<'_>) {
+            out.member("src", &self.src);
+            out.optional("width", &self.width);
+            out.optional("scale", &self.scale);
+        }
+    }
+    impl codec::Encode for Icon {
+        fn encode(&self) -> codec::Node<'_> {
+            codec::Node::Object(self)
+        }
+    }
+
+    /// A number with bounds.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Scale(Number);
+
+    impl Scale {
+        const BOUNDS: codec::Bounds = codec::Bounds {
+            minimum: Some(codec::Bound { value: Literal::Integer(0), exclusive: true }),
+            maximum: Some(codec::Bound { value: Literal::Float(1.5), exclusive: false }),
+        };
+    }
+
+    impl TryFrom<Number> for Scale {
+        type Error = Error;
+        fn try_from(number: Number) -> Result<Self, Error> {
+            Self::BOUNDS.check_number(number)?;
+            Ok(Self(number))
+        }
+    }
+    impl codec::Decode for Scale {
+        const NAME: &'static str = "Scale";
+        fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+            Number::decode(event)?.try_into()
+        }
+    }
+    impl codec::Encode for Scale {
+        fn encode(&self) -> codec::Node<'_> {
+            codec::Encode::encode(&self.0)
+        }
+    }
+
+    /// A string with length limits.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Short(String);
+
+    impl codec::Decode for Short {
+        const NAME: &'static str = "Short";
+        fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+            let text = event.string()?;
+            codec::Length { min: 1, max: Some(3) }.check_str(&text)?;
+            Ok(Self(text))
+        }
+    }
+
+    macro_rules! block {
+        ($name:ident, $tag:literal, $member:ident) => {
+            #[derive(Clone, Debug, PartialEq)]
+            pub struct $name {
+                pub $member: String,
+                pub extra: Extra<$name>,
+            }
+            impl codec::Decode for $name {
+                const NAME: &'static str = stringify!($name);
+                fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+                    let mut tag = codec::Constant::new(Literal::Str($tag));
+                    let mut $member = None;
+                    let mut extra = Extra::default();
+                    event.object(
+                        &mut [Field::new("type", &mut tag), Field::new(stringify!($member), &mut $member)],
+                        &mut extra,
+                    )?;
+                    tag.required("type")?;
+                    Ok(Self { $member: codec::required(stringify!($member), $member)?, extra })
+                }
+            }
+            impl codec::Object for $name {
+                fn members(&self, out: &mut codec::Members<'_>) {
+                    out.constant("type", Literal::Str($tag));
+                    out.member(stringify!($member), &self.$member);
+                    out.extra(&self.extra);
+                }
+            }
+            impl codec::Encode for $name {
+                fn encode(&self) -> codec::Node<'_> {
+                    codec::Node::Object(self)
+                }
+            }
+        };
+    }
+    block!(TextContent, "text", text);
+    block!(ImageContent, "image", data);
+
+    /// A tagged union.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum ContentBlock {
+        Text(TextContent),
+        Image(ImageContent),
+    }
+
+    impl ContentBlock {
+        const GUARDS: &'static [Guard] = &[
+            Guard { when: &[Condition::Value { path: &["type"], any_of: &[Literal::Str("text")] }], member: 0 },
+            Guard { when: &[Condition::Value { path: &["type"], any_of: &[Literal::Str("image")] }], member: 1 },
+        ];
+    }
+    impl codec::Decode for ContentBlock {
+        const NAME: &'static str = "ContentBlock";
+        fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+            event.union(Self::GUARDS, |member, event| {
+                Ok(match member {
+                    0 => Self::Text(codec::Decode::decode(event)?),
+                    _ => Self::Image(codec::Decode::decode(event)?),
+                })
+            })
+        }
+    }
+    impl codec::Encode for ContentBlock {
+        fn encode(&self) -> codec::Node<'_> {
+            match self {
+                Self::Text(member) => member.encode(),
+                Self::Image(member) => member.encode(),
+            }
+        }
+    }
+
+    /// A union by presence, by nested presence, by element and by type.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Anything {
+        Text(Value),
+        Multi(Value),
+        Single(Value),
+        Plain(Value),
+        List(Value),
+        Name(String),
+        Count(i64),
+    }
+
+    impl Anything {
+        const GUARDS: &'static [Guard] = &[
+            Guard { when: &[Condition::Present { path: &["text"] }], member: 0 },
+            Guard { when: &[Condition::Present { path: &["items", "enum"] }], member: 1 },
+            Guard {
+                when: &[
+                    Condition::Value { path: &["n"], any_of: &[Literal::Integer(1), Literal::Json(r#"{"a":[1]}"#)] },
+                    Condition::Absent { path: &["data"] },
+                ],
+                member: 2,
+            },
+            Guard { when: &[Condition::Value { path: &["0"], any_of: &[Literal::Null] }], member: 5 },
+            Guard { when: &[Condition::Type(JsonTypes::STRING)], member: 6 },
+            Guard { when: &[Condition::Type(JsonTypes::INTEGER)], member: 7 },
+            Guard { when: &[Condition::Type(JsonTypes::OBJECT), Condition::Absent { path: &["never"] }], member: 3 },
+        ];
+    }
+    impl codec::Decode for Anything {
+        const NAME: &'static str = "Anything";
+        fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+            event.union(Self::GUARDS, |member, event| {
+                Ok(match member {
+                    0 => Self::Text(codec::Decode::decode(event)?),
+                    1 => Self::Multi(codec::Decode::decode(event)?),
+                    2 => Self::Single(codec::Decode::decode(event)?),
+                    3 => Self::Plain(codec::Decode::decode(event)?),
+                    5 => Self::List(codec::Decode::decode(event)?),
+                    6 => Self::Name(codec::Decode::decode(event)?),
+                    _ => Self::Count(codec::Decode::decode(event)?),
+                })
+            })
+        }
+    }
+
+    /// A closed list of strings.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum Level {
+        Debug,
+        Info,
+    }
+
+    impl Level {
+        const NAMES: &'static [&'static str] = &["debug", "info"];
+    }
+    impl codec::Decode for Level {
+        const NAME: &'static str = "Level";
+        fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+            Ok(match event.variant(Self::NAMES)? {
+                0 => Self::Debug,
+                _ => Self::Info,
+            })
+        }
+    }
+
+    macro_rules! request {
+        ($name:ident, $method:literal, [$($envelope:ident $version:ident),*], $declares:expr) => {
+            #[derive(Clone, Debug, PartialEq)]
+            pub struct $name {
+                $(pub $envelope: RequestId,)*
+                pub params: Option<Value>,
+                pub extra: Extra<$name>,
+            }
+            impl $name {
+                pub const DECLARES: Declares = $declares;
+            }
+            impl codec::Decode for $name {
+                const NAME: &'static str = stringify!($name);
+                fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+                    let mut method = codec::Constant::new(Literal::Str($method));
+                    let mut params = None;
+                    let mut extra = Extra::default();
+                    $(let mut $envelope = None;
+                    let mut $version = codec::Constant::new(Literal::Str("2.0"));)*
+                    event.object(
+                        &mut [
+                            Field::new("method", &mut method),
+                            Field::new("params", &mut params),
+                            $(Field::new(stringify!($version), &mut $version),
+                            Field::new(stringify!($envelope), &mut $envelope),)*
+                        ],
+                        &mut extra,
+                    )?;
+                    method.required("method")?;
+                    $($version.required(stringify!($version))?;)*
+                    Ok(Self { $($envelope: codec::required(stringify!($envelope), $envelope)?,)* params, extra })
+                }
+            }
+            impl codec::Object for $name {
+                fn members(&self, out: &mut codec::Members<'_>) {
+                    $(out.constant(stringify!($version), Literal::Str("2.0"));
+                    out.member(stringify!($envelope), &self.$envelope);)*
+                    out.constant("method", Literal::Str($method));
+                    out.optional("params", &self.params);
+                    out.extra(&self.extra);
+                }
+            }
+            impl codec::Encode for $name {
+                fn encode(&self) -> codec::Node<'_> {
+                    codec::Node::Object(self)
+                }
+            }
+        };
+    }
+    request!(OldPing, "ping", [], Declares { jsonrpc: false, id: false });
+    request!(NewPing, "ping", [id jsonrpc], Declares { jsonrpc: true, id: true });
+    request!(OldProgress, "notifications/progress", [], Declares { jsonrpc: false, id: false });
+    request!(OldBoth, "both", [], Declares { jsonrpc: false, id: false });
+
+    impl Request for OldPing {
+        const METHOD: &'static str = "ping";
+        const REVISION: Revision = Revision::custom("test");
+        type Params = Option<mcpgen_types::JsonObject>;
+        type Result = Tool;
+    }
+    impl TaskRequest for OldPing {
+        type TaskResult = Icon;
+    }
+
+    macro_rules! set {
+        ($name:ident: $set:ident { $($variant:ident $method:literal $index:literal),* } $($set_id:item)?) => {
+            #[derive(Clone, Debug, PartialEq)]
+            pub enum $name {
+                $($variant($variant)),*
+            }
+            impl $name {
+                const GUARDS: &'static [Guard] = &[$(
+                    Guard {
+                        when: &[Condition::Value { path: &["method"], any_of: &[Literal::Str($method)] }],
+                        member: $index,
+                    },
+                )*];
+            }
+            impl codec::Decode for $name {
+                const NAME: &'static str = stringify!($name);
+                fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
+                    event.union(Self::GUARDS, |member, event| {
+                        Ok(match member {
+                            $($index => Self::$variant(codec::Decode::decode(event)?),)*
+                            _ => unreachable!(),
+                        })
+                    })
+                }
+            }
+            impl codec::Encode for $name {
+                fn encode(&self) -> codec::Node<'_> {
+                    match self {
+                        $(Self::$variant(member) => member.encode()),*
+                    }
+                }
+            }
+            impl $set for $name {
+                fn declares(method: &str) -> Option<Declares> {
+                    match method {
+                        $($method => Some($variant::DECLARES),)*
+                        _ => None,
+                    }
+                }
+                fn method(&self) -> &'static str {
+                    match self {
+                        $(Self::$variant(_) => $method),*
+                    }
+                }
+                $($set_id)?
+            }
+        };
+    }
+    set!(OldRequest: RequestSet { OldPing "ping" 0, OldBoth "both" 1 } fn set_id(&mut self, _: RequestId) {});
+    set!(NewRequest: RequestSet { NewPing "ping" 0 } fn set_id(&mut self, id: RequestId) {
+        let Self::NewPing(ping) = self;
+        ping.id = id;
+    });
+    set!(OldNotification: NotificationSet { OldProgress "notifications/progress" 0, OldBoth "both" 1 });
+
+    mcpgen_types::codec::serde_impls! { Tool, Icon, InputSchema, ContentBlock }
+}
+use types::*;
+
+type OldMessage = Message<OldRequest, OldNotification>;
+type NewMessage = Message<NewRequest, Never>;
+
+/// Text and `Value` decode alike, and what comes out is the same JSON value.
+fn round_trip<T: codec::Decode + codec::Encode>(text: &str) -> T {
+    let value: Value = serde_json::from_str(text).unwrap();
+    let decoded: T = mcpgen_types::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let expected = RawJson::from(&value);
+    assert_eq!(RawJson::from(&decoded), expected, "{text}");
+    let from_value: T = mcpgen_types::from_value(value).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!(RawJson::from(&from_value), expected, "{text}");
+    let from_reader: T = mcpgen_types::from_reader(text.as_bytes()).unwrap();
+    assert_eq!(RawJson::from(&mcpgen_types::to_value(&from_reader).unwrap()), expected, "{text}");
+    decoded
+}
+
+/// Both text and (if it has the same members in the same order) `Value` are refused with these words,
+/// at this path.
+fn refused<T: codec::Decode>(text: &str, path: &str, words: &str) -> Error {
+    let error = mcpgen_types::from_str::<T>(text).err().unwrap_or_else(|| panic!("{text} decodes"));
+    assert_eq!((error.path().as_str(), error.to_string().as_str()), (path, words), "{text}");
+    if !matches!(error.kind(), ErrorKind::Duplicate | ErrorKind::Conflict { .. } | ErrorKind::Json { .. }) {
+        let value = serde_json::from_str(text).unwrap();
+        let error = mcpgen_types::from_value::<T>(value).err().unwrap_or_else(|| panic!("{text} decodes"));
+        assert_eq!((error.path().as_str(), error.to_string().as_str()), (path, words), "{text}");
+    }
+    error
+}
+
+#[test]
+fn documents_survive() {
+    for text in [
+        r#"{"name":"a","inputSchema":{"type":"object"}}"#,
+        r#"{"inputSchema":{"x":{"y":[null,1.0,1e300,18446744073709551615]},"type":"object"},"name":"a","title":"\u00e9"}"#,
+        r#"{"name":"a","inputSchema":{"type":"object"},"parent":null,"_meta":{"io.x/y":null}}"#,
+        r#"{"name":"a","inputSchema":{"type":"object"},"parent":"p","icons":[]}"#,
+        r#"{"name":"a","inputSchema":{"type":"object"},"icons":[{"src":"s","width":-3,"scale":1.5}]}"#,
+    ] {
+        let tool: Tool = round_trip(text);
+        assert_eq!(serde_json::from_str::<Tool>(text).unwrap(), tool);
+        assert_eq!(serde_json::from_reader::<_, Tool>(text.as_bytes()).unwrap(), tool);
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_value(&tool).unwrap().to_string().len(), value.to_string().len());
+        assert_eq!(serde_json::from_value::<Tool>(value).unwrap(), tool);
+    }
+}
+
+#[test]
+fn absent_and_null_differ() {
+    let absent: Tool = round_trip(r#"{"name":"a","inputSchema":{"type":"object"}}"#);
+    let null: Tool = round_trip(r#"{"name":"a","parent":null,"inputSchema":{"type":"object"}}"#);
+    assert_eq!((absent.parent, null.parent), (None, Some(None)));
+}
+
+#[test]
+fn numbers_survive() {
+    for text in [
+        "0",
+        "1",
+        "-1",
+        "1.0",
+        "-0.0",
+        "9223372036854775807",
+        "9223372036854775808",
+        "18446744073709551615",
+        "-9223372036854775808",
+        "1e300",
+        "5e-324",
+        "1.7976931348623157e308",
+        "0.1",
+        "123456.789",
+    ] {
+        let number: Number = mcpgen_types::from_str(text).unwrap();
+        let again: Number = mcpgen_types::from_str(&mcpgen_types::to_string(&number)).unwrap();
+        assert_eq!(number, again);
+        assert_eq!(mcpgen_types::to_string(&number), serde_json::from_str::<Value>(text).unwrap().to_string());
+        round_trip::<Value>(text);
+    }
+    assert_eq!(mcpgen_types::from_str::<Number>("-0.0").unwrap().to_string(), "-0.0");
+    assert_eq!(mcpgen_types::from_str::<Number>("1.0").unwrap().to_string(), "1.0");
+    assert_eq!(mcpgen_types::from_str::<u64>("18446744073709551615").unwrap(), u64::MAX);
+    assert_eq!(mcpgen_types::from_str::<i64>("-9223372036854775808").unwrap(), i64::MIN);
+    assert_eq!(mcpgen_types::from_str::<i64>("1e3").unwrap(), 1000);
+    assert_eq!(mcpgen_types::from_str::<i64>("-0.0").unwrap(), 0);
+    refused::<i64>("1.5", "", "integer: expected integer, found number 1.5");
+    refused::<i64>("\"1\"", "", "integer: expected integer, found string");
+    refused::<i64>(
+        "9223372036854775808",
+        "",
+        "integer: expected at most 9223372036854775807, found 9223372036854775808",
+    );
+    refused::<u64>("-1", "", "integer: expected at least 0, found -1");
+    refused::<u64>(
+        "18446744073709551616",
+        "",
+        "integer: expected at most 18446744073709551615, found 1.8446744073709552e19",
+    );
+    let error = mcpgen_types::from_str::<Number>("1e400").unwrap_err();
+    assert!(error.to_string().contains("number out of range"), "{error}");
+}
+
+#[test]
+fn numbers_compare_exactly() {
+    let float = |float: f64| Number::try_from(float).unwrap();
+    assert_eq!(Number::from(1), float(1.0));
+    assert_eq!(float(-0.0), Number::from(0));
+    assert!(Number::from(u64::MAX) < float(18_446_744_073_709_551_616.0));
+    assert!(Number::from(9_007_199_254_740_993_u64) > float(9_007_199_254_740_992.0));
+    assert!(Number::from(i64::MIN) > float(-1e300));
+    assert!(float(1.5) > Number::from(1) && float(-1.5) < Number::from(-1));
+    assert!(float(1e300).is_integer() && float(1e300).as_i64().is_none() && !float(0.5).is_integer());
+    assert!(Number::try_from(f64::NAN).is_err() && Number::try_from(f64::INFINITY).is_err());
+    let set: std::collections::HashSet<_> = [Number::from(1), float(1.0), float(0.0), float(-0.0), float(0.5)].into();
+    assert_eq!(set.len(), 3);
+}
+
+#[test]
+fn ids() {
+    assert_eq!(mcpgen_types::from_str::<RequestId>("1.0").unwrap(), RequestId::from(1));
+    assert_eq!(mcpgen_types::from_str::<RequestId>("\"1\"").unwrap(), RequestId::from("1"));
+    refused::<RequestId>("1.5", "", "RequestId: expected string or integer, found number 1.5");
+    refused::<RequestId>("null", "", "RequestId: expected string or integer, found null");
+    refused::<ProgressToken>(
+        "9223372036854775808",
+        "",
+        "ProgressToken: expected at most 9223372036854775807, found 9223372036854775808",
+    );
+    assert_eq!(RequestId::from(7_u32).to_string(), "7");
+    round_trip::<ProgressToken>("-5");
+}
+
+#[test]
+fn errors_say_where() {
+    refused::<Tool>("5", "", "Tool: expected object, found number");
+    refused::<Tool>("{}", "/name", "Tool: name: missing required member");
+    refused::<Tool>(r#"{"name":[]}"#, "/name", "Tool: name: expected string, found array");
+    refused::<Tool>(
+        r#"{"name":"a","inputSchema":{"type":"array"}}"#,
+        "/inputSchema/type",
+        r#"Tool: inputSchema.type: expected constant "object", found "array""#,
+    );
+    refused::<Tool>(
+        r#"{"name":"a","inputSchema":{}}"#,
+        "/inputSchema/type",
+        "Tool: inputSchema.type: missing required member",
+    );
+    refused::<Tool>(r#"{"name":"a","x":1,"name":"b"}"#, "/name", "Tool: name: member given twice");
+    refused::<Tool>(
+        r#"{"name":"a","icons":[{"src":"s"},{"src":"s","a/~b":1}]}"#,
+        "/icons/1/a~1~0b",
+        r#"Tool: icons[1]["a/~b"]: unexpected member"#,
+    );
+    refused::<Icon>(r#"{"src":"s","scale":0}"#, "/scale", "Icon: scale: expected more than 0, found 0");
+    refused::<Icon>(r#"{"src":"s","scale":2}"#, "/scale", "Icon: scale: expected at most 1.5, found 2");
+    refused::<Short>("\"\"", "", "Short: expected at least 1 character, found 0");
+    refused::<Short>("\"äöüß\"", "", "Short: expected at most 3 characters, found 4");
+    assert!(mcpgen_types::from_str::<Short>("\"äöü\"").is_ok());
+    refused::<Level>("\"loud\"", "", r#"Level: expected one of "debug", "info", found "loud""#);
+    refused::<Never>("null", "", "Never: no value is valid here");
+    assert!(mcpgen_types::from_str::<Vec<Tool>>("[{}]").unwrap_err().to_string().starts_with("array: [0].name: "));
+    let long = format!("\"{}\"", "x".repeat(100));
+    assert!(mcpgen_types::from_str::<Level>(&long).unwrap_err().to_string().len() < 120);
+}
+
+#[test]
+fn errors_say_line_and_column() {
+    let text = "{\n  \"name\": \"a\",\n  \"inputSchema\": {\n    \"type\": 5\n  }\n}";
+    let error = mcpgen_types::from_str::<Tool>(text).unwrap_err();
+    assert_eq!((error.line(), error.column()), (Some(4), Some(13)));
+    let foreign = serde_json::from_str::<Tool>(text).unwrap_err();
+    assert_eq!((foreign.line(), foreign.column()), (4, 13));
+    assert!(foreign.to_string().starts_with(&error.to_string()), "{foreign}");
+    let error = mcpgen_types::from_str::<Tool>("{\"name\":\"a\",\"icons\":[{\"src\":}]}").unwrap_err();
+    assert_eq!(error.path(), "/icons/0/src");
+    assert_eq!(error.to_string(), "Tool: icons[0].src: expected value at line 1 column 29");
+    let error = mcpgen_types::from_str::<bool>("true false").unwrap_err();
+    assert_eq!(error.to_string(), "boolean: trailing characters at line 1 column 6");
+    let error = mcpgen_types::from_slice::<String>(b"\n\"\xff\"").unwrap_err();
+    assert_eq!(error.to_string(), "string: invalid UTF-8 at line 2 column 2");
+    assert!(mcpgen_types::from_value::<Tool>(json!({})).unwrap_err().line().is_none());
+}
+
+#[test]
+fn unions_are_decided() {
+    let early: ContentBlock = round_trip(r#"{"type":"text","text":"a","x":{"text":1}}"#);
+    let late: ContentBlock = round_trip(r#"{"x":{"text":1},"text":"a","type":"text"}"#);
+    assert_eq!(early, late);
+    refused::<Vec<ContentBlock>>(
+        r#"[{"type":"video"}]"#,
+        "/0/type",
+        r#"array: [0].type: expected one of "text", "image", found "video""#,
+    );
+    refused::<ContentBlock>(
+        r#"{"text":"a"}"#,
+        "/type",
+        r#"ContentBlock: type: missing required member: expected one of "text", "image""#,
+    );
+    refused::<ContentBlock>("[]", "", "ContentBlock: expected object, found array");
+    refused::<ContentBlock>(r#"{"type":"text","data":""}"#, "/text", "ContentBlock: text: missing required member");
+    // Buffered, live, and astride.
+    for text in [
+        r#"{"text":"a","text":"b","type":"text"}"#,
+        r#"{"type":"text","text":"a","text":"b"}"#,
+        r#"{"text":"a","type":"text","text":"b"}"#,
+    ] {
+        refused::<ContentBlock>(text, "/text", "ContentBlock: text: member given twice");
+    }
+    let twice = r#"{"type":"text","text":"a","type":"text"}"#;
+    refused::<ContentBlock>(twice, "/type", "ContentBlock: type: member given twice");
+}
+
+#[test]
+fn guards_look_at_presence_type_and_nested_values() {
+    for (text, expected) in [
+        (r#"{"a":1,"text":null}"#, "Text"),
+        (r#"{"items":{"enum":[]}}"#, "Multi"),
+        (r#"{"n":1.0}"#, "Single"),
+        (r#"{"n":{"a":[1.0]}}"#, "Single"),
+        (r#"{"n":1,"data":1}"#, "Plain"),
+        (r#"{"items":5}"#, "Plain"),
+        ("[null,2]", "List"),
+        ("\"s\"", "Name"),
+        ("5.0", "Count"),
+    ] {
+        let decoded: Anything = mcpgen_types::from_str(text).unwrap();
+        let shown = format!("{decoded:?}");
+        assert!(shown.starts_with(expected), "{text}: {shown}");
+        assert_eq!(mcpgen_types::from_value::<Anything>(serde_json::from_str(text).unwrap()).unwrap(), decoded);
+    }
+    let words = "Anything: expected integer or string or array or object, found number 1.5";
+    refused::<Anything>("1.5", "", words);
+    refused::<Anything>("true", "", "Anything: expected integer or string or array or object, found boolean");
+    refused::<Anything>("[1,2]", "/0", "Anything: [0]: expected null, found 1");
+    refused::<Anything>("[]", "/0", "Anything: [0]: missing required member: expected null");
+}
+
+#[test]
+fn nesting_is_limited() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let tree = |depth: usize| (0..depth).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+    let tool = |inner: &str| format!(r#"{{"name":"a","inputSchema":{{"type":"object"}},"deep":{inner}}}"#);
+    assert!(mcpgen_types::from_str::<Value>(&nested(100)).is_ok());
+    assert!(mcpgen_types::from_str::<Tool>(&tool(&nested(99))).is_ok());
+    let error = mcpgen_types::from_str::<Tool>(&tool(&nested(100))).unwrap_err();
+    assert_eq!(error.kind(), &ErrorKind::Depth);
+    assert!(error.path().starts_with("/deep/0/0"));
+    assert!(mcpgen_types::from_value::<Value>(tree(100)).is_ok());
+    assert_eq!(mcpgen_types::from_value::<Value>(tree(101)).unwrap_err().kind(), &ErrorKind::Depth);
+    let mut deep = tree(50);
+    for _ in 0..1_000_000 {
+        deep = Value::Array(vec![deep, Value::Null]);
+    }
+    assert_eq!(mcpgen_types::from_value::<Value>(deep).unwrap_err().kind(), &ErrorKind::Depth);
+    for text in [nested(101), "[".repeat(1_000_000), r#"{"a":"#.repeat(1_000_000), tool(&nested(100_000))] {
+        assert!(mcpgen_types::from_str::<Value>(&text).is_err());
+        assert!(mcpgen_types::from_str::<RawJson>(&text).is_err());
+        assert!(mcpgen_types::from_str::<Anything>(&text).is_err());
+        assert!(serde_json::from_str::<Tool>(&text).is_err());
+    }
+    let raw = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"a":{}}}}}"#, nested(100_000));
+    let response: ResponseMessage = mcpgen_types::from_str(&raw).unwrap();
+    assert_eq!(response.decode::<OldPing>().unwrap_err().kind(), &ErrorKind::Depth);
+    assert_eq!(mcpgen_types::to_string(&response), raw);
+    assert!(mcpgen_types::to_value(&response).is_err());
+    assert!(response == response.clone());
+}
+
+#[test]
+fn extra_refuses_known_names() {
+    let mut extra = Extra::<Tool>::default();
+    assert_eq!(extra.insert("x", 1).unwrap(), None);
+    assert_eq!(extra.insert("x", 2).unwrap(), Some(json!(1)));
+    assert_eq!(extra.insert("title", 1).unwrap_err().to_string(), "`title` is a member that the type knows");
+    assert_eq!(extra.len(), 1);
+    assert_eq!(size_of::<Extra<Tool>>(), size_of::<usize>());
+    assert_eq!(size_of::<Error>(), size_of::<usize>());
+    assert_eq!(format!("{extra:?}"), r#"{"x": Number(2)}"#);
+    assert_eq!(extra.remove("x"), Some(json!(2)));
+    assert_eq!(extra, Extra::default());
+}
+
+#[test]
+fn result_type_is_open() {
+    assert_eq!(ResultType::default().as_str(), "complete");
+    assert_eq!(mcpgen_types::from_str::<ResultType>("\"complete\"").unwrap(), ResultType::COMPLETE);
+    assert_eq!(round_trip::<ResultType>("\"later\""), ResultType::from("later"));
+}
+
+#[test]
+fn messages_are_classified() {
+    for (text, expected) in [
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "Request"),
+        (r#"{"method":"ping","params":{"a":1},"jsonrpc":"2.0","id":"x"}"#, "Request"),
+        (r#"{"params":{},"id":1,"x":[{}],"method":"ping","jsonrpc":"2.0","y":1}"#, "Request"),
+        (r#"{"jsonrpc":"2.0","method":"both","id":1}"#, "Request"),
+        (r#"{"jsonrpc":"2.0","method":"both","params":{}}"#, "Notification"),
+        (r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"a":[1.0]}}"#, "Notification"),
+        (r#"{"params":{},"method":"notifications/progress","jsonrpc":"2.0"}"#, "Notification"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{"a":{"b":1}}}"#, "Response"),
+        (r#"{"result":{},"x":1,"id":"1","jsonrpc":"2.0","params":1}"#, "Response"),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m","data":null,"x":1}}"#, "Error"),
+        (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}"#, "Error"),
+        (r#"{"error":{"code":1,"message":"m"},"jsonrpc":"2.0"}"#, "Error"),
+    ] {
+        let message: OldMessage = round_trip(text);
+        assert!(format!("{message:?}").starts_with(expected), "{text}: {message:?}");
+        assert_eq!(serde_json::from_str::<OldMessage>(text).unwrap(), message);
+        assert_eq!(serde_json::to_string(&message).unwrap().len(), mcpgen_types::to_string(&message).len());
+    }
+}
+
+#[test]
+fn what_is_no_message_is_refused() {
+    for (text, path, words) in [
+        ("[]", "", "expected object, found array"),
+        ("{}", "", "expected a member `method`, `result` or `error`, found none"),
+        (r#"{"id":1,"method":"ping"}"#, "/jsonrpc", "jsonrpc: missing required member"),
+        (r#"{"id":1,"result":{}}"#, "/jsonrpc", "jsonrpc: missing required member"),
+        (r#"{"jsonrpc":"1.0"}"#, "/jsonrpc", r#"jsonrpc: expected constant "2.0", found "1.0""#),
+        (r#"{"id":1,"method":"ping","jsonrpc":2}"#, "/jsonrpc", r#"jsonrpc: expected constant "2.0", found 2"#),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "/id", "id: expected string or integer, found null"),
+        (r#"{"jsonrpc":"2.0","method":"ping","id":null}"#, "/id", "id: expected string or integer, found null"),
+        (r#"{"jsonrpc":"2.0","method":"both","id":null}"#, "/id", "id: expected string or integer, found null"),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "/id", "id: expected string or integer, found number 1.5"),
+        (r#"{"jsonrpc":"2.0","method":"ping"}"#, "/id", "id: missing required member"),
+        (r#"{"jsonrpc":"2.0","result":{}}"#, "/id", "id: missing required member"),
+        (r#"{"jsonrpc":"2.0","id":null,"result":{}}"#, "/id", "id: expected string or integer, found null"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":[]}"#, "/result", "result: expected object, found array"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, "/error", "error: must not stand beside `result`"),
+        (r#"{"method":"ping","result":{}}"#, "/result", "result: must not stand beside `method`"),
+        (r#"{"error":{"code":1,"message":""},"method":"x"}"#, "/method", "method: must not stand beside `error`"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"no"}"#, "/method", r#"method: unknown request method "no""#),
+        (r#"{"jsonrpc":"2.0","method":"no","id":1}"#, "/method", r#"method: unknown request method "no""#),
+        (r#"{"jsonrpc":"2.0","method":"no"}"#, "/method", r#"method: unknown notification method "no""#),
+        (
+            r#"{"jsonrpc":"2.0","method":"notifications/progress","id":1}"#,
+            "/method",
+            r#"method: unknown request method "notifications/progress""#,
+        ),
+        (r#"{"error":{"code":1}}"#, "/error/message", "error.message: missing required member"),
+    ] {
+        refused::<OldMessage>(text, path, &format!("message: {words}"));
+    }
+    for name in ["jsonrpc", "id", "method", "params", "result", "error"] {
+        let request = r#""id":1,"method":"ping","params":{},"jsonrpc":"2.0""#;
+        let reordered = r#""method":"ping","id":1,"jsonrpc":"2.0","params":{}"#;
+        let value = match name {
+            "jsonrpc" => "\"2.0\"",
+            "method" => "\"ping\"",
+            "params" | "result" => "{}",
+            "id" => "1",
+            _ => r#"{"code":1,"message":"m"}"#,
+        };
+        let path = format!("/{name}");
+        let texts = match name {
+            "result" | "error" => vec![format!("{{\"{name}\":{value},\"{name}\":{value}}}")],
+            _ => vec![
+                format!("{{{request},\"{name}\":{value}}}"),
+                format!("{{{reordered},\"{name}\":{value}}}"),
+                format!("{{\"{name}\":{value},{request}}}"),
+            ],
+        };
+        for text in texts {
+            refused::<OldMessage>(&text, &path, &format!("message: {name}: member given twice"));
+        }
+    }
+    let params = r#"{"params":1,"params":2,"id":1,"method":"ping","jsonrpc":"2.0"}"#;
+    refused::<NewMessage>(params, "/params", "message: params: member given twice");
+}
+
+#[test]
+fn jsonrpc_and_id_never_land_in_extra() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":7,"method":"ping","x":1}"#,
+        r#"{"method":"ping","x":1,"id":7,"jsonrpc":"2.0"}"#,
+        r#"{"x":1,"id":7,"method":"ping","jsonrpc":"2.0"}"#,
+    ] {
+        let canonical = r#"{"jsonrpc":"2.0","id":7,"method":"ping","x":1}"#;
+        let Message::Request(old) = mcpgen_types::from_str::<OldMessage>(text).unwrap() else { panic!() };
+        assert_eq!((old.id(), old.request().method()), (&RequestId::from(7), "ping"));
+        let OldRequest::OldPing(ping) = old.request() else { panic!() };
+        assert_eq!(ping.extra.len(), 1);
+        assert_eq!(mcpgen_types::to_string(&old), canonical);
+
+        let Message::Request(new) = mcpgen_types::from_str::<NewMessage>(text).unwrap() else { panic!() };
+        let NewRequest::NewPing(ping) = new.request();
+        assert_eq!((ping.extra.len(), &ping.id), (1, new.id()));
+        assert_eq!(mcpgen_types::to_string(&new), canonical);
+        let again = RequestMessage::<NewRequest>::new("other", new.into_parts().1);
+        assert_eq!(mcpgen_types::to_string(&again), canonical.replace('7', "\"other\""));
+    }
+    refused::<NewMessage>(r#"{"jsonrpc":"2.0","method":"ping"}"#, "/id", "message: id: missing required member");
+    refused::<NewMessage>(r#"{"id":1,"method":"ping"}"#, "/jsonrpc", "message: jsonrpc: missing required member");
+}
+
+#[test]
+fn messages_come_in_batches_too() {
+    let one = r#"{"method":"both","id":1,"jsonrpc":"2.0"}"#;
+    let batch: Vec<OldMessage> = round_trip(&format!("[{one},{one}]"));
+    assert_eq!(batch.len(), 2);
+    let error = mcpgen_types::from_str::<Vec<OldMessage>>(&format!("[{one},{{}}]")).unwrap_err();
+    assert_eq!(error.path(), "/1");
+}
+
+/// What guards look at is looked at once, however often it stands there.
+#[test]
+fn repeated_keys_are_no_attack() {
+    for key in ["items", "n", "x"] {
+        let members = format!("\"{key}\":0,").repeat(100_000);
+        let text = format!("{{{members}\"end\":0}}");
+        let decoded: Anything = mcpgen_types::from_str(&text).unwrap();
+        assert!(matches!(decoded, Anything::Plain(_)));
+    }
+}
+
+#[test]
+fn results_are_decoded_by_request() {
+    let text = r#"{"jsonrpc":"2.0","id":1,"result":{"name":"a",
+        "inputSchema":{"type":"object"}}}"#;
+    let response: ResponseMessage = mcpgen_types::from_str(text).unwrap();
+    let tool = response.decode::<OldPing>().unwrap();
+    assert!(!mcpgen_types::to_string(&response).contains('\n'));
+    assert_eq!(ResponseMessage::new(1, &tool), response);
+    let error = response.decode_task::<OldPing>().unwrap_err();
+    assert_eq!(error.to_string(), "ping task result: name: unexpected member");
+    let twice = r#"{"jsonrpc":"2.0","id":1,"result":{"name":"a","name":"b"}}"#;
+    let response: ResponseMessage = mcpgen_types::from_str(twice).unwrap();
+    assert_eq!(response.decode::<OldPing>().unwrap_err().to_string(), "ping result: name: member given twice");
+    let elsewhere: ResponseMessage = serde_json::from_str(twice).unwrap();
+    assert_eq!(elsewhere.decode::<OldPing>().unwrap_err().to_string(), "ping result: name: member given twice");
+    assert_eq!(mcpgen_types::to_string(&elsewhere), mcpgen_types::to_string(&response));
+    refused::<ResponseMessage>(
+        r#"{"jsonrpc":"2.0","error":{"code":1,"message":"m"}}"#,
+        "",
+        "response: expected a response, found an error",
+    );
+}
+
+#[test]
+fn error_messages() {
+    let text = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no","data":null}}"#;
+    let Message::Error(message) = round_trip::<OldMessage>(text) else { panic!() };
+    assert_eq!(message.id, ErrorId::Absent);
+    assert_eq!(message.error, ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, "no").with_data(Value::Null));
+    assert_eq!(message.error.to_string(), "no (-32601)");
+}
+
+#[test]
+fn params_may_be_absent_but_not_null() {
+    use mcpgen_types::Params as _;
+    type Optional = <OldPing as Request>::Params;
+    assert_eq!(Optional::from_member(None).unwrap(), None);
+    let raw = RawJson::from(&json!({"a": 1}));
+    let params = Optional::from_member(Some(&raw)).unwrap();
+    assert_eq!(RawJson::from(&params), raw);
+    assert!(params.to_member().is_some() && Optional::None.to_member().is_none());
+    let null = RawJson::from(&Value::Null);
+    assert_eq!(Optional::from_member(Some(&null)).unwrap_err().kind().to_string(), "expected object, found null");
+    let error = Tool::from_member(None).unwrap_err();
+    assert_eq!((error.path().as_str(), error.kind()), ("/params", &ErrorKind::Missing));
+}
+
+#[test]
+fn raw_json_compares_as_json() {
+    let raw = |text: &str| mcpgen_types::from_str::<RawJson>(text).unwrap();
+    assert_eq!(raw(r#"{"a":1,"b":[1.0]}"#), raw(r#"{"b":[1],"a":1e0}"#));
+    assert_ne!(raw("[1]"), raw("[1,1]"));
+    assert_eq!(raw(r#"{"a":1,"a":2}"#), raw(r#"{"a":2}"#));
+    assert_eq!(raw(r#"{"a":1,"a":2}"#).to_string(), r#"{"a":1,"a":2}"#);
+}
+
+#[test]
+fn a_number_key_is_a_key() {
+    for text in [
+        r#"{"$serde_json::private::Number":"1"}"#,
+        r#"{"$serde_json::private::Number":5,"x":1}"#,
+        r#"{"$serde_json::private::RawValue":"1"}"#,
+    ] {
+        let value: mcpgen_types::JsonObject = mcpgen_types::from_str(text).unwrap();
+        assert_eq!(mcpgen_types::to_string(&value), text);
+    }
+}
+
+#[cfg(feature = "schemars")]
+#[test]
+fn schemas_are_local_and_minimal() {
+    const FACTS: &str = r##"{"$defs": {
+        "Tree": {"properties": {"next": {"$ref": "#/$defs/Tree"}, "icon": {"$ref": "#/$defs/Leaf"}}},
+        "Leaf": {"type": "string"},
+        "Other": {}
+    }}"##;
+    struct Tree;
+    struct Leaf;
+    codec::json_schema_impls! { FACTS; "Tree" => Tree, "Leaf" => Leaf }
+    let mut generator = schemars::SchemaGenerator::default();
+    let tree = <Tree as schemars::JsonSchema>::json_schema(&mut generator);
+    let definitions = tree.get("$defs").unwrap().as_object().unwrap();
+    assert_eq!(definitions.keys().collect::<Vec<_>>(), ["Leaf", "Tree"]);
+    assert!(tree.get("$id").is_some());
+    let leaf = <Leaf as schemars::JsonSchema>::json_schema(&mut generator);
+    assert_eq!(leaf.as_value(), &json!({"type": "string"}));
+}

@@ -1,0 +1,193 @@
+//! Documents made from a schema and from nothing else.
+//!
+//! [`Instances::valid`] makes documents that the schema accepts, as odd as the schema allows;
+//! [`Instances::near_miss`] breaks one of them at one place. Both do their best and promise
+//! nothing: whether a document is valid is for the [judge](crate::judge) to say. The seed, the
+//! definition and an index identify a document, so that any of them can be made again.
+
+mod build;
+mod values;
+mod violate;
+
+use crate::judge::{definitions_keyword, escaped, subschemas};
+use build::{Builder, Part};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub use violate::Violation;
+
+/// The keywords that instances are made after. One that is not here is an error in [`Instances::new`].
+pub const KEYWORDS: &[&str] = &[
+    "$defs",
+    "$ref",
+    "$schema",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "const",
+    "definitions",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minimum",
+    "oneOf",
+    "properties",
+    "required",
+    "type",
+];
+
+/// The keywords that a near miss can violate, besides `additionalProperties` where that is `false`.
+pub const ASSERTIONS: &[&str] = &[
+    "const",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "maxItems",
+    "maxLength",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minimum",
+    "required",
+    "type",
+];
+
+/// The keywords that assert nothing.
+const ANNOTATIONS: &[&str] = &[
+    "$comment",
+    "$id",
+    "default",
+    "deprecated",
+    "description",
+    "examples",
+    "format",
+    "readOnly",
+    "title",
+    "writeOnly",
+];
+
+/// Makes documents for the definitions of one schema.
+#[derive(Clone)]
+pub struct Instances {
+    source: Arc<Source>,
+    seed: u64,
+}
+
+/// A schema, and what is looked up in it all the time.
+struct Source {
+    schema: Value,
+    /// Every member name in the schema: the best unknown members are known elsewhere.
+    names: Vec<String>,
+}
+
+/// A document, and the schemas that it was made after.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// The document.
+    pub value: Value,
+    /// The JSON pointer of each schema that took part.
+    pub visited: Vec<String>,
+}
+
+impl Instances {
+    /// Documents of a schema (after its fixups).
+    ///
+    /// # Panics
+    ///
+    /// If the schema has a keyword that is not among [`KEYWORDS`] and asserts something.
+    #[must_use]
+    pub fn new(schema: &Value, seed: u64) -> Instances {
+        let mut names = BTreeSet::new();
+        for pointer in subschemas(schema) {
+            let Some(Value::Object(keywords)) = schema.pointer(&pointer) else {
+                continue;
+            };
+            for keyword in keywords.keys().map(String::as_str) {
+                assert!(
+                    KEYWORDS.contains(&keyword) || ANNOTATIONS.contains(&keyword),
+                    "no instances can be made after {keyword:?} at {pointer}"
+                );
+            }
+            if let Some(Value::Object(properties)) = keywords.get("properties") {
+                names.extend(properties.keys().cloned());
+            }
+        }
+        let source = Source { schema: schema.clone(), names: names.into_iter().collect() };
+        Instances { source: Arc::new(source), seed }
+    }
+
+    /// Other documents of the same schema.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Instances {
+        Instances { source: Arc::clone(&self.source), seed }
+    }
+
+    /// The names of the definitions.
+    #[must_use]
+    pub fn definitions(&self) -> Vec<&str> {
+        let schema = &self.source.schema;
+        let definitions = schema[definitions_keyword(schema)].as_object();
+        definitions.map_or_else(Vec::new, |named| named.keys().map(String::as_str).collect())
+    }
+
+    /// A document that the definition should accept. Index 0 is the smallest, 1 has every member.
+    #[must_use]
+    pub fn valid(&self, definition: &str, index: u64) -> Value {
+        self.sample(&[&self.pointer(definition)], index).value
+    }
+
+    /// A document that should be accepted at all of these JSON pointers into the schema.
+    ///
+    /// # Panics
+    ///
+    /// If the schema has nothing at one of them.
+    #[must_use]
+    pub fn sample(&self, pointers: &[&str], index: u64) -> Sample {
+        let mut builder = self.builder(pointers, index, 0);
+        let value = builder.document(self.parts(pointers));
+        Sample { value, visited: builder.visited }
+    }
+
+    /// A document that the definition should refuse, for one reason; `None` if it refuses nothing.
+    #[must_use]
+    pub fn near_miss(&self, definition: &str, index: u64) -> Option<(Value, Violation)> {
+        let pointer = self.pointer(definition);
+        let mut builder = self.builder(&[&pointer], index, 1);
+        let mut value = builder.document(self.parts(&[&pointer]));
+        let sites = std::mem::take(&mut builder.sites);
+        let violation = violate::violate(&mut value, &sites, &mut builder)?;
+        Some((value, violation))
+    }
+
+    fn builder(&self, pointers: &[&str], index: u64, kind: u64) -> Builder<'_> {
+        let words = pointers.iter().flat_map(|p| p.bytes().map(u64::from));
+        let seed = words.chain([self.seed, index, kind]).fold(0xcbf2_9ce4_8422_2325, mixed);
+        Builder::new(&self.source, fastrand::Rng::with_seed(seed), index)
+    }
+
+    fn parts(&self, pointers: &[&str]) -> Vec<Part<'_>> {
+        let parts = pointers.iter().map(|pointer| {
+            let schema = self.source.schema.pointer(pointer);
+            let schema = schema.unwrap_or_else(|| panic!("the schema has nothing at {pointer}"));
+            Part::new((*pointer).to_owned(), schema)
+        });
+        parts.collect()
+    }
+
+    fn pointer(&self, definition: &str) -> String {
+        let keyword = definitions_keyword(&self.source.schema);
+        format!("/{keyword}/{}", escaped(definition))
+    }
+}
+
+fn mixed(state: u64, word: u64) -> u64 {
+    let state = (state ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+    state ^ (state >> 29)
+}

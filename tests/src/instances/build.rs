@@ -1,0 +1,471 @@
+//! Building one document after the conjunction of several schemas.
+
+use super::Source;
+use super::values::{self, Bounds};
+use crate::judge::{DEPTH_LIMIT, escaped};
+use fastrand::Rng;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One schema of a conjunction, and its JSON pointer.
+#[derive(Debug, Clone)]
+pub(super) struct Part<'s> {
+    pub(super) at: String,
+    pub(super) schema: &'s Value,
+}
+
+impl<'s> Part<'s> {
+    pub(super) fn new(at: String, schema: &'s Value) -> Part<'s> {
+        Part { at, schema }
+    }
+
+    pub(super) fn keyword(&self, keyword: &str) -> Option<&'s Value> {
+        self.schema.get(keyword)
+    }
+
+    fn properties(&self) -> Vec<(&'s str, Part<'s>)> {
+        let named = self.keyword("properties").and_then(Value::as_object);
+        let below = |(name, schema): (&'s String, &'s Value)| {
+            let step = format!("properties/{}", escaped(name));
+            (name.as_str(), self.below(&step, schema))
+        };
+        named.into_iter().flatten().map(below).collect()
+    }
+
+    fn below(&self, step: &str, schema: &'s Value) -> Part<'s> {
+        Part::new(format!("{}/{step}", self.at), schema)
+    }
+}
+
+/// A place in the document, and the schemas that hold there, free of `$ref`, `allOf` and `anyOf`.
+#[derive(Debug)]
+pub(super) struct Site<'s> {
+    pub(super) instance: String,
+    pub(super) depth: usize,
+    pub(super) parts: Vec<Part<'s>>,
+}
+
+/// What a document looks like as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Nothing that could be left out.
+    Least,
+    /// Every member, every list filled.
+    Full,
+    /// Some members.
+    Some,
+    /// Some members, and others that nobody knows.
+    Unknown,
+    /// One thing inside another, as deep as allowed.
+    Deep,
+}
+
+/// Builds one document.
+pub(super) struct Builder<'s> {
+    pub(super) rng: Rng,
+    pub(super) sites: Vec<Site<'s>>,
+    pub(super) visited: Vec<String>,
+    source: &'s Source,
+    shape: Shape,
+    /// How many more values may be built before only the necessary ones are.
+    budget: usize,
+    /// How likely an optional member is.
+    share: f64,
+    dug: bool,
+    /// What the members of the last union that were not chosen know, by name.
+    rivals: BTreeMap<&'s str, Part<'s>>,
+}
+
+impl<'s> Builder<'s> {
+    pub(super) fn new(source: &'s Source, mut rng: Rng, index: u64) -> Builder<'s> {
+        let shape = match (index, rng.u8(0..16)) {
+            (0, _) => Shape::Least,
+            (1, _) | (_, 0..3) => Shape::Full,
+            (_, 3) => Shape::Least,
+            (_, 4..9) => Shape::Unknown,
+            (_, 9) => Shape::Deep,
+            _ => Shape::Some,
+        };
+        Builder {
+            share: rng.f64(),
+            rng,
+            sites: Vec::new(),
+            visited: Vec::new(),
+            source,
+            shape,
+            budget: 250,
+            dug: false,
+            rivals: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn document(&mut self, view: Vec<Part<'s>>) -> Value {
+        self.build(view, String::new(), 0)
+    }
+
+    /// A value that every schema of the view accepts.
+    fn build(&mut self, view: Vec<Part<'s>>, instance: String, depth: usize) -> Value {
+        self.budget = self.budget.saturating_sub(1);
+        let parts = self.expand(view, depth);
+        let value = match self.fixed(&parts) {
+            Some(value) => value,
+            None => self.by_type(&parts, &instance, depth),
+        };
+        self.sites.push(Site { instance, depth, parts });
+        value
+    }
+
+    /// Follows references and chooses members, until only plain schemas are left.
+    fn expand(&mut self, view: Vec<Part<'s>>, depth: usize) -> Vec<Part<'s>> {
+        let mut open = view;
+        let mut plain = Vec::new();
+        while let Some(part) = open.pop() {
+            if let Some(Value::String(reference)) = part.keyword("$ref") {
+                let at = reference.trim_start_matches('#').to_owned();
+                let target = self.source.schema.pointer(&at);
+                let target = target.unwrap_or_else(|| panic!("{}: no {reference}", part.at));
+                // A schema that is its own conjunct says nothing new the second time.
+                if !self.visited_in(&plain, &open, &at) {
+                    open.push(Part::new(at, target));
+                }
+            }
+            if let Some(Value::Array(all)) = part.keyword("allOf") {
+                let below = |(i, schema)| part.below(&format!("allOf/{i}"), schema);
+                open.extend(all.iter().enumerate().map(below));
+            }
+            for keyword in ["anyOf", "oneOf"] {
+                if let Some(Value::Array(members)) = part.keyword(keyword) {
+                    let chosen = self.choose(members, depth);
+                    if self.shape == Shape::Unknown {
+                        self.rivals = self.known_to_others(&part, keyword, members, chosen);
+                    }
+                    open.push(part.below(&format!("{keyword}/{chosen}"), &members[chosen]));
+                }
+            }
+            self.visited.push(part.at.clone());
+            plain.push(part);
+        }
+        plain
+    }
+
+    fn visited_in(&self, plain: &[Part<'s>], open: &[Part<'s>], at: &str) -> bool {
+        plain.iter().chain(open).any(|part| part.at == at)
+    }
+
+    fn choose(&mut self, members: &'s [Value], depth: usize) -> usize {
+        let heights = |builder: &Self| -> Vec<usize> {
+            let heights = members.iter().map(|member| builder.height(member, 8));
+            heights.collect()
+        };
+        if self.exhausted(depth) {
+            let heights = heights(self);
+            let least = heights.iter().min();
+            return heights.iter().position(|height| Some(height) == least).unwrap_or(0);
+        }
+        if self.shape == Shape::Deep && self.rng.u8(0..8) > 0 {
+            let heights = heights(self);
+            let containers = (0..members.len()).filter(|index| heights[*index] > 0);
+            let containers: Vec<usize> = containers.collect();
+            if let Some(chosen) = self.rng.choice(containers) {
+                return chosen;
+            }
+        }
+        self.rng.usize(0..members.len())
+    }
+
+    /// The members that the others of a union know, and those one level further in.
+    fn known_to_others(
+        &self,
+        part: &Part<'s>,
+        keyword: &str,
+        members: &'s [Value],
+        chosen: usize,
+    ) -> BTreeMap<&'s str, Part<'s>> {
+        let others = (0..members.len()).filter(|index| *index != chosen);
+        let others = others.map(|i| part.below(&format!("{keyword}/{i}"), &members[i]));
+        let mut known = BTreeMap::new();
+        for other in others {
+            for (name, property) in self.target(other).properties() {
+                known.extend(property.properties());
+                known.insert(name, property);
+            }
+        }
+        known
+    }
+
+    fn target(&self, part: Part<'s>) -> Part<'s> {
+        let Some(Value::String(reference)) = part.keyword("$ref") else {
+            return part;
+        };
+        let at = reference.trim_start_matches('#');
+        match self.source.schema.pointer(at) {
+            Some(target) => Part::new(at.to_owned(), target),
+            None => part,
+        }
+    }
+
+    /// How many containers the smallest instance has inside one another, roughly.
+    fn height(&self, schema: &Value, fuel: usize) -> usize {
+        if fuel == 0 {
+            return DEPTH_LIMIT;
+        }
+        if let Some(Value::String(reference)) = schema.get("$ref") {
+            let target = self.source.schema.pointer(reference.trim_start_matches('#'));
+            return target.map_or(0, |target| self.height(target, fuel - 1));
+        }
+        let listed = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
+        if let Some(members) = listed("anyOf").or_else(|| listed("oneOf")) {
+            let heights = members.iter().map(|member| self.height(member, fuel - 1));
+            return heights.min().unwrap_or(0);
+        }
+        if let Some(all) = listed("allOf") {
+            let heights = all.iter().map(|one| self.height(one, fuel - 1));
+            return heights.max().unwrap_or(0);
+        }
+        match schema.get("type").and_then(Value::as_str) {
+            Some("object") => {
+                let required = listed("required").into_iter().flatten();
+                let heights = required
+                    .filter_map(|name| schema.get("properties")?.get(name.as_str()?))
+                    .map(|property| self.height(property, fuel - 1));
+                1 + heights.max().unwrap_or(0)
+            }
+            Some("array") => 1,
+            _ => 0,
+        }
+    }
+
+    fn exhausted(&self, depth: usize) -> bool {
+        let deepest = match self.shape {
+            Shape::Least => 0,
+            Shape::Deep => DEPTH_LIMIT - 6,
+            _ => 12,
+        };
+        depth >= deepest || self.budget == 0
+    }
+
+    /// The value, where `const` or `enum` leave little choice.
+    fn fixed(&mut self, parts: &[Part<'s>]) -> Option<Value> {
+        let constant = parts.iter().find_map(|part| part.keyword("const"));
+        if let Some(value) = constant {
+            return Some(value.clone());
+        }
+        let listed = parts.iter().find_map(|part| part.keyword("enum"))?;
+        self.rng.choice(listed.as_array()?).cloned()
+    }
+
+    fn by_type(&mut self, parts: &[Part<'s>], instance: &str, depth: usize) -> Value {
+        let Some(types) = types(parts) else {
+            return self.untyped(depth);
+        };
+        match self.rng.choice(types) {
+            Some("object") => self.object(parts, instance, depth),
+            Some("array") => self.array(parts, instance, depth),
+            Some("string") => {
+                let (least, most) = (least(parts, "minLength"), most(parts, "maxLength"));
+                values::string(&mut self.rng, least, most).into()
+            }
+            Some("integer") => values::integer(&mut self.rng, &Bounds::of(parts)),
+            Some("number") => values::number(&mut self.rng, &Bounds::of(parts)),
+            Some("boolean") => self.rng.bool().into(),
+            // Either the schema says null, or no value satisfies it.
+            _ => Value::Null,
+        }
+    }
+
+    fn untyped(&mut self, depth: usize) -> Value {
+        if self.shape == Shape::Deep && self.rng.bool() && depth < DEPTH_LIMIT {
+            return self.chain(DEPTH_LIMIT - depth);
+        }
+        let levels = if self.exhausted(depth) { 0 } else { 3 };
+        values::any(&mut self.rng, levels)
+    }
+
+    /// So many containers inside one another, or now and then a few less.
+    fn chain(&mut self, containers: usize) -> Value {
+        self.dug = true;
+        let fewer = if self.rng.bool() { 0 } else { self.rng.usize(0..4) };
+        values::chain(&mut self.rng, containers.saturating_sub(fewer))
+    }
+
+    fn object(&mut self, parts: &[Part<'s>], instance: &str, depth: usize) -> Value {
+        let known = known(parts);
+        let required = required(parts);
+        let mut names: Vec<String> = required.iter().map(|name| (*name).to_owned()).collect();
+        for name in known.iter().filter(|name| !required.contains(*name)) {
+            if self.wants_optional(depth) && !forbidden(parts, name) {
+                names.push((*name).to_owned());
+            }
+        }
+        let more = self.unknown_names(parts, &known, depth);
+        names.extend(more);
+        // It is the insertion order where serde_json preserves it.
+        self.rng.shuffle(&mut names);
+        let mut members = Map::new();
+        for name in names {
+            let at = format!("{instance}/{}", escaped(&name));
+            let view = self.with_rival(member(parts, &name), &name);
+            let value = self.build(view, at, depth + 1);
+            members.insert(name, value);
+        }
+        if self.wants_to_dig(parts, depth) {
+            let name = values::unknown_name(&mut self.rng, &[]);
+            if !known.contains(name.as_str()) {
+                members.insert(name, self.chain(DEPTH_LIMIT - depth - 1));
+            }
+        }
+        Value::Object(members)
+    }
+
+    /// Now and then what another member of the union says about the name, unless it contradicts.
+    fn with_rival(&mut self, mut view: Vec<Part<'s>>, name: &str) -> Vec<Part<'s>> {
+        let Some(rival) = self.rivals.get(name) else {
+            return view;
+        };
+        let free = |part: &Part<'s>| {
+            let fixed = part.keyword("const").or(part.keyword("enum"));
+            fixed.is_none() && part.keyword("type") == rival.keyword("type")
+        };
+        let narrows = rival.keyword("const").is_some() && view.iter().all(free);
+        if (view.is_empty() || narrows) && self.rng.u8(0..3) == 0 {
+            view.push(rival.clone());
+        }
+        view
+    }
+
+    fn wants_optional(&mut self, depth: usize) -> bool {
+        if self.exhausted(depth) {
+            return false;
+        }
+        match self.shape {
+            Shape::Full => true,
+            _ => self.rng.f64() < self.share,
+        }
+    }
+
+    fn wants_to_dig(&mut self, parts: &[Part<'s>], depth: usize) -> bool {
+        self.shape == Shape::Deep && !self.dug && depth + 1 < DEPTH_LIMIT && open_to_anything(parts) && self.rng.bool()
+    }
+
+    fn unknown_names(&mut self, parts: &[Part<'s>], known: &BTreeSet<&str>, depth: usize) -> BTreeSet<String> {
+        let closed = parts.iter().any(|p| p.keyword("additionalProperties") == Some(&json!(false)));
+        if closed || self.exhausted(depth) {
+            return BTreeSet::new();
+        }
+        let map = known.is_empty() && !open_to_anything(parts);
+        let count = match self.shape {
+            Shape::Deep => usize::from(map),
+            Shape::Full => self.rng.usize(usize::from(map)..3),
+            Shape::Unknown => self.rng.usize(0..4),
+            _ if map => self.rng.usize(0..3),
+            _ => usize::from(self.rng.u8(0..8) == 0),
+        };
+        let rivals: Vec<&str> = self.rivals.keys().copied().collect();
+        let name = |_| match self.rng.choice(&rivals) {
+            Some(rival) if self.rng.u8(0..4) > 0 => (*rival).to_owned(),
+            _ => values::unknown_name(&mut self.rng, &self.source.names),
+        };
+        (0..count).map(name).filter(|name| !known.contains(name.as_str())).collect()
+    }
+
+    fn array(&mut self, parts: &[Part<'s>], instance: &str, depth: usize) -> Value {
+        let (least, most) = (least(parts, "minItems"), most(parts, "maxItems"));
+        let count = if self.exhausted(depth) {
+            least
+        } else {
+            match (self.shape, self.rng.u16(0..400)) {
+                (Shape::Deep, _) => 1,
+                (_, 0) => 150,
+                (_, 1..20) if most < 300 => most,
+                (Shape::Full, _) => self.rng.usize(1..3),
+                _ => self.rng.usize(0..4),
+            }
+        };
+        let count = count.clamp(least, most.max(least));
+        let mut items = Vec::with_capacity(count);
+        for index in 0..count {
+            let view = parts.iter().filter_map(|part| Some(part.below("items", part.keyword("items")?)));
+            items.push(self.build(view.collect(), format!("{instance}/{index}"), depth + 1));
+        }
+        Value::Array(items)
+    }
+}
+
+/// The types that all schemas allow; `None` if none of them says.
+pub(super) fn types<'s>(parts: &[Part<'s>]) -> Option<Vec<&'s str>> {
+    let mut common: Option<Vec<&str>> = None;
+    for part in parts {
+        let these: Vec<&str> = match part.keyword("type") {
+            Some(Value::String(one)) => vec![one],
+            Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+            _ if part.schema == &json!(false) => vec![],
+            _ => continue,
+        };
+        common = Some(match common {
+            None => these,
+            Some(those) => intersection(&those, &these),
+        });
+    }
+    common
+}
+
+fn intersection<'s>(those: &[&'s str], these: &[&'s str]) -> Vec<&'s str> {
+    let both = |name: &&str| those.contains(name) && these.contains(name);
+    let mut common: Vec<&str> = those.iter().copied().filter(both).collect();
+    let mixed = |a: &[&str], b: &[&str]| a.contains(&"integer") && b.contains(&"number");
+    if !common.contains(&"integer") && (mixed(those, these) || mixed(these, those)) {
+        common.push("integer");
+    }
+    common
+}
+
+pub(super) fn known<'s>(parts: &[Part<'s>]) -> BTreeSet<&'s str> {
+    let properties = parts.iter().filter_map(|part| part.keyword("properties")?.as_object());
+    properties.flat_map(|named| named.keys().map(String::as_str)).collect()
+}
+
+fn required<'s>(parts: &[Part<'s>]) -> BTreeSet<&'s str> {
+    let listed = parts.iter().filter_map(|part| part.keyword("required")?.as_array());
+    listed.flatten().filter_map(Value::as_str).collect()
+}
+
+/// The schemas that hold for a member.
+fn member<'s>(parts: &[Part<'s>], name: &str) -> Vec<Part<'s>> {
+    let schemas = parts.iter().filter_map(|part| {
+        let property = part.keyword("properties").and_then(|named| named.get(name));
+        match property {
+            Some(schema) => Some(part.below(&format!("properties/{}", escaped(name)), schema)),
+            None => {
+                let schema = part.keyword("additionalProperties")?;
+                Some(part.below("additionalProperties", schema))
+            }
+        }
+    });
+    schemas.collect()
+}
+
+fn forbidden(parts: &[Part<'_>], name: &str) -> bool {
+    member(parts, name).iter().any(|part| part.schema == &json!(false))
+}
+
+/// Whether an unknown member may have any value.
+pub(super) fn open_to_anything(parts: &[Part<'_>]) -> bool {
+    parts.iter().all(|part| match part.keyword("additionalProperties") {
+        None | Some(Value::Bool(true)) => true,
+        Some(Value::Object(keywords)) => keywords.is_empty(),
+        Some(_) => false,
+    })
+}
+
+fn least(parts: &[Part<'_>], keyword: &str) -> usize {
+    lengths(parts, keyword).max().unwrap_or(0)
+}
+
+fn most(parts: &[Part<'_>], keyword: &str) -> usize {
+    lengths(parts, keyword).min().unwrap_or(usize::MAX)
+}
+
+fn lengths(parts: &[Part<'_>], keyword: &str) -> impl Iterator<Item = usize> {
+    let found = parts.iter().filter_map(move |part| part.keyword(keyword)?.as_u64());
+    found.map(|length| usize::try_from(length).unwrap_or(usize::MAX))
+}
