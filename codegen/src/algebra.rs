@@ -274,13 +274,19 @@ impl<'a> Algebra<'a> {
             .filter(|(_, schema)| matches!(schema.kind, Kind::Any | Kind::Union(_) | Kind::Ref(_)))
             .map(|(name, _)| name.clone())
             .collect();
+        // Both directions in turn, so that a chain of references is done in two rounds whichever way it runs.
+        let mut order: Vec<String> = universal.iter().cloned().collect();
         loop {
-            let kept: BTreeSet<String> =
-                universal.iter().filter(|name| self.is_universal(self.target(name), &universal, 0)).cloned().collect();
-            if kept.len() == universal.len() {
-                return kept;
+            let before = universal.len();
+            for name in &order {
+                if universal.contains(name) && !self.is_universal(self.target(name), &universal, 0) {
+                    universal.remove(name);
+                }
             }
-            universal = kept;
+            if universal.len() == before {
+                return universal;
+            }
+            order.reverse();
         }
     }
 

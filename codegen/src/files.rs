@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::visit_mut::{self, VisitMut};
 
 use crate::area::{BASE, COMMON, JSON_RPC, MESSAGES};
 use crate::error::Error;
-use crate::items::{Item, Options};
+use crate::items::{Item, JSON_SCHEMA_AREA, Options};
 use crate::naming;
 use crate::protocol::Protocol;
 use crate::typify::CORE;
@@ -35,8 +35,8 @@ pub fn files(protocol: &Protocol, items: Vec<Item>, options: &Options) -> Result
     files.insert("mod.rs".to_owned(), render("mod.rs", &header, root(protocol, &areas, options))?);
     for (area, items) in &areas {
         let file = format!("{area}.rs");
-        let tokens = area_file(area, items, &home, options)?;
-        files.insert(file.clone(), render(&file, &header, tokens)?);
+        let text = area_file(area, items, &home, options)?;
+        files.insert(file, format!("{header}{}", spaced(&text)));
     }
     Ok(files)
 }
@@ -48,10 +48,14 @@ fn header(protocol: &Protocol, options: &Options) -> String {
     )
 }
 
-/// Formats tokens. What does not parse is a defect of an emitter.
+/// Formats tokens as a whole file.
 pub(crate) fn render(file: &str, header: &str, tokens: TokenStream) -> Result<String, Error> {
-    let parsed = syn::parse2(tokens).map_err(|error| Error::Emit { item: file.to_owned(), why: error.to_string() })?;
-    Ok(format!("{header}{}", spaced(&prettyplease::unparse(&parsed))))
+    Ok(format!("{header}{}", spaced(&prettyplease::unparse(&parse(file, tokens)?))))
+}
+
+/// What does not parse is a defect of an emitter.
+fn parse(file: &str, tokens: TokenStream) -> Result<syn::File, Error> {
+    syn::parse2(tokens).map_err(|error| Error::Emit { item: file.to_owned(), why: error.to_string() })
 }
 
 /// prettyplease puts no blank line between items; a file of hundreds of them needs some.
@@ -87,8 +91,8 @@ fn root(protocol: &Protocol, areas: &BTreeMap<String, Vec<Item>>, options: &Opti
         let module = syn::Ident::new(area, proc_macro2::Span::call_site());
         let mut names: Vec<_> = items.iter().flat_map(|item| &item.names).collect();
         names.sort();
-        let names = names.into_iter().map(|name| quote::format_ident!("{}", naming::escape(name)));
-        let gate = (area == crate::items::JSON_SCHEMA_AREA).then(|| quote!(#[cfg(feature = "schemars")]));
+        let names = names.into_iter().map(|name| format_ident!("{}", naming::escape(name)));
+        let gate = (area == JSON_SCHEMA_AREA).then(|| quote!(#[cfg(feature = "schemars")]));
         let exports =
             (items.iter().any(|item| !item.names.is_empty())).then(|| quote!(pub use self::#module::{#(#names),*};));
         (quote!(#gate mod #module;), exports)
@@ -103,66 +107,56 @@ fn root(protocol: &Protocol, areas: &BTreeMap<String, Vec<Item>>, options: &Opti
     }
 }
 
-fn area_file(
-    area: &str,
-    items: &[Item],
-    home: &BTreeMap<String, String>,
-    options: &Options,
-) -> Result<TokenStream, Error> {
+/// Items become text one by one, so that a file of 10,000 types is never one tree.
+fn area_file(area: &str, items: &[Item], home: &BTreeMap<String, String>, options: &Options) -> Result<String, Error> {
+    let serde =
+        items.iter().filter_map(|item| item.serde.as_deref()).map(|name| format_ident!("{}", naming::escape(name)));
+    let serde: Vec<_> = serde.collect();
+    let serde = (!serde.is_empty()).then(|| quote!(mcpgen_core::codec::serde_impls! { #(#serde),* }));
+    let mut paths = Paths::new(home, area, support(options)?);
+    let mut body = String::new();
+    for tokens in items.iter().map(|item| &item.tokens).chain(&serde) {
+        let mut file = parse(&format!("{area}.rs"), tokens.clone())?;
+        paths.visit_file_mut(&mut file);
+        body.push_str(&prettyplease::unparse(&file));
+    }
+    let head = prettyplease::unparse(&parse(area, head(area, &paths))?);
+    Ok(format!("{head}{body}"))
+}
+
+/// What a file says of itself, and what it uses.
+fn head(area: &str, paths: &Paths<'_>) -> TokenStream {
     let title = match area {
         COMMON => " Types that several areas of the protocol use.".to_owned(),
         MESSAGES => " Methods, messages and envelopes by direction.".to_owned(),
         BASE => " The life of a connection: methods without a namespace.".to_owned(),
         JSON_RPC => " The frame of JSON-RPC 2.0, as the schema describes it.".to_owned(),
-        crate::items::JSON_SCHEMA_AREA => " The schema as facts, for `JsonSchema`.".to_owned(),
+        JSON_SCHEMA_AREA => " The schema as facts, for `JsonSchema`.".to_owned(),
         area => format!(" The area `{area}` of the protocol."),
     };
-    let tokens = items.iter().map(|item| &item.tokens);
-    let serde: Vec<_> = items
-        .iter()
-        .filter_map(|item| item.serde.as_deref())
-        .map(|name| quote::format_ident!("{}", naming::escape(name)))
-        .collect();
-    let serde = (!serde.is_empty()).then(|| quote!(mcpgen_core::codec::serde_impls! { #(#serde),* }));
-    let mut file: syn::File = syn::parse2(quote!(#(#tokens)* #serde))
-        .map_err(|error| Error::Emit { item: format!("{area}.rs"), why: error.to_string() })?;
-
-    let mut paths = Paths {
-        home,
-        area,
-        core: &options.support,
-        from_core: BTreeSet::new(),
-        from_siblings: BTreeSet::new(),
-        uses_map: false,
-        error: None,
-    };
-    paths.visit_file_mut(&mut file);
-    if let Some(error) = paths.error {
-        return Err(error);
-    }
-    let support: syn::Path = syn::parse_str(&options.support).map_err(|error| Error::Usage(format!(
-        "`{}` is not the path of a Rust module ({error}); give --support the place of the support core, such as `::mcpgen_types`",
-        options.support
-    )))?;
-    let core = (!paths.from_core.is_empty()).then(|| {
-        let names = paths.from_core.iter().map(|name| quote::format_ident!("{name}"));
-        quote!(use #support::{#(#names),*};)
-    });
-    let collections = paths.uses_map.then(|| {
+    let map = paths.uses_map.then(|| {
         quote!(
             use std::collections::BTreeMap;
         )
     });
+    let core = (!paths.from_core.is_empty()).then(|| {
+        let (support, names) = (&paths.support, paths.from_core.iter().map(|name| format_ident!("{name}")));
+        quote!(use #support::{#(#names),*};)
+    });
     let siblings = (!paths.from_siblings.is_empty()).then(|| {
-        let names = paths.from_siblings.iter().map(|name| quote::format_ident!("{}", naming::escape(name)));
+        let names = paths.from_siblings.iter().map(|name| format_ident!("{}", naming::escape(name)));
         quote!(use super::{#(#names),*};)
     });
-    Ok(quote! {
-        #![doc = #title]
-        #collections
-        #core
-        #siblings
-        #file
+    quote!(#![doc = #title] #map #core #siblings)
+}
+
+fn support(options: &Options) -> Result<syn::Path, Error> {
+    syn::parse_str(&options.support).map_err(|error| {
+        Error::Usage(format!(
+            "`{}` is not the path of a Rust module ({error}); give --support the place of the support core, such as \
+             `::mcpgen_types`",
+            options.support
+        ))
     })
 }
 
@@ -171,11 +165,10 @@ fn area_file(
 struct Paths<'a> {
     home: &'a BTreeMap<String, String>,
     area: &'a str,
-    core: &'a str,
+    support: syn::Path,
     from_core: BTreeSet<String>,
     from_siblings: BTreeSet<String>,
     uses_map: bool,
-    error: Option<Error>,
 }
 
 /// Paths of std that the prelude offers by their last segment.
@@ -195,7 +188,12 @@ const PRELUDE: &[&str] = &[
     "std::default::Default",
 ];
 
-impl Paths<'_> {
+impl<'a> Paths<'a> {
+    fn new(home: &'a BTreeMap<String, String>, area: &'a str, support: syn::Path) -> Self {
+        let (from_core, from_siblings) = (BTreeSet::new(), BTreeSet::new());
+        Paths { home, area, support, from_core, from_siblings, uses_map: false }
+    }
+
     fn shorten(&mut self, path: &mut syn::Path) {
         let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         // A macro in item position cannot begin with `::`, so the core's name counts without it too.
@@ -223,16 +221,9 @@ impl Paths<'_> {
     fn shorten_core(&mut self, path: &mut syn::Path, names: &[String]) {
         let Some(name) = names.get(1) else { return };
         if self.home.contains_key(name) {
-            match syn::parse_str::<syn::Path>(self.core) {
-                Ok(mut full) => {
-                    full.segments.extend(path.segments.iter().skip(1).cloned());
-                    *path = full;
-                }
-                Err(error) => {
-                    self.error =
-                        Some(Error::Usage(format!("`{}` is not the path of a Rust module: {error}", self.core)));
-                }
-            }
+            let mut full = self.support.clone();
+            full.segments.extend(path.segments.iter().skip(1).cloned());
+            *path = full;
         } else {
             self.from_core.insert(name.clone());
             *path = tail(path, 1);

@@ -70,6 +70,26 @@ impl Json {
         })
     }
 
+    /// A text that two values share if and only if they are equal.
+    pub fn key(&self) -> String {
+        match self {
+            Json::Number(number) => match integer(number) {
+                Some(value) => value.to_string(),
+                None => number.to_string(),
+            },
+            Json::Array(items) => format!("[{}]", items.iter().map(Json::key).collect::<Vec<_>>().join(",")),
+            Json::Object(members) => {
+                let mut pairs: Vec<String> = members
+                    .iter()
+                    .map(|(name, value)| format!("{}:{}", Json::String(name.clone()), value.key()))
+                    .collect();
+                pairs.sort();
+                format!("{{{}}}", pairs.join(","))
+            }
+            other => other.to_string(),
+        }
+    }
+
     /// The name of the JSON type, as JSON Schema spells it.
     pub fn type_name(&self) -> &'static str {
         match self {

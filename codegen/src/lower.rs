@@ -1,6 +1,8 @@
 //! JSON Schema's keywords, lowered into the normal form of [`crate::schema`]. The grammar is closed: a keyword that
 //! is not listed here is a problem with its pointer, never ignored.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use serde_json::Number;
 
@@ -26,6 +28,11 @@ const ANNOTATIONS: &[&str] = &[
 
 /// The JSON types, in the order in which a schema without `type` is taken apart.
 const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object"];
+
+/// Values of one `enum`, and members of one `anyOf`: far beyond what anybody could read.
+const MAX_VALUES: usize = 5_000;
+/// Deciding a union compares every member with every other.
+const MAX_MEMBERS: usize = 500;
 
 /// Lowers the schemas of one document.
 pub struct Lower<'a> {
@@ -193,6 +200,11 @@ impl Lower<'_> {
     fn members(&mut self, keywords: &IndexMap<String, Json>, keyword: &str, place: &Place<'_>) -> Option<Vec<Schema>> {
         let here = place.down(keyword);
         match keywords.get(keyword)? {
+            Json::Array(items) if items.len() > MAX_MEMBERS => {
+                let why = format!("{} members are more than the limit of {MAX_MEMBERS}", items.len());
+                self.problem(&here, keyword, why, "write fewer members");
+                None
+            }
             Json::Array(items) if !items.is_empty() => {
                 Some(items.iter().enumerate().map(|(i, item)| self.schema(item, &here.down(&i.to_string()))).collect())
             }
@@ -410,12 +422,13 @@ impl Lower<'_> {
         let listed = match keywords.get("enum") {
             None => None,
             Some(Json::Array(values)) => {
-                let mut distinct: Vec<Json> = Vec::new();
-                for value in values {
-                    if !distinct.contains(value) {
-                        distinct.push(value.clone());
-                    }
+                if values.len() > MAX_VALUES {
+                    let why = format!("{} values are more than the limit of {MAX_VALUES}", values.len());
+                    self.problem(&place.down("enum"), "enum", why, "use the type of the values instead");
+                    return None;
                 }
+                let mut seen = BTreeSet::new();
+                let distinct: Vec<Json> = values.iter().filter(|value| seen.insert(value.key())).cloned().collect();
                 Some(distinct)
             }
             Some(other) => {

@@ -1,6 +1,6 @@
 //! Rust names for schema names: stable, readable, never a keyword, never taken twice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
@@ -95,17 +95,19 @@ fn is_keyword(name: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct Namespace {
     taken: BTreeSet<String>,
+    /// The last number given to a wanted name.
+    numbers: BTreeMap<String, usize>,
 }
 
 impl Namespace {
     /// The wanted name, or the first free one of `wanted2`, `wanted3`, ….
     pub fn claim(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
-        let mut number = 2;
+        let separator = if wanted.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
         while !self.taken.insert(name.clone()) {
-            let separator = if wanted.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
+            let number = self.numbers.entry(wanted.to_owned()).or_insert(1);
+            *number += 1;
             name = format!("{wanted}{separator}{number}");
-            number += 1;
         }
         name
     }

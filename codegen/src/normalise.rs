@@ -66,7 +66,7 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
         match algebra.resolve(schema) {
             Ok(schema) => drop(definitions.insert(name.clone(), schema)),
             Err(Unresolved::Recursive) => {
-                let why = "the intersection of definitions that contain themselves cannot be written down";
+                let why = "the intersection of definitions that contain themselves, or that lead through too many others, cannot be written down";
                 problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members out"));
             }
             Err(Unresolved::TooLarge) => {

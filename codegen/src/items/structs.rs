@@ -91,7 +91,7 @@ impl Emitter<'_> {
                     None => {
                         let (parameter, value) = self.parameter(content, member.boxed, &name)?;
                         arguments.extend(quote!(#name: #parameter,));
-                        let is_name = value.to_string() == name.to_string();
+                        let is_name = name == value.to_string().as_str();
                         values.extend(if is_name { quote!(#name,) } else { quote!(#name: #value,) });
                     }
                 },
