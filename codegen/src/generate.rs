@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::conservation::conservation;
 use crate::document::Document;
 use crate::error::Error;
 use crate::items::{Options, revisions};
+use crate::manifest;
+use crate::naming::escape;
 use crate::protocol::Protocol;
 use crate::workspace::{Workspace, check_name, schema_path};
 use crate::write::{Changes, sync};
@@ -65,6 +68,7 @@ pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
             }
             protocol => protocol?,
         };
+        conservation(&protocol)?;
         let module = emit(&protocol, &options)?;
         summaries.push(summary(&protocol, module.len()));
         files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", row.module()), text)));
@@ -72,7 +76,12 @@ pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
-    let changes = sync(&workspace.root.join(FOLDER), &files, check)?;
+    let manifest = manifest::sync(workspace, true)?;
+    let mut changes = sync(&workspace.root.join(FOLDER), &files, check)?;
+    if !check {
+        manifest::sync(workspace, false)?;
+    }
+    changes.changes.extend(manifest);
     for (row, summary) in workspace.revisions.iter().zip(&mut summaries) {
         let folder = format!("{}/", row.module());
         summary.changed = changes.changes.iter().filter(|change| change.path.starts_with(&folder)).count();
@@ -111,6 +120,26 @@ impl Generator {
         self.sync(out.as_ref(), false)
     }
 
+    /// For build scripts: makes the module below `OUT_DIR`, to be included by
+    /// `include!(concat!(env!("OUT_DIR"), "/NAME.include.rs"));`, and tells cargo to run again when the schema changes.
+    ///
+    /// # Errors
+    /// As [`Generator::write_to`]; [`Error::Usage`] outside a build script.
+    pub fn build_script(&self, name: &str) -> Result<Generated, Error> {
+        let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| {
+            Error::Usage("cargo sets OUT_DIR for build scripts alone; use `write_to` elsewhere".to_owned())
+        })?;
+        let generated = self.write_to(out.join(name))?;
+        let include = out.join(format!("{name}.include.rs"));
+        // A module's own inner documentation cannot be included, but a declaration of the module can.
+        std::fs::write(&include, format!("pub mod {};\n", escape(name))).map_err(Error::io("writing", &include))?;
+        #[expect(clippy::print_stdout, reason = "how a build script speaks to cargo")]
+        {
+            println!("cargo::rerun-if-changed={}", self.schema.display());
+        }
+        Ok(generated)
+    }
+
     /// What [`Generator::write_to`] would change.
     ///
     /// # Errors
@@ -122,6 +151,7 @@ impl Generator {
     fn sync(&self, out: &Path, check: bool) -> Result<Generated, Error> {
         check_name(&self.revision)?;
         let protocol = model(Document::read(&self.schema)?, &self.revision, false)?;
+        conservation(&protocol)?;
         let files = emit(&protocol, &self.options())?;
         let changes = sync(out, &files, check)?;
         let summary = Summary { changed: changes.changes.len(), ..summary(&protocol, files.len()) };

@@ -10,10 +10,10 @@
 //!
 //! ```no_run
 //! # fn main() -> Result<(), mcpgen::Error> {
-//! let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("protocol");
-//! mcpgen::Generator::new("schema.json", "my-revision").write_to(&out)?;
+//! mcpgen::Generator::new("schema.json", "my-revision").build_script("protocol")?;
 //! # Ok(())
 //! # }
+//! // in the crate: include!(concat!(env!("OUT_DIR"), "/protocol.include.rs"));
 //! ```
 
 pub mod algebra;
@@ -32,6 +32,7 @@ pub mod inspect;
 pub mod items;
 pub mod json;
 pub mod lower;
+pub mod manifest;
 pub mod methods;
 pub mod naming;
 pub mod normalise;
