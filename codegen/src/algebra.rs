@@ -16,6 +16,7 @@ use crate::schema::{Array, Bound, Bounds, Kind, Object, Property, Schema, first_
 pub struct Algebra<'a> {
     definitions: &'a IndexMap<String, Schema>,
     steps: Cell<u32>,
+    proofs: Cell<u32>,
 }
 
 /// Why an intersection could not be computed.
@@ -31,13 +32,15 @@ pub enum Unresolved {
 const MAX_DEPTH: u32 = 48;
 /// Intersections of two nodes in one resolution before it counts as too large.
 const MAX_STEPS: u32 = 50_000;
+/// Pairs of nodes looked at before something counts as not shown.
+const MAX_PROOF: u32 = 50_000;
 
 type Pairs = BTreeSet<(String, String)>;
 
 impl<'a> Algebra<'a> {
     /// Reasons over these definitions.
     pub fn new(definitions: &'a IndexMap<String, Schema>) -> Self {
-        Algebra { definitions, steps: Cell::new(0) }
+        Algebra { definitions, steps: Cell::new(0), proofs: Cell::new(0) }
     }
 
     /// A copy without `All`: every intersection computed.
@@ -182,11 +185,13 @@ impl<'a> Algebra<'a> {
 
     /// Whether everything that `small` accepts is shown to be accepted by `large`.
     pub fn contains(&self, large: &Schema, small: &Schema) -> bool {
+        self.proofs.set(0);
         self.contains_in(large, small, &mut Pairs::new(), 0)
     }
 
     fn contains_in(&self, large: &Schema, small: &Schema, assumed: &mut Pairs, depth: u32) -> bool {
-        if depth > MAX_DEPTH {
+        self.proofs.set(self.proofs.get() + 1);
+        if depth > MAX_DEPTH || self.proofs.get() > MAX_PROOF {
             return false;
         }
         let depth = depth + 1;
@@ -226,11 +231,13 @@ impl<'a> Algebra<'a> {
 
     /// Whether it is shown that no value is accepted by both.
     pub fn disjoint(&self, a: &Schema, b: &Schema) -> bool {
+        self.proofs.set(0);
         self.disjoint_in(a, b, &mut Pairs::new(), 0)
     }
 
     fn disjoint_in(&self, a: &Schema, b: &Schema, seen: &mut Pairs, depth: u32) -> bool {
-        if depth > MAX_DEPTH {
+        self.proofs.set(self.proofs.get() + 1);
+        if depth > MAX_DEPTH || self.proofs.get() > MAX_PROOF {
             return false;
         }
         let depth = depth + 1;

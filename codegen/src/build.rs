@@ -560,8 +560,10 @@ fn name_types(types: &mut [TypeDef], sites: Vec<Vec<Site>>) {
         wanted.insert(id, short_name(types, id, sites).unwrap_or_else(|| sites[0].long_name()));
     }
     // A short name that several types want, or that a definition has, is no name for any of them.
+    let mut demand: BTreeMap<&str, usize> = BTreeMap::new();
+    wanted.values().for_each(|name| *demand.entry(name).or_default() += 1);
     for (id, name) in &wanted {
-        let contested = !names.is_free(name) || wanted.iter().any(|(other, wanted)| other != id && wanted == name);
+        let contested = !names.is_free(name) || demand[name.as_str()] > 1;
         let name = if contested { sites[*id][0].long_name() } else { name.clone() };
         types[*id].rust = names.claim(&name);
         types[*id].name.clone_from(&types[*id].rust);

@@ -104,8 +104,12 @@ impl Crate {
         let expand = |item: Item| match &item {
             Item::Macro(call) if call.ident.is_none() => {
                 let name = call.mac.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
-                let rules = self.macros.get(name.trim_start_matches('_')).unwrap_or_else(|| panic!("no macro `{name}` with one arm"));
-                let code = rules.expand(call.mac.tokens.clone()).unwrap_or_else(|| panic!("`{name}` does not match its arm"));
+                let rules = self
+                    .macros
+                    .get(name.trim_start_matches('_'))
+                    .unwrap_or_else(|| panic!("no macro `{name}` with one arm"));
+                let code =
+                    rules.expand(call.mac.tokens.clone()).unwrap_or_else(|| panic!("`{name}` does not match its arm"));
                 let file: syn::File = syn::parse2(code).unwrap_or_else(|error| panic!("{name}!: {error}"));
                 self.expanded(file.items)
             }
@@ -116,11 +120,19 @@ impl Crate {
 
     /// The public API below a module, one line an item, sorted. `skip` names public modules that are listed elsewhere.
     fn api(&self, root: &[String], skip: &dyn Fn(&str) -> bool) -> String {
-        let mut listing = Listing { all: self, lines: BTreeSet::new(), exported: BTreeMap::new() };
+        let mut listing =
+            Listing { all: self, lines: BTreeSet::new(), exported: BTreeMap::new(), implemented: BTreeMap::new() };
         listing.exports(root, "", skip, 0);
-        let inside = self.modules.iter().filter(|(path, _)| path.starts_with(root) && path.get(root.len()).is_none_or(|name| !skip(name)));
+        let inside = self
+            .modules
+            .iter()
+            .filter(|(path, _)| path.starts_with(root) && path.get(root.len()).is_none_or(|name| !skip(name)));
         for (_, module) in inside {
             module.items.iter().for_each(|item| listing.implementation(item));
+        }
+        for (path, traits) in std::mem::take(&mut listing.implemented) {
+            let traits: Vec<String> = traits.into_iter().collect();
+            listing.line(&[], format!("{path}: impl {}", traits.join(", ")));
         }
         listing.lines.iter().fold(String::new(), |text, line| text + line + "\n")
     }
@@ -145,6 +157,8 @@ struct Listing<'a> {
     lines: BTreeSet<String>,
     /// Exported types and traits by their own name: the path that users write.
     exported: BTreeMap<String, String>,
+    /// The traits that a type implements without more to say.
+    implemented: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Listing<'_> {
@@ -171,7 +185,15 @@ impl Listing<'_> {
         }
     }
 
-    fn reexport(&mut self, here: &[String], from: &[String], name: &str, prefix: &str, attrs: &[Attribute], depth: u32) {
+    fn reexport(
+        &mut self,
+        here: &[String],
+        from: &[String],
+        name: &str,
+        prefix: &str,
+        attrs: &[Attribute],
+        depth: u32,
+    ) {
         let mut base: Names = here.to_vec();
         let mut rest = from;
         while let Some((first, others)) = rest.split_first() {
@@ -185,19 +207,22 @@ impl Listing<'_> {
         }
         let (target, modules) = rest.split_last().map_or(("", rest), |(last, modules)| (last.as_str(), modules));
         base.extend(modules.iter().cloned());
-        let Some(module) = self.all.modules.get(&base).filter(|_| !modules.is_empty() || from.len() != rest.len()) else {
+        let Some(module) = self.all.modules.get(&base).filter(|_| !modules.is_empty() || from.len() != rest.len())
+        else {
             return self.line(attrs, format!("{prefix}{name}: use {}", from.join("::")));
         };
         if target == "*" {
             return self.exports(&base, prefix, &|_| false, depth + 1);
         }
-        let found: Vec<&Item> = module.items.iter().filter(|item| ident(item).is_some_and(|ident| ident == target)).collect();
+        let found: Vec<&Item> =
+            module.items.iter().filter(|item| ident(item).is_some_and(|ident| ident == target)).collect();
         if found.is_empty() {
             // Exported once more by that module, or a macro.
             let again = module.items.iter().find_map(|item| match item {
-                Item::Use(item) => {
-                    uses(&item.tree).into_iter().find(|(_, exported)| exported == target).map(|(from, _)| (from, item.attrs.clone()))
-                }
+                Item::Use(item) => uses(&item.tree)
+                    .into_iter()
+                    .find(|(_, exported)| exported == target)
+                    .map(|(from, _)| (from, item.attrs.clone())),
                 _ => None,
             });
             return match again.filter(|_| depth < 16) {
@@ -245,22 +270,31 @@ impl Listing<'_> {
             Item::Const(item) if is_public(&item.vis) => {
                 self.line(&item.attrs, format!("{path}: const {} = {}", text(&item.ty), text(&item.expr)));
             }
-            Item::Fn(item) if is_public(&item.vis) => self.line(&item.attrs, format!("{path}: {}", signature(&item.sig))),
+            Item::Fn(item) if is_public(&item.vis) => {
+                self.line(&item.attrs, format!("{path}: {}", signature(&item.sig)))
+            }
             Item::Trait(item) if is_public(&item.vis) => {
                 self.exported.insert(own, path.clone());
-                let bounds = if item.supertraits.is_empty() { String::new() } else { format!(": {}", text(&item.supertraits)) };
+                let bounds =
+                    if item.supertraits.is_empty() { String::new() } else { format!(": {}", text(&item.supertraits)) };
                 self.line(&item.attrs, format!("{path}: trait{}{bounds}", text(&item.generics)));
                 for member in &item.items {
                     match member {
                         TraitItem::Fn(member) => {
                             let provided = if member.default.is_some() { ", provided" } else { "" };
-                            self.line(&member.attrs, format!("{path}::{}: {}{provided}", member.sig.ident, signature(&member.sig)));
+                            self.line(
+                                &member.attrs,
+                                format!("{path}::{}: {}{provided}", member.sig.ident, signature(&member.sig)),
+                            );
                         }
                         TraitItem::Const(member) => {
                             self.line(&member.attrs, format!("{path}::{}: const {}", member.ident, text(&member.ty)));
                         }
                         TraitItem::Type(member) => {
-                            self.line(&member.attrs, format!("{path}::{}: type: {}", member.ident, text(&member.bounds)));
+                            self.line(
+                                &member.attrs,
+                                format!("{path}::{}: type: {}", member.ident, text(&member.bounds)),
+                            );
                         }
                         _ => {}
                     }
@@ -269,15 +303,21 @@ impl Listing<'_> {
             Item::Macro(item) if item.attrs.iter().any(|attr| attr.path().is_ident("macro_export")) => {
                 self.line(&item.attrs, format!("{own}: macro at the root {}", text(&item.mac.tokens)));
             }
-            Item::Static(_) | Item::Union(_) | Item::ExternCrate(_) => panic!("the listing does not know {}", text(item)),
+            Item::Static(_) | Item::Union(_) | Item::ExternCrate(_) => {
+                panic!("the listing does not know {}", text(item))
+            }
             _ => {}
         }
+    }
+
+    fn implements(&mut self, path: &str, name: &str) {
+        self.implemented.entry(path.to_owned()).or_default().insert(name.to_owned());
     }
 
     fn derives(&mut self, attrs: &[Attribute], path: &str) {
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
             let _ = attr.parse_nested_meta(|meta| {
-                self.line(&[], format!("{path}: impl {}", text(&meta.path)));
+                self.implements(path, &text(&meta.path));
                 Ok(())
             });
         }
@@ -298,15 +338,18 @@ impl Listing<'_> {
             None if self.all.defines(&own) => return,
             None => format!("<{}>", text(&item.self_ty)),
         };
-        let generics = text(&item.generics);
+        let generics = if text(&item.generics) == "<'de>" { String::new() } else { text(&item.generics) };
         let arguments = text(&item.self_ty);
         let clause = item.generics.where_clause.as_ref().map(|clause| format!(" {}", text(clause))).unwrap_or_default();
         let of = if generics.is_empty() { String::new() } else { format!(" as impl{generics} {arguments}{clause}") };
-        let Some((_, target, _)) = &item.trait_ else {
+        let Some((target, _)) = &item.trait_ else {
             for member in &item.items {
                 match member {
                     ImplItem::Fn(member) if is_public(&member.vis) => {
-                        self.line(&member.attrs, format!("{path}::{}: {}{of}", member.sig.ident, signature(&member.sig)));
+                        self.line(
+                            &member.attrs,
+                            format!("{path}::{}: {}{of}", member.sig.ident, signature(&member.sig)),
+                        );
                     }
                     ImplItem::Const(member) if is_public(&member.vis) => {
                         let (target, value) = (text(&member.ty), text(&member.expr));
@@ -318,21 +361,38 @@ impl Listing<'_> {
             return;
         };
         let trait_name = target.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
-        let ours = self.all.defines(&trait_name) && !text(target).starts_with("::std") && !text(target).starts_with("fmt::");
+        let ours =
+            self.all.defines(&trait_name) && !text(target).starts_with("::std") && !text(target).starts_with("fmt::");
         let public = self.exported.contains_key(&trait_name) || !item.items.is_empty() || !ours;
         if !public {
             return;
         }
-        let target = text(target);
-        self.line(&item.attrs, format!("{path}: impl {target}{of}"));
+        let written = text(target);
+        let short = ["crate::__private::", "crate::", "::std::fmt::", "::std::str::", "::std::convert::", "fmt::"];
+        let target =
+            short.iter().fold(written.as_str(), |name, prefix| name.strip_prefix(prefix).unwrap_or(name)).to_owned();
+        if of.is_empty() && marks(&item.attrs).is_empty() {
+            self.implements(&path, &target);
+        } else {
+            self.line(&item.attrs, format!("{path}: impl {target}{of}"));
+        }
         for member in &item.items {
             match member {
                 ImplItem::Const(member) => {
                     let (kind, value) = (text(&member.ty), text(&member.expr));
-                    self.line(&item.attrs, format!("{path}: impl {target}: const {}: {kind} = {value}{of}", member.ident));
+                    if value == format!("{own:?}") || value == format!("stringify!({own})") {
+                        continue;
+                    }
+                    self.line(
+                        &item.attrs,
+                        format!("{path}: impl {target}: const {}: {kind} = {value}{of}", member.ident),
+                    );
                 }
                 ImplItem::Type(member) => {
-                    self.line(&item.attrs, format!("{path}: impl {target}: type {} = {}{of}", member.ident, text(&member.ty)));
+                    self.line(
+                        &item.attrs,
+                        format!("{path}: impl {target}: type {} = {}{of}", member.ident, text(&member.ty)),
+                    );
                 }
                 _ => {}
             }
@@ -385,7 +445,8 @@ fn marks(attrs: &[Attribute]) -> String {
 }
 
 fn signature(signature: &Signature) -> String {
-    let clause = signature.generics.where_clause.as_ref().map(|clause| format!(" {}", text(clause))).unwrap_or_default();
+    let clause =
+        signature.generics.where_clause.as_ref().map(|clause| format!(" {}", text(clause))).unwrap_or_default();
     let constness = if signature.constness.is_some() { "const " } else { "" };
     let asyncness = if signature.asyncness.is_some() { "async " } else { "" };
     let (generics, output) = (text(&signature.generics), text(&signature.output));
@@ -410,9 +471,29 @@ fn text(tokens: &impl ToTokens) -> String {
     let spaced = tokens.to_token_stream().to_string();
     let mut text = spaced.split_whitespace().collect::<Vec<_>>().join(" ");
     for (wide, tight) in [
-        (" :: ", "::"), (":: ", "::"), (" ::", "::"), ("< ", "<"), (" <", "<"), (" >", ">"), ("& '", "&'"), ("& ", "&"), (" ,", ","),
-        ("( ", "("), (" )", ")"), (" (", "("), ("[ ", "["), (" ]", "]"), (" :", ":"), (" ;", ";"), (" !", "!"), ("-> ", "-> "),
-        (",)", ")"), (",>", ">"), ("# [", "#["), ("$ ", "$"), ("-&gt;", "->"),
+        (" :: ", "::"),
+        (":: ", "::"),
+        (" ::", "::"),
+        ("< ", "<"),
+        (" <", "<"),
+        (" >", ">"),
+        ("& '", "&'"),
+        ("& ", "&"),
+        (" ,", ","),
+        ("( ", "("),
+        (" )", ")"),
+        (" (", "("),
+        ("[ ", "["),
+        (" ]", "]"),
+        (" :", ":"),
+        (" ;", ";"),
+        (" !", "!"),
+        (",)", ")"),
+        (",>", ">"),
+        (",]", "]"),
+        ("# [", "#["),
+        ("$ ", "$"),
+        ("? ", "?"),
     ] {
         text = text.replace(wide, tight);
     }
@@ -457,9 +538,14 @@ fn public_api_is_as_reviewed() {
             std::fs::write(&path, listing).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         } else if snapshot != *listing {
             let diff = similar::TextDiff::from_lines(snapshot.as_str(), listing);
-            let diff = diff.unified_diff().context_radius(1).header(&format!("tests/tests/api/{name}.txt"), "generated/src").to_string();
+            let diff = diff
+                .unified_diff()
+                .context_radius(1)
+                .header(&format!("tests/tests/api/{name}.txt"), "generated/src")
+                .to_string();
             let shown: Vec<&str> = diff.lines().take(200).collect();
-            let _ = writeln!(failures, "the public API of `{name}` is not as reviewed:\n{}\n{REMEDY}\n", shown.join("\n"));
+            let _ =
+                writeln!(failures, "the public API of `{name}` is not as reviewed:\n{}\n{REMEDY}\n", shown.join("\n"));
         }
         let line = format!("api {name} sha256:{}", digest(listing));
         if !changelog.lines().any(|known| known.trim_start_matches(['-', '*', ' ']).trim() == line) {
@@ -471,9 +557,12 @@ fn public_api_is_as_reviewed() {
         }
     }
     // A snapshot of what there is no more.
-    let known = |path: &Path| listings.iter().any(|(name, _)| path.file_stem().is_some_and(|stem| stem == name.as_str()));
+    let known =
+        |path: &Path| listings.iter().any(|(name, _)| path.file_stem().is_some_and(|stem| stem == name.as_str()));
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|e| e == "txt")) {
+    for path in
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|e| e == "txt"))
+    {
         if !known(&path) {
             let _ = writeln!(failures, "{} is the snapshot of no released revision: delete it", path.display());
         }
@@ -487,8 +576,7 @@ fn the_listing_sees_all_kinds_of_items() {
     let listings: BTreeMap<String, String> = listings().into_iter().collect();
     let expected = [
         ("core", "RequestId: enum of String, Integer"),
-        ("core", "RequestId: impl crate::__private::serde::Serialize"),
-        ("core", "Number: impl From<u8>"),
+        ("core", "RequestId: impl Clone"),
         ("core", "codec::Decode: trait"),
         ("core", "from_str: fn"),
         ("core", "Request::METHOD: const &'static str"),
@@ -498,9 +586,8 @@ fn the_listing_sees_all_kinds_of_items() {
         ("v2025_11_25", "Tool.name: String"),
         ("v2025_11_25", "Tool::new: fn("),
         ("v2025_11_25", "Tool::with_title: fn(self, title: impl Into<String>) -> Self"),
-        ("v2025_11_25", "Tool: impl Clone"),
-        ("v2025_11_25", "Tool: impl crate::__private::serde::Serialize"),
-        ("v2025_11_25", "CallToolRequest: impl crate::Request: const METHOD: &'static str = \"tools/call\""),
+        ("v2025_11_25", "Tool: impl Clone, Debug, KnownMembers, PartialEq"),
+        ("v2025_11_25", "CallToolRequest: impl Request: const METHOD: &'static str = \"tools/call\""),
         ("v2025_11_25", "CallToolRequest: impl TaskRequest: type TaskResult = CreateTaskResult"),
         ("v2025_11_25", "ClientRequestMethod::Initialize: variant"),
         ("v2026_07_28", "HEADER_MISMATCH: const"),
@@ -508,5 +595,19 @@ fn the_listing_sees_all_kinds_of_items() {
     for (name, start) in expected {
         let lines = listings.get(name).unwrap_or_else(|| panic!("no listing of {name}"));
         assert!(lines.lines().any(|line| line.starts_with(start)), "{name} has no line {start:?}");
+    }
+    // By derive, by hand and by macro.
+    for (name, path, traits) in [
+        ("core", "RequestId", ["Clone", "From<i64>", "serde::Serialize", "schemars::JsonSchema"]),
+        ("core", "Number", ["Copy", "From<u8>", "From<i64>", "serde::Deserialize<'de>"]),
+        ("v2025_11_25", "Tool", ["Clone", "codec::Decode", "serde::Serialize", "schemars::JsonSchema"]),
+    ] {
+        let start = format!("{path}: impl ");
+        let line = listings[name]
+            .lines()
+            .find(|line| line.starts_with(&start) && !line.contains(": const "))
+            .unwrap_or_default();
+        let found: BTreeSet<&str> = line.trim_start_matches(&start).split(", ").collect();
+        assert!(traits.iter().all(|name| found.contains(name)), "{name}: {line}");
     }
 }

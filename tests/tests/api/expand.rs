@@ -119,7 +119,9 @@ fn matches(pattern: &[Part], input: &[TokenTree]) -> Option<(Bindings, usize)> {
                     rounds.push(found);
                     at += used;
                     match separator {
-                        Some(separator) if input.get(at).is_some_and(|token| token.to_string() == *separator) => at += 1,
+                        Some(separator) if input.get(at).is_some_and(|token| token.to_string() == *separator) => {
+                            at += 1
+                        }
                         Some(_) => break,
                         None => {}
                     }
