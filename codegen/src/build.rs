@@ -404,9 +404,11 @@ impl<'a> Builder<'a> {
     }
 
     fn problem(&mut self, site: &Site, pointer: &str, keyword: &str, why: &str, remedy: &str) {
+        // What a union refers to may lie in another definition than the union.
+        let within = pointer.split('/').nth(2).map(|token| token.replace("~1", "/").replace("~0", "~"));
         self.problems.push(Problem {
             file: self.normalised.file.clone(),
-            definition: site.definition.clone(),
+            definition: within.unwrap_or_else(|| site.definition.clone()),
             pointer: pointer.to_owned(),
             keyword: keyword.to_owned(),
             why: why.to_owned(),

@@ -154,8 +154,7 @@ fn error_codes(protocol: &Protocol) -> Vec<ErrorCode> {
                 Content::Constant(_) => None,
             });
         let Some(code) = code(body).or_else(|| code(inner?)) else { continue };
-        let stem = def.name.strip_suffix("Error").filter(|stem| !stem.is_empty()).unwrap_or(&def.name);
-        codes.push(ErrorCode { code, type_id, rust: names.claim(&constant_name(stem)) });
+        codes.push(ErrorCode { code, type_id, rust: names.claim(&constant_name(&def.name)) });
     }
     codes
 }

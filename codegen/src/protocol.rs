@@ -394,11 +394,16 @@ impl Protocol {
             Type::Unsigned => "integer of at least 0".to_owned(),
             Type::Number => "number".to_owned(),
             Type::Object => "any object".to_owned(),
-            Type::List(inner) => format!("list of {}", self.describe(inner)),
-            Type::Map(inner) => format!("map to {}", self.describe(inner)),
+            Type::List(inner) => format!("list of {}", self.describe_inner(inner)),
+            Type::Map(inner) => format!("map to {}", self.describe_inner(inner)),
             Type::Nullable(inner) => format!("{} or null", self.describe(inner)),
             Type::Named(id) => self.types[*id].name.clone(),
         }
+    }
+
+    fn describe_inner(&self, content: &Type) -> String {
+        let words = self.describe(content);
+        if matches!(content, Type::Nullable(_)) { format!("({words})") } else { words }
     }
 
     /// The types that a type names directly.

@@ -45,3 +45,8 @@ pub mod __private {
     pub use schemars;
     pub use serde;
 }
+
+/// The README's example is compiled and run.
+#[cfg(all(doctest, feature = "v2026_07_28"))]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

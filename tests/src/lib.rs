@@ -4,6 +4,11 @@
 //! [`check`] holds a decoder against an independent [judge](judge::Judge) over
 //! [documents](instances::Instances) made from the schema alone. Neither knows the generator.
 
+/// The README's examples are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
+
 pub mod decisions;
 pub mod instances;
 pub mod judge;

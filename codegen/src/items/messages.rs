@@ -1,5 +1,7 @@
 //! Methods, messages, envelopes and error codes of a revision.
 
+use std::collections::BTreeMap;
+
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
@@ -24,8 +26,6 @@ impl Emitter<'_> {
         for side in [Side::Client, Side::Server] {
             items.extend(self.envelope(side, &mut names));
         }
-        items.extend(self.request_impls()?);
-        items.extend(self.notification_impls()?);
         items.extend(self.error_codes(&mut names));
         Ok(items)
     }
@@ -201,8 +201,9 @@ impl Emitter<'_> {
         })
     }
 
-    fn request_impls(&mut self) -> Result<Vec<Item>, Error> {
-        let mut items = Vec::new();
+    /// What a request or notification is to dispatchers, by its type.
+    pub(super) fn method_impls(&mut self) -> Result<BTreeMap<TypeId, TokenStream>, Error> {
+        let mut impls = BTreeMap::new();
         for request in &self.protocol.requests {
             let def = &self.protocol.types[request.type_id];
             let (name, method, revision) = (ident(&def.rust), &request.method, self.revision());
@@ -220,13 +221,8 @@ impl Emitter<'_> {
                 let task = self.resolver.resolve(task)?;
                 tokens.extend(quote!(impl ::mcpgen_core::TaskRequest for #name { type TaskResult = #task; }));
             }
-            items.push(Item { area: def.area.clone(), names: Vec::new(), serde: None, tokens });
+            impls.insert(request.type_id, tokens);
         }
-        Ok(items)
-    }
-
-    fn notification_impls(&mut self) -> Result<Vec<Item>, Error> {
-        let mut items = Vec::new();
         for notification in &self.protocol.notifications {
             let def = &self.protocol.types[notification.type_id];
             let (name, method, revision) = (ident(&def.rust), &notification.method, self.revision());
@@ -238,9 +234,9 @@ impl Emitter<'_> {
                     type Params = #params;
                 }
             };
-            items.push(Item { area: def.area.clone(), names: Vec::new(), serde: None, tokens });
+            impls.insert(notification.type_id, tokens);
         }
-        Ok(items)
+        Ok(impls)
     }
 
     fn error_codes(&self, names: &mut Namespace) -> Vec<Item> {

@@ -61,8 +61,11 @@ pub fn items(protocol: &Protocol, options: &Options) -> Result<Vec<Item>, Error>
     let mut order: Vec<TypeId> = (0..protocol.types.len()).collect();
     // Inline types stand right after what they were found in: by pointer, which sorts parents first.
     order.sort_by(|a, b| protocol.types[*a].pointer.cmp(&protocol.types[*b].pointer).then(a.cmp(b)));
+    let mut methods = emitter.method_impls()?;
     for id in order {
-        items.push(emitter.item(id)?);
+        let mut item = emitter.item(id)?;
+        item.tokens.extend(methods.remove(&id));
+        items.push(item);
     }
     items.extend(emitter.messages()?);
     if options.vendored.is_some() {

@@ -70,6 +70,13 @@ impl codec::Object for CompleteRequest {
     }
 }
 
+impl crate::Request for CompleteRequest {
+    const METHOD: &'static str = "completion/complete";
+    const REVISION: Revision = Revision::V2024_11_05;
+    type Params = CompleteRequestParams;
+    type Result = CompleteResult;
+}
+
 /// The parameters of [`CompleteRequest`] (`completion/complete`).
 ///
 /// Used by [`CompleteRequest`].
@@ -557,13 +564,6 @@ impl codec::Object for ResourceReference {
         out.member("uri", &self.uri);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for CompleteRequest {
-    const METHOD: &'static str = "completion/complete";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = CompleteRequestParams;
-    type Result = CompleteResult;
 }
 
 codec::serde_impls! {

@@ -152,6 +152,13 @@ impl codec::Object for SetLevelRequest {
     }
 }
 
+impl crate::Request for SetLevelRequest {
+    const METHOD: &'static str = "logging/setLevel";
+    const REVISION: Revision = Revision::V2024_11_05;
+    type Params = SetLevelRequestParams;
+    type Result = EmptyResult;
+}
+
 /// The parameters of [`SetLevelRequest`] (`logging/setLevel`).
 ///
 /// Used by [`SetLevelRequest`].
@@ -202,13 +209,6 @@ impl codec::Object for SetLevelRequestParams {
         out.member("level", &self.level);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for SetLevelRequest {
-    const METHOD: &'static str = "logging/setLevel";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = SetLevelRequestParams;
-    type Result = EmptyResult;
 }
 
 codec::serde_impls! {

@@ -230,6 +230,13 @@ impl codec::Object for ListResourceTemplatesRequest {
     }
 }
 
+impl crate::Request for ListResourceTemplatesRequest {
+    const METHOD: &'static str = "resources/templates/list";
+    const REVISION: Revision = Revision::V2024_11_05;
+    type Params = Option<ListResourceTemplatesRequestParams>;
+    type Result = ListResourceTemplatesResult;
+}
+
 /// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
 ///
 /// Used by [`ListResourceTemplatesRequest`].
@@ -455,6 +462,13 @@ impl codec::Object for ListResourcesRequest {
     }
 }
 
+impl crate::Request for ListResourcesRequest {
+    const METHOD: &'static str = "resources/list";
+    const REVISION: Revision = Revision::V2024_11_05;
+    type Params = Option<ListResourcesRequestParams>;
+    type Result = ListResourcesResult;
+}
+
 /// The parameters of [`ListResourcesRequest`] (`resources/list`).
 ///
 /// Used by [`ListResourcesRequest`].
@@ -662,6 +676,13 @@ impl codec::Object for ReadResourceRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ReadResourceRequest {
+    const METHOD: &'static str = "resources/read";
+    const REVISION: Revision = Revision::V2024_11_05;
+    type Params = ReadResourceRequestParams;
+    type Result = ReadResourceResult;
 }
 
 /// The parameters of [`ReadResourceRequest`] (`resources/read`).
@@ -994,6 +1015,12 @@ impl codec::Object for ResourceListChangedNotification {
     }
 }
 
+impl crate::Notification for ResourceListChangedNotification {
+    const METHOD: &'static str = "notifications/resources/list_changed";
+    const REVISION: Revision = Revision::V2024_11_05;
+    type Params = Option<ResourceListChangedNotificationParams>;
+}
+
 /// A value inside [`ResourceListChangedNotification`], at `/definitions/ResourceListChangedNotification/properties/params` of the schema.
 ///
 /// Used by [`ResourceListChangedNotification`].
@@ -1233,6 +1260,12 @@ impl codec::Object for ResourceUpdatedNotification {
     }
 }
 
+impl crate::Notification for ResourceUpdatedNotification {
+    const METHOD: &'static str = "notifications/resources/updated";
+    const REVISION: Revision = Revision::V2024_11_05;
+    type Params = ResourceUpdatedNotificationParams;
+}
+
 /// A value inside [`ResourceUpdatedNotification`], at `/definitions/ResourceUpdatedNotification/properties/params` of the schema.
 ///
 /// Used by [`ResourceUpdatedNotification`].
@@ -1349,6 +1382,13 @@ impl codec::Object for SubscribeRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for SubscribeRequest {
+    const METHOD: &'static str = "resources/subscribe";
+    const REVISION: Revision = Revision::V2024_11_05;
+    type Params = SubscribeRequestParams;
+    type Result = EmptyResult;
 }
 
 /// The parameters of [`SubscribeRequest`] (`resources/subscribe`).
@@ -1549,6 +1589,13 @@ impl codec::Object for UnsubscribeRequest {
     }
 }
 
+impl crate::Request for UnsubscribeRequest {
+    const METHOD: &'static str = "resources/unsubscribe";
+    const REVISION: Revision = Revision::V2024_11_05;
+    type Params = UnsubscribeRequestParams;
+    type Result = EmptyResult;
+}
+
 /// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`).
 ///
 /// Used by [`UnsubscribeRequest`].
@@ -1599,53 +1646,6 @@ impl codec::Object for UnsubscribeRequestParams {
         out.member("uri", &self.uri);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListResourcesRequest {
-    const METHOD: &'static str = "resources/list";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = Option<ListResourcesRequestParams>;
-    type Result = ListResourcesResult;
-}
-
-impl crate::Request for ListResourceTemplatesRequest {
-    const METHOD: &'static str = "resources/templates/list";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = Option<ListResourceTemplatesRequestParams>;
-    type Result = ListResourceTemplatesResult;
-}
-
-impl crate::Request for ReadResourceRequest {
-    const METHOD: &'static str = "resources/read";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = ReadResourceRequestParams;
-    type Result = ReadResourceResult;
-}
-
-impl crate::Request for SubscribeRequest {
-    const METHOD: &'static str = "resources/subscribe";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = SubscribeRequestParams;
-    type Result = EmptyResult;
-}
-
-impl crate::Request for UnsubscribeRequest {
-    const METHOD: &'static str = "resources/unsubscribe";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = UnsubscribeRequestParams;
-    type Result = EmptyResult;
-}
-
-impl crate::Notification for ResourceListChangedNotification {
-    const METHOD: &'static str = "notifications/resources/list_changed";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = Option<ResourceListChangedNotificationParams>;
-}
-
-impl crate::Notification for ResourceUpdatedNotification {
-    const METHOD: &'static str = "notifications/resources/updated";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = ResourceUpdatedNotificationParams;
 }
 
 codec::serde_impls! {

@@ -72,6 +72,12 @@ impl codec::Object for CancelledNotification {
     }
 }
 
+impl crate::Notification for CancelledNotification {
+    const METHOD: &'static str = "notifications/cancelled";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = CancelledNotificationParams;
+}
+
 /// A value inside [`CancelledNotification`], at `/definitions/CancelledNotification/properties/params` of the schema.
 ///
 /// Used by [`CancelledNotification`].
@@ -440,6 +446,13 @@ impl codec::Object for InitializeRequest {
     }
 }
 
+impl crate::Request for InitializeRequest {
+    const METHOD: &'static str = "initialize";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = InitializeRequestParams;
+    type Result = InitializeResult;
+}
+
 /// The parameters of [`InitializeRequest`] (`initialize`).
 ///
 /// Used by [`InitializeRequest`].
@@ -706,6 +719,12 @@ impl codec::Object for InitializedNotification {
     }
 }
 
+impl crate::Notification for InitializedNotification {
+    const METHOD: &'static str = "notifications/initialized";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = Option<InitializedNotificationParams>;
+}
+
 /// A value inside [`InitializedNotification`], at `/definitions/InitializedNotification/properties/params` of the schema.
 ///
 /// Used by [`InitializedNotification`].
@@ -831,6 +850,12 @@ impl codec::Object for LoggingMessageNotification {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Notification for LoggingMessageNotification {
+    const METHOD: &'static str = "notifications/message";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = LoggingMessageNotificationParams;
 }
 
 /// A value inside [`LoggingMessageNotification`], at `/definitions/LoggingMessageNotification/properties/params` of the schema.
@@ -984,6 +1009,13 @@ impl codec::Object for PingRequest {
     }
 }
 
+impl crate::Request for PingRequest {
+    const METHOD: &'static str = "ping";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = Option<PingRequestParams>;
+    type Result = EmptyResult;
+}
+
 /// The parameters of [`PingRequest`] (`ping`).
 ///
 /// Used by [`PingRequest`].
@@ -1109,6 +1141,12 @@ impl codec::Object for ProgressNotification {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Notification for ProgressNotification {
+    const METHOD: &'static str = "notifications/progress";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = ProgressNotificationParams;
 }
 
 /// A value inside [`ProgressNotification`], at `/definitions/ProgressNotification/properties/params` of the schema.
@@ -1581,44 +1619,6 @@ impl codec::Object for ServerCapabilitiesTools {
         out.optional("listChanged", &self.list_changed);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for InitializeRequest {
-    const METHOD: &'static str = "initialize";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = InitializeRequestParams;
-    type Result = InitializeResult;
-}
-
-impl crate::Request for PingRequest {
-    const METHOD: &'static str = "ping";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = Option<PingRequestParams>;
-    type Result = EmptyResult;
-}
-
-impl crate::Notification for CancelledNotification {
-    const METHOD: &'static str = "notifications/cancelled";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = CancelledNotificationParams;
-}
-
-impl crate::Notification for InitializedNotification {
-    const METHOD: &'static str = "notifications/initialized";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = Option<InitializedNotificationParams>;
-}
-
-impl crate::Notification for ProgressNotification {
-    const METHOD: &'static str = "notifications/progress";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = ProgressNotificationParams;
-}
-
-impl crate::Notification for LoggingMessageNotification {
-    const METHOD: &'static str = "notifications/message";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = LoggingMessageNotificationParams;
 }
 
 codec::serde_impls! {

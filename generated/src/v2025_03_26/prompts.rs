@@ -70,6 +70,13 @@ impl codec::Object for GetPromptRequest {
     }
 }
 
+impl crate::Request for GetPromptRequest {
+    const METHOD: &'static str = "prompts/get";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = GetPromptRequestParams;
+    type Result = GetPromptResult;
+}
+
 /// The parameters of [`GetPromptRequest`] (`prompts/get`).
 ///
 /// Used by [`GetPromptRequest`].
@@ -299,6 +306,13 @@ impl codec::Object for ListPromptsRequest {
         out.optional("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ListPromptsRequest {
+    const METHOD: &'static str = "prompts/list";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = Option<ListPromptsRequestParams>;
+    type Result = ListPromptsResult;
 }
 
 /// The parameters of [`ListPromptsRequest`] (`prompts/list`).
@@ -699,6 +713,12 @@ impl codec::Object for PromptListChangedNotification {
     }
 }
 
+impl crate::Notification for PromptListChangedNotification {
+    const METHOD: &'static str = "notifications/prompts/list_changed";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = Option<PromptListChangedNotificationParams>;
+}
+
 /// A value inside [`PromptListChangedNotification`], at `/definitions/PromptListChangedNotification/properties/params` of the schema.
 ///
 /// Used by [`PromptListChangedNotification`].
@@ -828,26 +848,6 @@ impl codec::Object for PromptMessage {
         out.member("role", &self.role);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListPromptsRequest {
-    const METHOD: &'static str = "prompts/list";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = Option<ListPromptsRequestParams>;
-    type Result = ListPromptsResult;
-}
-
-impl crate::Request for GetPromptRequest {
-    const METHOD: &'static str = "prompts/get";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = GetPromptRequestParams;
-    type Result = GetPromptResult;
-}
-
-impl crate::Notification for PromptListChangedNotification {
-    const METHOD: &'static str = "notifications/prompts/list_changed";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = Option<PromptListChangedNotificationParams>;
 }
 
 codec::serde_impls! {

@@ -78,6 +78,13 @@ impl codec::Object for ListRootsRequest {
     }
 }
 
+impl crate::Request for ListRootsRequest {
+    const METHOD: &'static str = "roots/list";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = Option<ListRootsRequestParams>;
+    type Result = ListRootsResult;
+}
+
 /// The parameters of [`ListRootsRequest`] (`roots/list`).
 ///
 /// Used by [`ListRootsRequest`].
@@ -361,6 +368,12 @@ impl codec::Object for RootsListChangedNotification {
     }
 }
 
+impl crate::Notification for RootsListChangedNotification {
+    const METHOD: &'static str = "notifications/roots/list_changed";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = Option<RootsListChangedNotificationParams>;
+}
+
 /// A value inside [`RootsListChangedNotification`], at `/definitions/RootsListChangedNotification/properties/params` of the schema.
 ///
 /// Used by [`RootsListChangedNotification`].
@@ -420,19 +433,6 @@ impl codec::Object for RootsListChangedNotificationParams {
         out.optional("_meta", &self.meta);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListRootsRequest {
-    const METHOD: &'static str = "roots/list";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = Option<ListRootsRequestParams>;
-    type Result = ListRootsResult;
-}
-
-impl crate::Notification for RootsListChangedNotification {
-    const METHOD: &'static str = "notifications/roots/list_changed";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = Option<RootsListChangedNotificationParams>;
 }
 
 codec::serde_impls! {

@@ -71,6 +71,13 @@ impl codec::Object for CreateMessageRequest {
     }
 }
 
+impl crate::Request for CreateMessageRequest {
+    const METHOD: &'static str = "sampling/createMessage";
+    const REVISION: Revision = Revision::V2025_03_26;
+    type Params = CreateMessageRequestParams;
+    type Result = CreateMessageResult;
+}
+
 /// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`).
 ///
 /// Used by [`CreateMessageRequest`].
@@ -925,13 +932,6 @@ impl codec::Object for SamplingMessage {
         out.member("role", &self.role);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for CreateMessageRequest {
-    const METHOD: &'static str = "sampling/createMessage";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = CreateMessageRequestParams;
-    type Result = CreateMessageResult;
 }
 
 codec::serde_impls! {

@@ -176,6 +176,13 @@ impl codec::Object for ElicitRequest {
     }
 }
 
+impl crate::Request for ElicitRequest {
+    const METHOD: &'static str = "elicitation/create";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = ElicitRequestParams;
+    type Result = ElicitResult;
+}
+
 /// The parameters of [`ElicitRequest`] (`elicitation/create`).
 ///
 /// Used by [`ElicitRequest`].
@@ -1141,13 +1148,6 @@ impl codec::Encode for StringSchemaFormat {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
     }
-}
-
-impl crate::Request for ElicitRequest {
-    const METHOD: &'static str = "elicitation/create";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = ElicitRequestParams;
-    type Result = ElicitResult;
 }
 
 codec::serde_impls! {

@@ -243,6 +243,13 @@ impl codec::Object for ListResourceTemplatesRequest {
     }
 }
 
+impl crate::Request for ListResourceTemplatesRequest {
+    const METHOD: &'static str = "resources/templates/list";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = Option<ListResourceTemplatesRequestParams>;
+    type Result = ListResourceTemplatesResult;
+}
+
 /// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
 ///
 /// Used by [`ListResourceTemplatesRequest`].
@@ -468,6 +475,13 @@ impl codec::Object for ListResourcesRequest {
     }
 }
 
+impl crate::Request for ListResourcesRequest {
+    const METHOD: &'static str = "resources/list";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = Option<ListResourcesRequestParams>;
+    type Result = ListResourcesResult;
+}
+
 /// The parameters of [`ListResourcesRequest`] (`resources/list`).
 ///
 /// Used by [`ListResourcesRequest`].
@@ -675,6 +689,13 @@ impl codec::Object for ReadResourceRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ReadResourceRequest {
+    const METHOD: &'static str = "resources/read";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = ReadResourceRequestParams;
+    type Result = ReadResourceResult;
 }
 
 /// The parameters of [`ReadResourceRequest`] (`resources/read`).
@@ -1035,6 +1056,12 @@ impl codec::Object for ResourceListChangedNotification {
     }
 }
 
+impl crate::Notification for ResourceListChangedNotification {
+    const METHOD: &'static str = "notifications/resources/list_changed";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = Option<ResourceListChangedNotificationParams>;
+}
+
 /// A value inside [`ResourceListChangedNotification`], at `/definitions/ResourceListChangedNotification/properties/params` of the schema.
 ///
 /// Used by [`ResourceListChangedNotification`].
@@ -1302,6 +1329,12 @@ impl codec::Object for ResourceUpdatedNotification {
     }
 }
 
+impl crate::Notification for ResourceUpdatedNotification {
+    const METHOD: &'static str = "notifications/resources/updated";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = ResourceUpdatedNotificationParams;
+}
+
 /// A value inside [`ResourceUpdatedNotification`], at `/definitions/ResourceUpdatedNotification/properties/params` of the schema.
 ///
 /// Used by [`ResourceUpdatedNotification`].
@@ -1418,6 +1451,13 @@ impl codec::Object for SubscribeRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for SubscribeRequest {
+    const METHOD: &'static str = "resources/subscribe";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = SubscribeRequestParams;
+    type Result = EmptyResult;
 }
 
 /// The parameters of [`SubscribeRequest`] (`resources/subscribe`).
@@ -1631,6 +1671,13 @@ impl codec::Object for UnsubscribeRequest {
     }
 }
 
+impl crate::Request for UnsubscribeRequest {
+    const METHOD: &'static str = "resources/unsubscribe";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = UnsubscribeRequestParams;
+    type Result = EmptyResult;
+}
+
 /// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`).
 ///
 /// Used by [`UnsubscribeRequest`].
@@ -1681,53 +1728,6 @@ impl codec::Object for UnsubscribeRequestParams {
         out.member("uri", &self.uri);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListResourcesRequest {
-    const METHOD: &'static str = "resources/list";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = Option<ListResourcesRequestParams>;
-    type Result = ListResourcesResult;
-}
-
-impl crate::Request for ListResourceTemplatesRequest {
-    const METHOD: &'static str = "resources/templates/list";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = Option<ListResourceTemplatesRequestParams>;
-    type Result = ListResourceTemplatesResult;
-}
-
-impl crate::Request for ReadResourceRequest {
-    const METHOD: &'static str = "resources/read";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = ReadResourceRequestParams;
-    type Result = ReadResourceResult;
-}
-
-impl crate::Request for SubscribeRequest {
-    const METHOD: &'static str = "resources/subscribe";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = SubscribeRequestParams;
-    type Result = EmptyResult;
-}
-
-impl crate::Request for UnsubscribeRequest {
-    const METHOD: &'static str = "resources/unsubscribe";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = UnsubscribeRequestParams;
-    type Result = EmptyResult;
-}
-
-impl crate::Notification for ResourceListChangedNotification {
-    const METHOD: &'static str = "notifications/resources/list_changed";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = Option<ResourceListChangedNotificationParams>;
-}
-
-impl crate::Notification for ResourceUpdatedNotification {
-    const METHOD: &'static str = "notifications/resources/updated";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = ResourceUpdatedNotificationParams;
 }
 
 codec::serde_impls! {

@@ -70,6 +70,13 @@ impl codec::Object for CallToolRequest {
     }
 }
 
+impl crate::Request for CallToolRequest {
+    const METHOD: &'static str = "tools/call";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = CallToolRequestParams;
+    type Result = CallToolResult;
+}
+
 /// The parameters of [`CallToolRequest`] (`tools/call`).
 ///
 /// Used by [`CallToolRequest`].
@@ -317,6 +324,13 @@ impl codec::Object for ListToolsRequest {
         out.optional("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ListToolsRequest {
+    const METHOD: &'static str = "tools/list";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = Option<ListToolsRequestParams>;
+    type Result = ListToolsResult;
 }
 
 /// The parameters of [`ListToolsRequest`] (`tools/list`).
@@ -998,6 +1012,12 @@ impl codec::Object for ToolListChangedNotification {
     }
 }
 
+impl crate::Notification for ToolListChangedNotification {
+    const METHOD: &'static str = "notifications/tools/list_changed";
+    const REVISION: Revision = Revision::V2025_06_18;
+    type Params = Option<ToolListChangedNotificationParams>;
+}
+
 /// A value inside [`ToolListChangedNotification`], at `/definitions/ToolListChangedNotification/properties/params` of the schema.
 ///
 /// Used by [`ToolListChangedNotification`].
@@ -1057,26 +1077,6 @@ impl codec::Object for ToolListChangedNotificationParams {
         out.optional("_meta", &self.meta);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListToolsRequest {
-    const METHOD: &'static str = "tools/list";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = Option<ListToolsRequestParams>;
-    type Result = ListToolsResult;
-}
-
-impl crate::Request for CallToolRequest {
-    const METHOD: &'static str = "tools/call";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = CallToolRequestParams;
-    type Result = CallToolResult;
-}
-
-impl crate::Notification for ToolListChangedNotification {
-    const METHOD: &'static str = "notifications/tools/list_changed";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = Option<ToolListChangedNotificationParams>;
 }
 
 codec::serde_impls! {

@@ -79,6 +79,12 @@ impl codec::Object for CancelledNotification {
     }
 }
 
+impl crate::Notification for CancelledNotification {
+    const METHOD: &'static str = "notifications/cancelled";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = CancelledNotificationParams;
+}
+
 /// `CancelledNotificationParams` of the schema.
 ///
 /// Used by [`CancelledNotification`].
@@ -1057,6 +1063,13 @@ impl codec::Object for InitializeRequest {
     }
 }
 
+impl crate::Request for InitializeRequest {
+    const METHOD: &'static str = "initialize";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = InitializeRequestParams;
+    type Result = InitializeResult;
+}
+
 /// The parameters of [`InitializeRequest`] (`initialize`).
 ///
 /// Used by [`InitializeRequest`].
@@ -1340,6 +1353,12 @@ impl codec::Object for InitializedNotification {
     }
 }
 
+impl crate::Notification for InitializedNotification {
+    const METHOD: &'static str = "notifications/initialized";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = Option<NotificationParams>;
+}
+
 /// The `notifications/message` notification, sent by the server.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
@@ -1408,6 +1427,12 @@ impl codec::Object for LoggingMessageNotification {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Notification for LoggingMessageNotification {
+    const METHOD: &'static str = "notifications/message";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = LoggingMessageNotificationParams;
 }
 
 /// `LoggingMessageNotificationParams` of the schema.
@@ -1584,6 +1609,13 @@ impl codec::Object for PingRequest {
     }
 }
 
+impl crate::Request for PingRequest {
+    const METHOD: &'static str = "ping";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = Option<RequestParams>;
+    type Result = EmptyResult;
+}
+
 /// The `notifications/progress` notification, sent by either side.
 ///
 /// Used by [`ClientNotification`](super::ClientNotification), [`ServerNotification`](super::ServerNotification).
@@ -1652,6 +1684,12 @@ impl codec::Object for ProgressNotification {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Notification for ProgressNotification {
+    const METHOD: &'static str = "notifications/progress";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = ProgressNotificationParams;
 }
 
 /// `ProgressNotificationParams` of the schema.
@@ -2371,44 +2409,6 @@ impl codec::Object for ServerCapabilitiesTools {
         out.optional("listChanged", &self.list_changed);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for InitializeRequest {
-    const METHOD: &'static str = "initialize";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = InitializeRequestParams;
-    type Result = InitializeResult;
-}
-
-impl crate::Request for PingRequest {
-    const METHOD: &'static str = "ping";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<RequestParams>;
-    type Result = EmptyResult;
-}
-
-impl crate::Notification for CancelledNotification {
-    const METHOD: &'static str = "notifications/cancelled";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = CancelledNotificationParams;
-}
-
-impl crate::Notification for InitializedNotification {
-    const METHOD: &'static str = "notifications/initialized";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<NotificationParams>;
-}
-
-impl crate::Notification for ProgressNotification {
-    const METHOD: &'static str = "notifications/progress";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = ProgressNotificationParams;
-}
-
-impl crate::Notification for LoggingMessageNotification {
-    const METHOD: &'static str = "notifications/message";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = LoggingMessageNotificationParams;
 }
 
 codec::serde_impls! {

@@ -86,6 +86,13 @@ impl codec::Object for CompleteRequest {
     }
 }
 
+impl crate::Request for CompleteRequest {
+    const METHOD: &'static str = "completion/complete";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = CompleteRequestParams;
+    type Result = CompleteResult;
+}
+
 /// The parameters of [`CompleteRequest`] (`completion/complete`).
 ///
 /// Used by [`CompleteRequest`].
@@ -685,13 +692,6 @@ impl codec::Object for ResourceTemplateReference {
         out.member("uri", &self.uri);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for CompleteRequest {
-    const METHOD: &'static str = "completion/complete";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = CompleteRequestParams;
-    type Result = CompleteResult;
 }
 
 codec::serde_impls! {

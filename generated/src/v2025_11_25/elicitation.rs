@@ -191,6 +191,17 @@ impl codec::Object for ElicitRequest {
     }
 }
 
+impl crate::Request for ElicitRequest {
+    const METHOD: &'static str = "elicitation/create";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = ElicitRequestParams;
+    type Result = ElicitResult;
+}
+
+impl TaskRequest for ElicitRequest {
+    type TaskResult = CreateTaskResult;
+}
+
 /// `ElicitRequestFormParams` of the schema.
 ///
 /// Used by [`ElicitRequestParams`].
@@ -920,6 +931,12 @@ impl codec::Object for ElicitationCompleteNotification {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Notification for ElicitationCompleteNotification {
+    const METHOD: &'static str = "notifications/elicitation/complete";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = ElicitationCompleteNotificationParams;
 }
 
 /// A value inside [`ElicitationCompleteNotification`], at `/$defs/ElicitationCompleteNotification/properties/params` of the schema.
@@ -2825,23 +2842,6 @@ impl codec::Object for UntitledSingleSelectEnumSchema {
         out.constant("type", codec::Literal::Str("string"));
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ElicitRequest {
-    const METHOD: &'static str = "elicitation/create";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = ElicitRequestParams;
-    type Result = ElicitResult;
-}
-
-impl TaskRequest for ElicitRequest {
-    type TaskResult = CreateTaskResult;
-}
-
-impl crate::Notification for ElicitationCompleteNotification {
-    const METHOD: &'static str = "notifications/elicitation/complete";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = ElicitationCompleteNotificationParams;
 }
 
 codec::serde_impls! {

@@ -1542,7 +1542,7 @@ pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 pub type ServerMessage = Message<ServerRequest, ServerNotification>;
 
 /// The error code of [`UrlElicitationRequiredError`](super::UrlElicitationRequiredError).
-pub const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
+pub const URL_ELICITATION_REQUIRED_ERROR: ErrorCode = ErrorCode(-32042);
 
 codec::serde_impls! {
     ClientNotification, ClientRequest, ServerNotification, ServerRequest

@@ -70,7 +70,7 @@ pub use self::messages::{
     ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
     ClientRequestMethod, ClientResult, ServerMessage, ServerNotification,
     ServerNotificationMethod, ServerRequest, ServerRequestMethod, ServerResult,
-    URL_ELICITATION_REQUIRED,
+    URL_ELICITATION_REQUIRED_ERROR,
 };
 pub use self::prompts::{
     GetPromptRequest, GetPromptRequestParams, GetPromptResult, ListPromptsRequest,

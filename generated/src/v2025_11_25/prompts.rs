@@ -86,6 +86,13 @@ impl codec::Object for GetPromptRequest {
     }
 }
 
+impl crate::Request for GetPromptRequest {
+    const METHOD: &'static str = "prompts/get";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = GetPromptRequestParams;
+    type Result = GetPromptResult;
+}
+
 /// The parameters of [`GetPromptRequest`] (`prompts/get`).
 ///
 /// Used by [`GetPromptRequest`].
@@ -338,6 +345,13 @@ impl codec::Object for ListPromptsRequest {
         out.optional("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ListPromptsRequest {
+    const METHOD: &'static str = "prompts/list";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = Option<PaginatedRequestParams>;
+    type Result = ListPromptsResult;
 }
 
 /// The result of [`ListPromptsRequest`] (`prompts/list`).
@@ -742,6 +756,12 @@ impl codec::Object for PromptListChangedNotification {
     }
 }
 
+impl crate::Notification for PromptListChangedNotification {
+    const METHOD: &'static str = "notifications/prompts/list_changed";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = Option<NotificationParams>;
+}
+
 /// `PromptMessage` of the schema.
 ///
 /// Used by [`GetPromptResult`].
@@ -807,26 +827,6 @@ impl codec::Object for PromptMessage {
         out.member("role", &self.role);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListPromptsRequest {
-    const METHOD: &'static str = "prompts/list";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<PaginatedRequestParams>;
-    type Result = ListPromptsResult;
-}
-
-impl crate::Request for GetPromptRequest {
-    const METHOD: &'static str = "prompts/get";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = GetPromptRequestParams;
-    type Result = GetPromptResult;
-}
-
-impl crate::Notification for PromptListChangedNotification {
-    const METHOD: &'static str = "notifications/prompts/list_changed";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<NotificationParams>;
 }
 
 codec::serde_impls! {

@@ -251,6 +251,13 @@ impl codec::Object for ListResourceTemplatesRequest {
     }
 }
 
+impl crate::Request for ListResourceTemplatesRequest {
+    const METHOD: &'static str = "resources/templates/list";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = Option<PaginatedRequestParams>;
+    type Result = ListResourceTemplatesResult;
+}
+
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
 ///
 /// Specification: [`ListResourceTemplatesResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesresult)
@@ -423,6 +430,13 @@ impl codec::Object for ListResourcesRequest {
     }
 }
 
+impl crate::Request for ListResourcesRequest {
+    const METHOD: &'static str = "resources/list";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = Option<PaginatedRequestParams>;
+    type Result = ListResourcesResult;
+}
+
 /// The result of [`ListResourcesRequest`] (`resources/list`).
 ///
 /// Specification: [`ListResourcesResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesresult)
@@ -583,6 +597,13 @@ impl codec::Object for ReadResourceRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ReadResourceRequest {
+    const METHOD: &'static str = "resources/read";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = ReadResourceRequestParams;
+    type Result = ReadResourceResult;
 }
 
 /// The parameters of [`ReadResourceRequest`] (`resources/read`).
@@ -979,6 +1000,12 @@ impl codec::Object for ResourceListChangedNotification {
     }
 }
 
+impl crate::Notification for ResourceListChangedNotification {
+    const METHOD: &'static str = "notifications/resources/list_changed";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = Option<NotificationParams>;
+}
+
 /// `ResourceTemplate` of the schema.
 ///
 /// Used by [`ListResourceTemplatesResult`].
@@ -1203,6 +1230,12 @@ impl codec::Object for ResourceUpdatedNotification {
     }
 }
 
+impl crate::Notification for ResourceUpdatedNotification {
+    const METHOD: &'static str = "notifications/resources/updated";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = ResourceUpdatedNotificationParams;
+}
+
 /// `ResourceUpdatedNotificationParams` of the schema.
 ///
 /// Used by [`ResourceUpdatedNotification`].
@@ -1354,6 +1387,13 @@ impl codec::Object for SubscribeRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for SubscribeRequest {
+    const METHOD: &'static str = "resources/subscribe";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = SubscribeRequestParams;
+    type Result = EmptyResult;
 }
 
 /// The parameters of [`SubscribeRequest`] (`resources/subscribe`).
@@ -1602,6 +1642,13 @@ impl codec::Object for UnsubscribeRequest {
     }
 }
 
+impl crate::Request for UnsubscribeRequest {
+    const METHOD: &'static str = "resources/unsubscribe";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = UnsubscribeRequestParams;
+    type Result = EmptyResult;
+}
+
 /// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`).
 ///
 /// Used by [`UnsubscribeRequest`].
@@ -1673,53 +1720,6 @@ impl codec::Object for UnsubscribeRequestParams {
         out.member("uri", &self.uri);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListResourcesRequest {
-    const METHOD: &'static str = "resources/list";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<PaginatedRequestParams>;
-    type Result = ListResourcesResult;
-}
-
-impl crate::Request for ListResourceTemplatesRequest {
-    const METHOD: &'static str = "resources/templates/list";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<PaginatedRequestParams>;
-    type Result = ListResourceTemplatesResult;
-}
-
-impl crate::Request for ReadResourceRequest {
-    const METHOD: &'static str = "resources/read";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = ReadResourceRequestParams;
-    type Result = ReadResourceResult;
-}
-
-impl crate::Request for SubscribeRequest {
-    const METHOD: &'static str = "resources/subscribe";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = SubscribeRequestParams;
-    type Result = EmptyResult;
-}
-
-impl crate::Request for UnsubscribeRequest {
-    const METHOD: &'static str = "resources/unsubscribe";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = UnsubscribeRequestParams;
-    type Result = EmptyResult;
-}
-
-impl crate::Notification for ResourceListChangedNotification {
-    const METHOD: &'static str = "notifications/resources/list_changed";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<NotificationParams>;
-}
-
-impl crate::Notification for ResourceUpdatedNotification {
-    const METHOD: &'static str = "notifications/resources/updated";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = ResourceUpdatedNotificationParams;
 }
 
 codec::serde_impls! {

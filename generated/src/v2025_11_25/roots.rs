@@ -86,6 +86,13 @@ impl codec::Object for ListRootsRequest {
     }
 }
 
+impl crate::Request for ListRootsRequest {
+    const METHOD: &'static str = "roots/list";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = Option<RequestParams>;
+    type Result = ListRootsResult;
+}
+
 /// The result of [`ListRootsRequest`] (`roots/list`).
 ///
 /// Specification: [`ListRootsResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsresult)
@@ -320,13 +327,6 @@ impl codec::Object for RootsListChangedNotification {
         out.optional("params", &self.params);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListRootsRequest {
-    const METHOD: &'static str = "roots/list";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<RequestParams>;
-    type Result = ListRootsResult;
 }
 
 impl crate::Notification for RootsListChangedNotification {

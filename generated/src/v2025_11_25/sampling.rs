@@ -88,6 +88,17 @@ impl codec::Object for CreateMessageRequest {
     }
 }
 
+impl crate::Request for CreateMessageRequest {
+    const METHOD: &'static str = "sampling/createMessage";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = CreateMessageRequestParams;
+    type Result = CreateMessageResult;
+}
+
+impl TaskRequest for CreateMessageRequest {
+    type TaskResult = CreateTaskResult;
+}
+
 /// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`).
 ///
 /// Used by [`CreateMessageRequest`].
@@ -1546,17 +1557,6 @@ impl codec::Object for ToolUseContent {
         out.constant("type", codec::Literal::Str("tool_use"));
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for CreateMessageRequest {
-    const METHOD: &'static str = "sampling/createMessage";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = CreateMessageRequestParams;
-    type Result = CreateMessageResult;
-}
-
-impl TaskRequest for CreateMessageRequest {
-    type TaskResult = CreateTaskResult;
 }
 
 codec::serde_impls! {

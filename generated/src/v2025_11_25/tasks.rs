@@ -83,6 +83,13 @@ impl codec::Object for CancelTaskRequest {
     }
 }
 
+impl crate::Request for CancelTaskRequest {
+    const METHOD: &'static str = "tasks/cancel";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = CancelTaskRequestParams;
+    type Result = CancelTaskResult;
+}
+
 /// The parameters of [`CancelTaskRequest`] (`tasks/cancel`).
 ///
 /// Used by [`CancelTaskRequest`].
@@ -424,6 +431,13 @@ impl codec::Object for GetTaskPayloadRequest {
     }
 }
 
+impl crate::Request for GetTaskPayloadRequest {
+    const METHOD: &'static str = "tasks/result";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = GetTaskPayloadRequestParams;
+    type Result = GetTaskPayloadResult;
+}
+
 /// The parameters of [`GetTaskPayloadRequest`] (`tasks/result`).
 ///
 /// Used by [`GetTaskPayloadRequest`].
@@ -613,6 +627,13 @@ impl codec::Object for GetTaskRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for GetTaskRequest {
+    const METHOD: &'static str = "tasks/get";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = GetTaskRequestParams;
+    type Result = GetTaskResult;
 }
 
 /// The parameters of [`GetTaskRequest`] (`tasks/get`).
@@ -886,6 +907,13 @@ impl codec::Object for ListTasksRequest {
         out.optional("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ListTasksRequest {
+    const METHOD: &'static str = "tasks/list";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = Option<PaginatedRequestParams>;
+    type Result = ListTasksResult;
 }
 
 /// The result of [`ListTasksRequest`] (`tasks/list`).
@@ -1241,6 +1269,12 @@ impl codec::Object for TaskStatusNotification {
     }
 }
 
+impl crate::Notification for TaskStatusNotification {
+    const METHOD: &'static str = "notifications/tasks/status";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = TaskStatusNotificationParams;
+}
+
 /// `TaskStatusNotificationParams` of the schema.
 ///
 /// Used by [`TaskStatusNotification`].
@@ -1381,40 +1415,6 @@ impl codec::Object for TaskStatusNotificationParams {
         out.member("ttl", &self.ttl);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for GetTaskRequest {
-    const METHOD: &'static str = "tasks/get";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = GetTaskRequestParams;
-    type Result = GetTaskResult;
-}
-
-impl crate::Request for GetTaskPayloadRequest {
-    const METHOD: &'static str = "tasks/result";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = GetTaskPayloadRequestParams;
-    type Result = GetTaskPayloadResult;
-}
-
-impl crate::Request for CancelTaskRequest {
-    const METHOD: &'static str = "tasks/cancel";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = CancelTaskRequestParams;
-    type Result = CancelTaskResult;
-}
-
-impl crate::Request for ListTasksRequest {
-    const METHOD: &'static str = "tasks/list";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<PaginatedRequestParams>;
-    type Result = ListTasksResult;
-}
-
-impl crate::Notification for TaskStatusNotification {
-    const METHOD: &'static str = "notifications/tasks/status";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = TaskStatusNotificationParams;
 }
 
 codec::serde_impls! {

@@ -87,6 +87,17 @@ impl codec::Object for CallToolRequest {
     }
 }
 
+impl crate::Request for CallToolRequest {
+    const METHOD: &'static str = "tools/call";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = CallToolRequestParams;
+    type Result = CallToolResult;
+}
+
+impl TaskRequest for CallToolRequest {
+    type TaskResult = CreateTaskResult;
+}
+
 /// The parameters of [`CallToolRequest`] (`tools/call`).
 ///
 /// Used by [`CallToolRequest`].
@@ -370,6 +381,13 @@ impl codec::Object for ListToolsRequest {
         out.optional("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ListToolsRequest {
+    const METHOD: &'static str = "tools/list";
+    const REVISION: Revision = Revision::V2025_11_25;
+    type Params = Option<PaginatedRequestParams>;
+    type Result = ListToolsResult;
 }
 
 /// The result of [`ListToolsRequest`] (`tools/list`).
@@ -1176,24 +1194,6 @@ impl codec::Object for ToolListChangedNotification {
         out.optional("params", &self.params);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListToolsRequest {
-    const METHOD: &'static str = "tools/list";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<PaginatedRequestParams>;
-    type Result = ListToolsResult;
-}
-
-impl crate::Request for CallToolRequest {
-    const METHOD: &'static str = "tools/call";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = CallToolRequestParams;
-    type Result = CallToolResult;
-}
-
-impl TaskRequest for CallToolRequest {
-    type TaskResult = CreateTaskResult;
 }
 
 impl crate::Notification for ToolListChangedNotification {

@@ -75,6 +75,12 @@ impl codec::Object for CancelledNotification {
     }
 }
 
+impl crate::Notification for CancelledNotification {
+    const METHOD: &'static str = "notifications/cancelled";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = CancelledNotificationParams;
+}
+
 /// `CancelledNotificationParams` of the schema.
 ///
 /// Used by [`CancelledNotification`].
@@ -229,6 +235,12 @@ impl codec::Object for LoggingMessageNotification {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Notification for LoggingMessageNotification {
+    const METHOD: &'static str = "notifications/message";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = LoggingMessageNotificationParams;
 }
 
 /// `LoggingMessageNotificationParams` of the schema.
@@ -394,6 +406,12 @@ impl codec::Object for ProgressNotification {
     }
 }
 
+impl crate::Notification for ProgressNotification {
+    const METHOD: &'static str = "notifications/progress";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = ProgressNotificationParams;
+}
+
 /// `ProgressNotificationParams` of the schema.
 ///
 /// Used by [`ProgressNotification`].
@@ -507,24 +525,6 @@ impl codec::Object for ProgressNotificationParams {
         out.optional("total", &self.total);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Notification for CancelledNotification {
-    const METHOD: &'static str = "notifications/cancelled";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = CancelledNotificationParams;
-}
-
-impl crate::Notification for ProgressNotification {
-    const METHOD: &'static str = "notifications/progress";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = ProgressNotificationParams;
-}
-
-impl crate::Notification for LoggingMessageNotification {
-    const METHOD: &'static str = "notifications/message";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = LoggingMessageNotificationParams;
 }
 
 codec::serde_impls! {

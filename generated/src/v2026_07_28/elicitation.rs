@@ -176,6 +176,13 @@ impl codec::Object for ElicitRequest {
     }
 }
 
+impl crate::Request for ElicitRequest {
+    const METHOD: &'static str = "elicitation/create";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = ElicitRequestParams;
+    type Result = ElicitResult;
+}
+
 /// `ElicitRequestFormParams` of the schema.
 ///
 /// Used by [`ElicitRequestParams`].
@@ -2538,13 +2545,6 @@ impl codec::Object for UntitledSingleSelectEnumSchema {
         out.constant("type", codec::Literal::Str("string"));
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ElicitRequest {
-    const METHOD: &'static str = "elicitation/create";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = ElicitRequestParams;
-    type Result = ElicitResult;
 }
 
 codec::serde_impls! {

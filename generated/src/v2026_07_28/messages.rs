@@ -896,28 +896,28 @@ pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 pub type ServerMessage = Message<ServerRequest, ServerNotification>;
 
 /// The error code of [`HeaderMismatchError`](super::HeaderMismatchError).
-pub const HEADER_MISMATCH: ErrorCode = ErrorCode(-32020);
+pub const HEADER_MISMATCH_ERROR: ErrorCode = ErrorCode(-32020);
 
 /// The error code of [`InternalError`](super::InternalError).
-pub const INTERNAL: ErrorCode = ErrorCode(-32603);
+pub const INTERNAL_ERROR: ErrorCode = ErrorCode(-32603);
 
 /// The error code of [`InvalidParamsError`](super::InvalidParamsError).
-pub const INVALID_PARAMS: ErrorCode = ErrorCode(-32602);
+pub const INVALID_PARAMS_ERROR: ErrorCode = ErrorCode(-32602);
 
 /// The error code of [`InvalidRequestError`](super::InvalidRequestError).
-pub const INVALID_REQUEST: ErrorCode = ErrorCode(-32600);
+pub const INVALID_REQUEST_ERROR: ErrorCode = ErrorCode(-32600);
 
 /// The error code of [`MethodNotFoundError`](super::MethodNotFoundError).
-pub const METHOD_NOT_FOUND: ErrorCode = ErrorCode(-32601);
+pub const METHOD_NOT_FOUND_ERROR: ErrorCode = ErrorCode(-32601);
 
 /// The error code of [`MissingRequiredClientCapabilityError`](super::MissingRequiredClientCapabilityError).
-pub const MISSING_REQUIRED_CLIENT_CAPABILITY: ErrorCode = ErrorCode(-32021);
+pub const MISSING_REQUIRED_CLIENT_CAPABILITY_ERROR: ErrorCode = ErrorCode(-32021);
 
 /// The error code of [`ParseError`](super::ParseError).
-pub const PARSE: ErrorCode = ErrorCode(-32700);
+pub const PARSE_ERROR: ErrorCode = ErrorCode(-32700);
 
 /// The error code of [`UnsupportedProtocolVersionError`](super::UnsupportedProtocolVersionError).
-pub const UNSUPPORTED_PROTOCOL_VERSION: ErrorCode = ErrorCode(-32022);
+pub const UNSUPPORTED_PROTOCOL_VERSION_ERROR: ErrorCode = ErrorCode(-32022);
 
 codec::serde_impls! {
     ServerRequest, ClientNotification, ClientRequest, ServerNotification

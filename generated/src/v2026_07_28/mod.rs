@@ -65,10 +65,11 @@ pub use self::json_rpc::{
 };
 pub use self::messages::{
     ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
-    ClientRequestMethod, ClientResult, HEADER_MISMATCH, INTERNAL, INVALID_PARAMS,
-    INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY, PARSE,
-    ServerMessage, ServerNotification, ServerNotificationMethod, ServerRequest,
-    ServerRequestMethod, ServerResult, UNSUPPORTED_PROTOCOL_VERSION,
+    ClientRequestMethod, ClientResult, HEADER_MISMATCH_ERROR, INTERNAL_ERROR,
+    INVALID_PARAMS_ERROR, INVALID_REQUEST_ERROR, METHOD_NOT_FOUND_ERROR,
+    MISSING_REQUIRED_CLIENT_CAPABILITY_ERROR, PARSE_ERROR, ServerMessage,
+    ServerNotification, ServerNotificationMethod, ServerRequest, ServerRequestMethod,
+    ServerResult, UNSUPPORTED_PROTOCOL_VERSION_ERROR,
 };
 pub use self::prompts::{
     GetPromptRequest, GetPromptRequestParams, GetPromptResult, GetPromptResultResponse,

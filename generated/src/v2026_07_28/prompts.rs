@@ -88,6 +88,13 @@ impl codec::Object for GetPromptRequest {
     }
 }
 
+impl crate::Request for GetPromptRequest {
+    const METHOD: &'static str = "prompts/get";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = GetPromptRequestParams;
+    type Result = InputRequiredOrGetPromptResult;
+}
+
 /// The parameters of [`GetPromptRequest`] (`prompts/get`).
 ///
 /// Used by [`GetPromptRequest`].
@@ -526,6 +533,13 @@ impl codec::Object for ListPromptsRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ListPromptsRequest {
+    const METHOD: &'static str = "prompts/list";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = PaginatedRequestParams;
+    type Result = ListPromptsResult;
 }
 
 /// The result of [`ListPromptsRequest`] (`prompts/list`).
@@ -1039,6 +1053,12 @@ impl codec::Object for PromptListChangedNotification {
     }
 }
 
+impl crate::Notification for PromptListChangedNotification {
+    const METHOD: &'static str = "notifications/prompts/list_changed";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = Option<NotificationParams>;
+}
+
 /// `PromptMessage` of the schema.
 ///
 /// Used by [`GetPromptResult`].
@@ -1104,26 +1124,6 @@ impl codec::Object for PromptMessage {
         out.member("role", &self.role);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListPromptsRequest {
-    const METHOD: &'static str = "prompts/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = PaginatedRequestParams;
-    type Result = ListPromptsResult;
-}
-
-impl crate::Request for GetPromptRequest {
-    const METHOD: &'static str = "prompts/get";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = GetPromptRequestParams;
-    type Result = InputRequiredOrGetPromptResult;
-}
-
-impl crate::Notification for PromptListChangedNotification {
-    const METHOD: &'static str = "notifications/prompts/list_changed";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Option<NotificationParams>;
 }
 
 codec::serde_impls! {

@@ -249,6 +249,13 @@ impl codec::Object for ListResourceTemplatesRequest {
     }
 }
 
+impl crate::Request for ListResourceTemplatesRequest {
+    const METHOD: &'static str = "resources/templates/list";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = PaginatedRequestParams;
+    type Result = ListResourceTemplatesResult;
+}
+
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
 ///
 /// Used by [`ListResourceTemplatesResultResponse`].
@@ -526,6 +533,13 @@ impl codec::Object for ListResourcesRequest {
     }
 }
 
+impl crate::Request for ListResourcesRequest {
+    const METHOD: &'static str = "resources/list";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = PaginatedRequestParams;
+    type Result = ListResourcesResult;
+}
+
 /// The result of [`ListResourcesRequest`] (`resources/list`).
 ///
 /// Used by [`ListResourcesResultResponse`].
@@ -798,6 +812,13 @@ impl codec::Object for ReadResourceRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ReadResourceRequest {
+    const METHOD: &'static str = "resources/read";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = ReadResourceRequestParams;
+    type Result = InputRequiredOrReadResourceResult;
 }
 
 /// The parameters of [`ReadResourceRequest`] (`resources/read`).
@@ -1401,6 +1422,12 @@ impl codec::Object for ResourceListChangedNotification {
     }
 }
 
+impl crate::Notification for ResourceListChangedNotification {
+    const METHOD: &'static str = "notifications/resources/list_changed";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = Option<NotificationParams>;
+}
+
 /// `ResourceTemplate` of the schema.
 ///
 /// Used by [`ListResourceTemplatesResult`].
@@ -1625,6 +1652,12 @@ impl codec::Object for ResourceUpdatedNotification {
     }
 }
 
+impl crate::Notification for ResourceUpdatedNotification {
+    const METHOD: &'static str = "notifications/resources/updated";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = ResourceUpdatedNotificationParams;
+}
+
 /// `ResourceUpdatedNotificationParams` of the schema.
 ///
 /// Used by [`ResourceUpdatedNotification`].
@@ -1789,39 +1822,6 @@ impl codec::Object for TextResourceContents {
         out.member("uri", &self.uri);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListResourcesRequest {
-    const METHOD: &'static str = "resources/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = PaginatedRequestParams;
-    type Result = ListResourcesResult;
-}
-
-impl crate::Request for ListResourceTemplatesRequest {
-    const METHOD: &'static str = "resources/templates/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = PaginatedRequestParams;
-    type Result = ListResourceTemplatesResult;
-}
-
-impl crate::Request for ReadResourceRequest {
-    const METHOD: &'static str = "resources/read";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = ReadResourceRequestParams;
-    type Result = InputRequiredOrReadResourceResult;
-}
-
-impl crate::Notification for ResourceListChangedNotification {
-    const METHOD: &'static str = "notifications/resources/list_changed";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Option<NotificationParams>;
-}
-
-impl crate::Notification for ResourceUpdatedNotification {
-    const METHOD: &'static str = "notifications/resources/updated";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = ResourceUpdatedNotificationParams;
 }
 
 codec::serde_impls! {

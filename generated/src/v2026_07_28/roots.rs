@@ -78,6 +78,13 @@ impl codec::Object for ListRootsRequest {
     }
 }
 
+impl crate::Request for ListRootsRequest {
+    const METHOD: &'static str = "roots/list";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = Option<ListRootsRequestParams>;
+    type Result = ListRootsResult;
+}
+
 /// The parameters of [`ListRootsRequest`] (`roots/list`).
 ///
 /// Used by [`ListRootsRequest`].
@@ -277,13 +284,6 @@ impl codec::Object for Root {
         out.member("uri", &self.uri);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListRootsRequest {
-    const METHOD: &'static str = "roots/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Option<ListRootsRequestParams>;
-    type Result = ListRootsResult;
 }
 
 codec::serde_impls! {

@@ -74,6 +74,13 @@ impl codec::Object for CreateMessageRequest {
     }
 }
 
+impl crate::Request for CreateMessageRequest {
+    const METHOD: &'static str = "sampling/createMessage";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = CreateMessageRequestParams;
+    type Result = CreateMessageResult;
+}
+
 /// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`).
 ///
 /// Used by [`CreateMessageRequest`].
@@ -1506,13 +1513,6 @@ impl codec::Object for ToolUseContent {
         out.constant("type", codec::Literal::Str("tool_use"));
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for CreateMessageRequest {
-    const METHOD: &'static str = "sampling/createMessage";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = CreateMessageRequestParams;
-    type Result = CreateMessageResult;
 }
 
 codec::serde_impls! {

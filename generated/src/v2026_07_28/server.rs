@@ -83,6 +83,13 @@ impl codec::Object for DiscoverRequest {
     }
 }
 
+impl crate::Request for DiscoverRequest {
+    const METHOD: &'static str = "server/discover";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = RequestParams;
+    type Result = DiscoverResult;
+}
+
 /// The result of [`DiscoverRequest`] (`server/discover`).
 ///
 /// Used by [`DiscoverResultResponse`].
@@ -723,13 +730,6 @@ impl codec::Object for ServerCapabilitiesTools {
         out.optional("listChanged", &self.list_changed);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for DiscoverRequest {
-    const METHOD: &'static str = "server/discover";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = RequestParams;
-    type Result = DiscoverResult;
 }
 
 codec::serde_impls! {

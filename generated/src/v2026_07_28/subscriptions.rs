@@ -205,6 +205,12 @@ impl codec::Object for SubscriptionsAcknowledgedNotification {
     }
 }
 
+impl crate::Notification for SubscriptionsAcknowledgedNotification {
+    const METHOD: &'static str = "notifications/subscriptions/acknowledged";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = SubscriptionsAcknowledgedNotificationParams;
+}
+
 /// `SubscriptionsAcknowledgedNotificationParams` of the schema.
 ///
 /// Used by [`SubscriptionsAcknowledgedNotification`].
@@ -356,6 +362,13 @@ impl codec::Object for SubscriptionsListenRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for SubscriptionsListenRequest {
+    const METHOD: &'static str = "subscriptions/listen";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = SubscriptionsListenRequestParams;
+    type Result = SubscriptionsListenResult;
 }
 
 /// The parameters of [`SubscriptionsListenRequest`] (`subscriptions/listen`).
@@ -656,19 +669,6 @@ impl codec::Object for SubscriptionsListenResultResponse {
         out.member("result", &self.result);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for SubscriptionsListenRequest {
-    const METHOD: &'static str = "subscriptions/listen";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = SubscriptionsListenRequestParams;
-    type Result = SubscriptionsListenResult;
-}
-
-impl crate::Notification for SubscriptionsAcknowledgedNotification {
-    const METHOD: &'static str = "notifications/subscriptions/acknowledged";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = SubscriptionsAcknowledgedNotificationParams;
 }
 
 codec::serde_impls! {

@@ -87,6 +87,13 @@ impl codec::Object for CallToolRequest {
     }
 }
 
+impl crate::Request for CallToolRequest {
+    const METHOD: &'static str = "tools/call";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = CallToolRequestParams;
+    type Result = InputRequiredOrCallToolResult;
+}
+
 /// The parameters of [`CallToolRequest`] (`tools/call`).
 ///
 /// Used by [`CallToolRequest`].
@@ -539,6 +546,13 @@ impl codec::Object for ListToolsRequest {
         out.member("params", &self.params);
         out.extra(&self.extra);
     }
+}
+
+impl crate::Request for ListToolsRequest {
+    const METHOD: &'static str = "tools/list";
+    const REVISION: Revision = Revision::V2026_07_28;
+    type Params = PaginatedRequestParams;
+    type Result = ListToolsResult;
 }
 
 /// The result of [`ListToolsRequest`] (`tools/list`).
@@ -1233,20 +1247,6 @@ impl codec::Object for ToolListChangedNotification {
         out.optional("params", &self.params);
         out.extra(&self.extra);
     }
-}
-
-impl crate::Request for ListToolsRequest {
-    const METHOD: &'static str = "tools/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = PaginatedRequestParams;
-    type Result = ListToolsResult;
-}
-
-impl crate::Request for CallToolRequest {
-    const METHOD: &'static str = "tools/call";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = CallToolRequestParams;
-    type Result = InputRequiredOrCallToolResult;
 }
 
 impl crate::Notification for ToolListChangedNotification {
