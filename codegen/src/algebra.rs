@@ -101,11 +101,15 @@ impl<'a> Algebra<'a> {
         if self.steps.get() > MAX_STEPS {
             return Err(Unresolved::TooLarge);
         }
+        // What says nothing leaves the other side as it is, with its place and its words.
+        match (&a.kind, &b.kind) {
+            (Kind::Any, _) => return Ok(b.clone()),
+            (_, Kind::Any) => return Ok(a.clone()),
+            _ => {}
+        }
         let kind = match (&a.kind, &b.kind) {
             (Kind::All(_), _) => self.meet(&self.resolve_at(a, depth + 1)?, b, depth + 1)?.kind,
             (_, Kind::All(_)) => self.meet(a, &self.resolve_at(b, depth + 1)?, depth + 1)?.kind,
-            (Kind::Any, _) => b.kind.clone(),
-            (_, Kind::Any) => a.kind.clone(),
             (Kind::Never, _) | (_, Kind::Never) => Kind::Never,
             (Kind::Ref(x), Kind::Ref(y)) if x == y => a.kind.clone(),
             (Kind::Ref(name), _) => self.meet(self.target(name), b, depth + 1)?.kind,
@@ -379,6 +383,26 @@ impl<'a> Algebra<'a> {
             Kind::All(_) => self.example(&self.resolve_at(schema, 0).ok()?, depth + 1)?,
         })
     }
+}
+
+/// A copy in which references to definitions that accept nothing accept nothing, and so what requires them.
+pub fn without_dead(schema: &Schema, dead: &BTreeSet<String>) -> Schema {
+    let kind = match &schema.kind {
+        Kind::Ref(name) if dead.contains(name) => Kind::Never,
+        Kind::Array(array) => {
+            array_kind(Array { items: without_dead(&array.items, dead), length: array.length.clone() })
+        }
+        Kind::Object(object) => {
+            let properties = object.properties.iter().map(|(name, property)| {
+                let schema = without_dead(&property.schema, dead);
+                (name.clone(), Property { required: property.required, schema })
+            });
+            object_kind(Object { properties: properties.collect(), additional: without_dead(&object.additional, dead) })
+        }
+        Kind::Union(members) => union(members.iter().map(|member| without_dead(member, dead)).collect()),
+        other => other.clone(),
+    };
+    Schema { kind, note: schema.note.clone() }
 }
 
 /// An array that cannot have the items it must have is nothing.

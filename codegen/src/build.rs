@@ -32,7 +32,7 @@ pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> 
     }
     builder.absent_directions();
     let names = builder.names;
-    let (mut types, mut problems) = (builder.types, builder.problems);
+    let (mut types, problems) = (builder.types, builder.problems);
     name_types(&mut types, builder.sites);
     name_variants(&mut types);
     break_alias_cycles(&mut types);
@@ -49,12 +49,10 @@ pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> 
         facts: normalised.facts.clone(),
     };
     mark_boxes(&mut protocol.types);
-    if problems.is_empty() {
-        problems = methods::collect(&mut protocol, &names, &normalised.file);
-    }
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
+    methods::collect(&mut protocol, &names);
     area::assign(&mut protocol);
     Ok(protocol)
 }
@@ -425,7 +423,8 @@ impl Site {
     }
 
     fn long_name(&self) -> String {
-        format!("{}{}", type_name(&self.parent), type_name(&field_name(&self.label)))
+        let (parent, label) = (type_name(&self.parent), type_name(&field_name(&self.label)));
+        format!("{}{}", parent.trim_end_matches('_'), label.trim_end_matches('_'))
     }
 }
 
@@ -487,7 +486,7 @@ fn enumeration(values: &[Json]) -> Vec<Value> {
                 Json::String(text) if text.is_empty() => "Empty".to_owned(),
                 Json::String(text) => variant_name(text),
                 Json::Number(number) => {
-                    format!("Number{}", number.to_string().replace('-', "Minus").replace(['.', '+'], "_"))
+                    format!("Number{}", number.to_string().replace('-', "Minus").replace('.', "_").replace('+', ""))
                 }
                 Json::Bool(true) => "True".to_owned(),
                 Json::Bool(false) => "False".to_owned(),

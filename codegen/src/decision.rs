@@ -159,9 +159,17 @@ impl<'a> Search<'a> {
             Some(split) => split,
             None => self.by_containment(&group)?,
         };
+        // An empty array has no first item to look at.
+        let has_otherwise = split.iter().any(|(condition, _)| condition.is_none());
+        let takes_empty = |&member: &usize| self.algebra.accepts(&self.members[member], &Json::Array(Vec::new()));
+        let empty = group.iter().copied().find(takes_empty).filter(|_| bits == 32 && !has_otherwise);
         for (condition, members) in split {
             let when = when.iter().cloned().chain(condition).collect();
             self.by_shape(members, when, bits)?;
+        }
+        if let Some(member) = empty {
+            let absent = Condition::Absent(vec!["0".to_owned()]);
+            self.guard(when.into_iter().chain([absent]).collect(), member);
         }
         Ok(())
     }
@@ -227,7 +235,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// A key that some alternatives require and the others do not know; the most even split, the first of equals.
+    /// A key that some alternatives require and the others do not know; the most even split, the first of equals. If it
+    /// is a constant where it is required, any other value is for the others.
     fn by_key(&self, views: &[View<'_>], paths: &[Path<'_>]) -> Option<Split> {
         let mut best: Option<(usize, Split)> = None;
         for path in paths {
@@ -236,8 +245,12 @@ impl<'a> Search<'a> {
             let evenness = with.len().min(without.len());
             if apart && best.as_ref().is_none_or(|(known, _)| evenness > *known) {
                 let members = |side: Vec<(&View<'_>, &At<'_>)>| side.into_iter().map(|(view, _)| view.member).collect();
-                let present = Condition::Present(path.segments.clone());
-                best = Some((evenness, vec![(Some(present), members(with)), (None, members(without))]));
+                let values = with.iter().map(|(_, at)| at.values()).collect::<Option<Vec<_>>>();
+                let condition = match values {
+                    Some(values) => Condition::Value(path.segments.clone(), distinct(values.concat())),
+                    None => Condition::Present(path.segments.clone()),
+                };
+                best = Some((evenness, vec![(Some(condition), members(with)), (None, members(without))]));
             }
         }
         best.map(|(_, split)| split)
@@ -416,6 +429,16 @@ fn objects_of<'s>(schemas: &[Option<&'s Schema>]) -> Option<Vec<&'s Object>> {
             _ => None,
         })
         .collect()
+}
+
+fn distinct(values: Vec<Json>) -> Vec<Json> {
+    let mut distinct: Vec<Json> = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
 }
 
 /// Values that lead to the same members become one condition (its path is filled in by the caller).

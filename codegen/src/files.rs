@@ -98,10 +98,15 @@ fn root(protocol: &Protocol, areas: &BTreeMap<String, Vec<Item>>, options: &Opti
         (quote!(#gate mod #module;), exports)
     });
     let (modules, exports): (Vec<_>, Vec<_>) = modules.unzip();
+    // Somebody's prose is laid out as they like.
+    let layout = options.vendored.is_none().then(|| {
+        quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
+    });
     quote! {
         #![doc = #title]
         #![doc = ""]
         #![doc = #counts]
+        #layout
         #(#modules)*
         #(#exports)*
     }
@@ -188,6 +193,9 @@ const PRELUDE: &[&str] = &[
     "std::default::Default",
 ];
 
+/// Names that std has a derive macro of too, so that a link must say that the type is meant.
+const DERIVES: &[&str] = &["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
+
 impl<'a> Paths<'a> {
     fn new(home: &'a BTreeMap<String, String>, area: &'a str, support: syn::Path) -> Self {
         let (from_core, from_siblings) = (BTreeSet::new(), BTreeSet::new());
@@ -240,6 +248,17 @@ impl<'a> Paths<'a> {
     }
 }
 
+/// What would be invisible, reorder the text around it, or not be allowed in a comment, is written as an escape.
+fn visible(text: &str) -> String {
+    let is_hidden =
+        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
 fn tail(path: &syn::Path, skipped: usize) -> syn::Path {
     syn::Path { leading_colon: None, segments: path.segments.iter().skip(skipped).cloned().collect() }
 }
@@ -271,7 +290,7 @@ impl VisitMut for Paths<'_> {
             return;
         };
         let syn::Lit::Str(text) = &mut literal.lit else { return };
-        let linked = self.link(&text.value());
+        let linked = visible(&self.link(&text.value()));
         *text = syn::LitStr::new(&linked, text.span());
     }
 }
@@ -286,8 +305,12 @@ impl Paths<'_> {
             let name = &rest[start + 2..end - 2];
             out.push_str(&rest[..end]);
             rest = &rest[end..];
-            if self.home.get(name).is_some_and(|home| home != self.area) && !rest.starts_with('(') {
-                out.push_str(&format!("(super::{})", naming::escape(name)));
+            let Some(home) = self.home.get(name).filter(|_| !rest.starts_with('(')) else { continue };
+            let kind = if DERIVES.contains(&name) { "type@" } else { "" };
+            if home != self.area {
+                out.push_str(&format!("({kind}super::{})", naming::escape(name)));
+            } else if !kind.is_empty() {
+                out.push_str(&format!("({kind}{name})"));
             }
         }
         out.push_str(rest);

@@ -31,6 +31,8 @@ const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object
 
 /// Values of one `enum`, and members of one `anyOf`: far beyond what anybody could read.
 const MAX_VALUES: usize = 5_000;
+/// Named members of one object.
+const MAX_PROPERTIES: usize = 20_000;
 /// Deciding a union compares every member with every other.
 const MAX_MEMBERS: usize = 500;
 
@@ -170,7 +172,7 @@ impl Lower<'_> {
         let name = target
             .as_str()
             .and_then(|target| target.strip_prefix(&prefix))
-            .map(|token| token.replace("~1", "/").replace("~0", "~"));
+            .map(|token| percent_decoded(token).replace("~1", "/").replace("~0", "~"));
         let kind = match name {
             Some(name) if self.definitions.contains_key(&name) => Kind::Ref(name),
             Some(name) => {
@@ -328,6 +330,10 @@ impl Lower<'_> {
         let mut properties = IndexMap::new();
         match keywords.get("properties") {
             None => {}
+            Some(Json::Object(members)) if members.len() > MAX_PROPERTIES => {
+                let why = format!("{} members are more than the limit of {MAX_PROPERTIES}", members.len());
+                self.problem(&place.down("properties"), "properties", why, "use additionalProperties");
+            }
             Some(Json::Object(members)) => {
                 for (name, json) in members {
                     let schema = self.schema(json, &place.down("properties").down(name));
@@ -354,6 +360,10 @@ impl Lower<'_> {
         let here = place.down("required");
         let names = match keywords.get("required") {
             None => return,
+            Some(Json::Array(names)) if names.len() > MAX_PROPERTIES => {
+                let why = format!("{} names are more than the limit of {MAX_PROPERTIES}", names.len());
+                return self.problem(&here, "required", why, "use additionalProperties");
+            }
             Some(Json::Array(names)) => names,
             Some(other) => {
                 let why = format!("expected an array of names, found {}", other.type_name());
@@ -444,6 +454,22 @@ impl Lower<'_> {
             (constant, listed) => constant.or(listed),
         }
     }
+}
+
+/// A reference is a URI, in which any byte may be written as `%` and two digits.
+fn percent_decoded(text: &str) -> String {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        match piece.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(&piece.as_bytes()[2..]);
+            }
+            None => bytes.extend_from_slice(format!("%{piece}").as_bytes()),
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// A union in normal form: flat, without `Never`, `Any` if a member is.

@@ -2,20 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Problem;
 use crate::json::{Json, integer};
 use crate::naming::constant_name;
 use crate::protocol::{
     Content, Era, ErrorCode, Messages, Notification, Origin, Params, Protocol, Request, Shape, Struct, Type, TypeId,
 };
 
-/// Fills in requests, notifications, error codes and the era. Returns what is wrong with them.
-pub fn collect(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>, file: &str) -> Vec<Problem> {
-    let mut problems = Vec::new();
+/// Fills in requests, notifications, error codes and the era.
+pub fn collect(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>) {
     for messages in Messages::ALL {
         let Some(&union) = names.get(messages.definition()) else { continue };
         for type_id in protocol.uses(union) {
-            problems.extend(check_id(protocol, type_id, file));
             add(protocol, names, type_id, Some(messages));
         }
     }
@@ -27,7 +24,6 @@ pub fn collect(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>, file: 
         false => Era::Modern,
     };
     protocol.error_codes = error_codes(protocol);
-    problems
 }
 
 fn add(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>, type_id: TypeId, messages: Option<Messages>) {
@@ -118,28 +114,6 @@ fn task_result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, params: Op
     };
     let task = *names.get("CreateTaskResult")?;
     any.then_some(Type::Named(task))
-}
-
-/// The envelope gives every request its id, so a request that declares one must declare it as the envelope has it.
-fn check_id(protocol: &Protocol, type_id: TypeId, file: &str) -> Option<Problem> {
-    let body = body(protocol, type_id)?;
-    let id = body.members.iter().find(|member| member.wire == "id")?;
-    let fits = match &id.content {
-        Content::Value(content) => match protocol.follow(content) {
-            Type::Named(id) => protocol.types[*id].shape == Shape::Core("RequestId"),
-            _ => false,
-        },
-        Content::Constant(_) => false,
-    };
-    let def = &protocol.types[type_id];
-    (!fits).then(|| Problem {
-        file: file.to_owned(),
-        definition: def.name.clone(),
-        pointer: format!("{}/properties/id", def.pointer),
-        keyword: String::new(),
-        why: "the id of a message must be a `RequestId` of string or integer".to_owned(),
-        remedy: "define `RequestId` as `{\"type\": [\"string\", \"integer\"]}` and refer to it".to_owned(),
-    })
 }
 
 /// Codes that a definition fixes, in a member `code` or in the `code` of its member `error`.

@@ -53,9 +53,10 @@ pub fn setter_name(field: &str) -> String {
     format!("with_{field}")
 }
 
-/// Puts breaks where heck would not see a word end: inside runs of acronyms.
+/// Leaves out letters that no name here keeps, and puts breaks where heck would not see a word end: inside runs of
+/// acronyms.
 fn spaced(name: &str) -> String {
-    let mut text = name.to_owned();
+    let mut text: String = name.chars().filter(|c| c.is_ascii() || !c.is_alphanumeric()).collect();
     for acronym in ACRONYMS {
         if let Some(at) = text.find(acronym) {
             let before_is_word = text[..at].chars().next_back().is_none_or(|c| !c.is_uppercase());
@@ -88,7 +89,8 @@ fn identifier(name: &str, fallback: &str) -> String {
 }
 
 fn is_keyword(name: &str) -> bool {
-    syn::parse_str::<syn::Ident>(name).is_err()
+    // What edition 2024 adds is not known to syn.
+    name == "gen" || syn::parse_str::<syn::Ident>(name).is_err()
 }
 
 /// Hands out names, each once: a name that is taken gets a number.
@@ -104,10 +106,11 @@ impl Namespace {
     pub fn claim(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let separator = if wanted.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
+        let stem = wanted.trim_end_matches('_');
         while !self.taken.insert(name.clone()) {
             let number = self.numbers.entry(wanted.to_owned()).or_insert(1);
             *number += 1;
-            name = format!("{wanted}{separator}{number}");
+            name = format!("{stem}{separator}{number}");
         }
         name
     }
@@ -135,6 +138,7 @@ mod tests {
             ("9lives", "Type9lives"),
             ("$", "Type"),
             ("foo-bar.baz", "FooBarBaz"),
+            ("\u{e9}t\u{e9}", "T"),
         ] {
             assert_eq!(type_name(schema), rust);
         }
@@ -151,6 +155,7 @@ mod tests {
         }
         assert_eq!(escape("type"), "r#type");
         assert_eq!(escape("self"), "self_");
+        assert_eq!(escape("gen"), "r#gen");
         assert_eq!(constant_name("HeaderMismatch"), "HEADER_MISMATCH");
     }
 }

@@ -1,8 +1,10 @@
 //! Stage 2: fixups applied, both dialects made one, `allOf` gone.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 
-use crate::algebra::{Algebra, Unresolved};
+use crate::algebra::{Algebra, Unresolved, without_dead};
 use crate::document::Document;
 use crate::error::{Error, Problem};
 use crate::fixups::{self, Applied};
@@ -90,8 +92,36 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
+    bury_the_dead(&mut definitions);
     let facts = json.iter().map(|(name, json)| (name.clone(), facts(json, document.dialect.container()))).collect();
     Ok(Normalised { file: document.file.clone(), sha256: document.sha256.clone(), definitions, fixups, facts })
+}
+
+/// Rounds in which what nothing inhabits is followed; both directions in turn, so that a chain takes two.
+const BURIALS: usize = 64;
+
+/// A definition that requires what nothing inhabits is inhabited by nothing itself, and so on.
+fn bury_the_dead(definitions: &mut IndexMap<String, Schema>) {
+    let mut dead: BTreeSet<String> =
+        definitions.iter().filter(|(_, schema)| schema.kind == Kind::Never).map(|(name, _)| name.clone()).collect();
+    if dead.is_empty() {
+        return;
+    }
+    let mut order: Vec<usize> = (0..definitions.len()).collect();
+    for _ in 0..BURIALS {
+        let before = dead.len();
+        for &index in &order {
+            let (name, schema) = (definitions.keys()[index].clone(), &mut definitions[index]);
+            *schema = without_dead(schema, &dead);
+            if schema.kind == Kind::Never {
+                dead.insert(name);
+            }
+        }
+        if dead.len() == before {
+            return;
+        }
+        order.reverse();
+    }
 }
 
 /// Definitions that reach themselves through references and unions alone.

@@ -63,6 +63,8 @@ pub const ASSERTIONS: &[&str] = &[
 const ANNOTATIONS: &[&str] = &[
     "$comment",
     "$id",
+    "contentEncoding",
+    "contentMediaType",
     "default",
     "deprecated",
     "description",
@@ -119,7 +121,7 @@ impl Instances {
                 names.extend(properties.keys().cloned());
             }
         }
-        let source = Source { schema: schema.clone(), names: names.into_iter().collect() };
+        let source = Source { schema: with_plain_references(schema), names: names.into_iter().collect() };
         Instances { source: Arc::new(source), seed }
     }
 
@@ -185,6 +187,29 @@ impl Instances {
         let keyword = definitions_keyword(&self.source.schema);
         format!("/{keyword}/{}", escaped(definition))
     }
+}
+
+/// The schema with references that are JSON pointers, and in draft-07 without what stands beside them.
+fn with_plain_references(schema: &Value) -> Value {
+    let mut plain = schema.clone();
+    for pointer in subschemas(schema) {
+        let place = plain.pointer_mut(&pointer).and_then(Value::as_object_mut);
+        let Some((keywords, target)) = place.and_then(|keywords| {
+            let target = keywords.get("$ref")?.as_str()?.to_owned();
+            Some((keywords, target))
+        }) else {
+            continue;
+        };
+        if definitions_keyword(schema) == "definitions" {
+            keywords.clear();
+        }
+        // As many escapes as our schemas use.
+        let target = [("%3C", "<"), ("%3E", ">"), ("%20", " "), ("%25", "%")]
+            .iter()
+            .fold(target, |target, (escaped, character)| target.replace(escaped, character));
+        keywords.insert("$ref".to_owned(), target.into());
+    }
+    plain
 }
 
 fn mixed(state: u64, word: u64) -> u64 {

@@ -99,7 +99,16 @@ impl Judge {
     fn compile(&self, pointer: &str) -> Validator {
         assert!(self.schema.pointer(pointer).is_some(), "the schema has nothing at {pointer}");
         let keyword = definitions_keyword(&self.schema);
-        let fragment = pointer.replace('%', "%25");
+        // What a URI cannot hold as it is.
+        let fragment: String = pointer
+            .bytes()
+            .map(|byte| match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'~' | b'$' | b'-' | b'_' | b'.' => {
+                    char::from(byte).to_string()
+                }
+                byte => format!("%{byte:02X}"),
+            })
+            .collect();
         let wrapper = json!({
             "allOf": [{ "$ref": format!("#{fragment}") }],
             keyword: self.schema[keyword],
@@ -235,13 +244,19 @@ fn bound_integers(schema: &mut Value) {
         if !is_integer(place) {
             continue;
         }
-        let unsigned = place.get("minimum").is_some_and(|m| m.as_u64().is_some());
+        // Both keywords leave an integer of at least 0.
+        let from = |keyword: &str| place.get(keyword).and_then(Value::as_f64);
+        let unsigned = from("minimum").is_some_and(|m| m > -1.0) || from("exclusiveMinimum").is_some_and(|m| m >= -1.0);
         let (least, most) = match unsigned {
             true => (json!(0), json!(u64::MAX)),
             false => (json!(i64::MIN), json!(i64::MAX)),
         };
-        place.entry("minimum").or_insert(least);
-        place.entry("maximum").or_insert(most);
+        // One more conjunct, so that no bound of the schema's own is overwritten.
+        let limits = json!({ "minimum": least, "maximum": most });
+        match place.entry("allOf").or_insert_with(|| json!([])) {
+            Value::Array(all) => all.push(limits),
+            other => panic!("{pointer}: allOf is {other}"),
+        }
     }
 }
 

@@ -39,19 +39,7 @@ pub fn check<F>(revision: &str, definition: &str, seed: u64, count: u64, decode_
 where
     F: Fn(&Value) -> Result<Value, String>,
 {
-    let proof = Proof::of(revision);
-    let mut tally = Tally::default();
-    for (index, kind, document) in proof.documents(definition, seed, count) {
-        let verdict = match proof.try_one(definition, &document, &decode_encode) {
-            Ok(verdict) => verdict,
-            Err(reason) => {
-                let origin = format!("{revision} {definition}, seed {seed}, {kind:?} {index}");
-                panic!("{}", proof.report(&origin, definition, &document, &reason, &decode_encode));
-            }
-        };
-        tally.count(kind, verdict);
-    }
-    tally
+    Proof::of(revision).check(revision, definition, seed, count, decode_encode)
 }
 
 /// What [`check`] has seen, by the judge's verdict.
@@ -97,7 +85,7 @@ pub enum Kind {
     NearMiss,
 }
 
-/// A revision's judge and instances, made once per process.
+/// A schema's judge and instances; those of a revision are made once per process.
 pub struct Proof {
     /// Says what is valid.
     pub judge: Judge,
@@ -117,13 +105,43 @@ impl Proof {
         let mut proofs = PROOFS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let proofs = proofs.get_or_insert_default();
         let make = || {
-            let schema = schema(revision);
-            Arc::new(Proof {
-                judge: Judge::for_revision(revision, &schema),
-                instances: Instances::new(&judge::fixed_up(revision, &schema), 0),
-            })
+            let schema = judge::fixed_up(revision, &schema(revision));
+            Arc::new(Proof::new(&schema, decisions::decisions(revision)))
         };
         Arc::clone(proofs.entry(revision.to_owned()).or_insert_with(make))
+    }
+
+    /// The proof of any schema under these decisions.
+    ///
+    /// # Panics
+    ///
+    /// If a decision does not fit the schema, or no instances can be made after it.
+    #[must_use]
+    pub fn new(schema: &Value, decisions: &[decisions::Decision]) -> Proof {
+        Proof { judge: Judge::with_decisions(schema, decisions), instances: Instances::new(schema, 0) }
+    }
+
+    /// As [`check`](crate::check), of a definition of this proof's schema; `origin` is what reports call the schema.
+    ///
+    /// # Panics
+    ///
+    /// On the first disagreement, with all that is needed to look into it and to make it again.
+    pub fn check<F>(&self, origin: &str, definition: &str, seed: u64, count: u64, decode_encode: F) -> Tally
+    where
+        F: Fn(&Value) -> Result<Value, String>,
+    {
+        let mut tally = Tally::default();
+        for (index, kind, document) in self.documents(definition, seed, count) {
+            let verdict = match self.try_one(definition, &document, &decode_encode) {
+                Ok(verdict) => verdict,
+                Err(reason) => {
+                    let origin = format!("{origin} {definition}, seed {seed}, {kind:?} {index}");
+                    panic!("{}", self.report(&origin, definition, &document, &reason, &decode_encode));
+                }
+            };
+            tally.count(kind, verdict);
+        }
+        tally
     }
 
     /// The documents that [`check`] goes through, in order.

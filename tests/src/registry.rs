@@ -4,7 +4,12 @@ use mcpgen_types::codec::{Decode, Encode};
 use mcpgen_types::{Error, Extra, KnownMembers};
 use serde_json::Value;
 
+use crate::json_equal;
+
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
+
+/// Builds a value from a document with its constructor and setters alone, then encodes it.
+pub type Rebuild = fn(&Value) -> Result<Value, Error>;
 
 /// A definition and what its Rust type does with documents.
 pub struct Entry {
@@ -25,15 +30,14 @@ pub struct Entry {
     /// Whether encoding and decoding again gives an equal value.
     pub stable: fn(&str) -> Result<bool, Error>,
     /// Builds the value with its constructor and setters alone, then encodes it; only objects have these.
-    pub rebuild: Option<fn(&Value) -> Result<Value, Error>>,
+    pub rebuild: Option<Rebuild>,
+    /// Whether the type is an alias of one that brings its own serde impls: those follow its rules, not the schema's.
+    pub foreign: bool,
 }
 
 impl Entry {
-    const fn of<T>(
-        revision: &'static str,
-        definition: &'static str,
-        rebuild: Option<fn(&Value) -> Result<Value, Error>>,
-    ) -> Self
+    /// The entry of a definition whose Rust type is `T`.
+    pub const fn of<T>(revision: &'static str, definition: &'static str, rebuild: Option<Rebuild>) -> Self
     where
         T: Decode + Encode + PartialEq + serde::Serialize + serde::de::DeserializeOwned,
     {
@@ -51,7 +55,55 @@ impl Entry {
                 Ok(once == twice)
             },
             rebuild,
+            foreign: false,
         }
+    }
+
+    /// The same entry, [`foreign`](Self::foreign).
+    #[must_use]
+    pub const fn foreign(self) -> Self {
+        Self { foreign: true, ..self }
+    }
+
+    /// Decodes by every entrance, which must agree, and encodes.
+    ///
+    /// # Errors
+    ///
+    /// The document is refused, or the entrances disagree.
+    ///
+    /// # Panics
+    ///
+    /// If what is encoded is no JSON.
+    pub fn recode(&self, document: &Value) -> Result<Value, String> {
+        let text = document.to_string();
+        let by_value = (self.value)(document.clone()).map_err(|error| error.to_string());
+        // serde_json's own `Value` reads objects that use its private key names as something else; the generator's does not.
+        let parse = |text: &str| {
+            let json = mcpgen::json::Json::parse(text).expect("what is encoded is JSON");
+            serde_json::to_value(json).expect("JSON is a value")
+        };
+        let by_text = (self.text)(&text).map(|text| parse(&text)).map_err(|error| error.to_string());
+        let by_bytes = (self.bytes)(text.as_bytes()).map(|bytes| parse(&String::from_utf8_lossy(&bytes)));
+        let by_reader = (self.reader)(&mut text.as_bytes()).map(|text| parse(&text));
+        let by_serde = (self.serde)(&text).map(|text| parse(&text)).map_err(|error| error.to_string());
+        // serde_json reads its private key names as more than data; and `i64` takes no `1.0` from it, `Vec` any depth.
+        let skipped = self.foreign || text.contains("$serde_json::private");
+        let by_serde = if skipped { by_text.clone() } else { by_serde };
+        let entrances =
+            [by_text.as_ref().ok(), by_bytes.as_ref().ok(), by_reader.as_ref().ok(), by_serde.as_ref().ok()];
+        for (name, other) in ["text", "bytes", "reader", "serde"].iter().zip(entrances) {
+            let agree = match (by_value.as_ref().ok(), other) {
+                (Some(a), Some(b)) => json_equal(a, b),
+                (a, b) => a.is_none() && b.is_none(),
+            };
+            if !agree {
+                return Err(format!("from_value says {by_value:?}, {name} says {other:?} ({by_text:?})"));
+            }
+        }
+        if by_value.is_ok() && !(self.stable)(&text).is_ok_and(|equal| equal) {
+            return Err("decode(encode(x)) is not x".to_owned());
+        }
+        by_value
     }
 
     /// The entry of a definition.
@@ -61,23 +113,45 @@ impl Entry {
 }
 
 /// A required member, decoded as the field's type; the field is named only for its type.
-fn argument<S, T: Decode>(_: impl Fn(&S) -> &T, document: &Value, wire: &str) -> Result<T, Error> {
+///
+/// # Errors
+///
+/// The member is not valid.
+pub fn argument<S, T: Decode>(_: impl Fn(&S) -> &T, document: &Value, wire: &str) -> Result<T, Error> {
     mcpgen_types::from_value(document[wire].clone())
 }
 
 /// An optional member, decoded as the field's type.
-fn optional<S, T: Decode>(_: impl Fn(&S) -> &Option<T>, document: &Value, wire: &str) -> Result<Option<T>, Error> {
+///
+/// # Errors
+///
+/// The member is not valid.
+pub fn optional<S, T: Decode>(_: impl Fn(&S) -> &Option<T>, document: &Value, wire: &str) -> Result<Option<T>, Error> {
     document.get(wire).cloned().map(mcpgen_types::from_value).transpose()
 }
 
-fn insert_extra<T: KnownMembers, V: Decode>(
+/// Inserts every member that is not among the known ones; those must be refused.
+///
+/// # Errors
+///
+/// A member is not valid.
+///
+/// # Panics
+///
+/// If a known member is taken, or another is not.
+pub fn insert_extra<T: KnownMembers, V: Decode>(
     extra: &mut Extra<T, V>,
     document: &Value,
     known: &[&str],
 ) -> Result<(), Error> {
     for (name, value) in document.as_object().into_iter().flatten() {
-        let inserted = extra.insert(name.clone(), mcpgen_types::from_value::<V>(value.clone())?);
-        assert_eq!(inserted.is_err(), known.contains(&name.as_str()), "`{name}` in `extra`");
+        let is_known = known.contains(&name.as_str());
+        match mcpgen_types::from_value::<V>(value.clone()) {
+            Ok(value) => assert_eq!(extra.insert(name.clone(), value).is_err(), is_known, "`{name}` in `extra`"),
+            // A known member may be anything else.
+            Err(_) if is_known => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }

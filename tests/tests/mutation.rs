@@ -213,7 +213,7 @@ fn story(originals: &[(String, Json)], seed: u64) -> String {
 #[test]
 fn mutants_are_refused_with_reasons_or_compile() {
     let originals: &'static [(String, Json)] = Box::leak(Box::new(originals()));
-    let (seed, count) = (setting("MCPGEN_SEED", 20_261_121), setting("MCPGEN_MUTATIONS", 3000));
+    let (seed, count) = (setting("MCPGEN_SEED", 20_261_121), setting("MCPGEN_MUTATIONS", 2000));
     println!("seeds {seed}..{}", seed.wrapping_add(count));
     let outcome = run_all(originals, seed, count);
     println!(
@@ -244,7 +244,8 @@ fn mutants_are_refused_with_reasons_or_compile() {
     let seeds: Vec<u64> = spread(&outcome.accepted, sample);
     println!("compiling {} of them", seeds.len());
     // Crates of bounded size: the compiler keeps a whole crate in memory.
-    let failures: String = seeds.chunks(60).filter_map(|seeds| compile(originals, seeds).err()).collect();
+    let report = |seeds| compile(originals, seeds).err().inspect(|report| println!("{report}"));
+    let failures: String = seeds.chunks(60).filter_map(report).collect();
     assert!(failures.is_empty(), "{failures}");
 }
 

@@ -103,8 +103,8 @@ impl<'a> Docs<'a> {
     fn type_docs(&self, id: TypeId, facts: &[String]) -> TokenStream {
         let def = &self.protocol.types[id];
         let mut paragraphs = vec![match &def.description {
-            Some(description) => escape(description),
-            None => self.summary(id),
+            Some(description) if !description.trim().is_empty() => escape(description),
+            _ => self.summary(id),
         }];
         paragraphs.extend(facts.iter().cloned());
         if def.deprecated {
@@ -159,11 +159,13 @@ impl<'a> Docs<'a> {
     pub(super) fn member(&self, member: &Member) -> TokenStream {
         let presence = if member.required { "required" } else { "optional" };
         let mut text = match &member.description {
-            Some(description) => format!("{}\n\n`{}`, {presence}.", escape(description), member.wire),
-            None => format!("`{}`, {presence}.", member.wire),
+            Some(description) if !description.trim().is_empty() => {
+                format!("{}\n\n{}, {presence}.", escape(description), code(&member.wire))
+            }
+            _ => format!("{}, {presence}.", code(&member.wire)),
         };
         if let Some(default) = &member.default {
-            text.push_str(&format!(" Default: `{default}`."));
+            text.push_str(&format!(" Default: {}.", code(&default.to_string())));
         }
         if member.deprecated {
             text.push_str(" Deprecated by the schema.");
@@ -196,7 +198,7 @@ impl<'a> Docs<'a> {
     }
 
     pub(super) fn value(&self, value: &Value) -> TokenStream {
-        lines(&format!("`{}`", value.json))
+        lines(&code(&value.json.to_string()))
     }
 }
 
@@ -208,18 +210,65 @@ fn sent_by(senders: &[Side]) -> String {
     }
 }
 
-/// Prose is Markdown to rustdoc: what would be a link or a tag there is shown as it is, and addresses become links.
+/// A code span of any text.
+pub(super) fn code(text: &str) -> String {
+    if !text.contains('`') {
+        return format!("`{text}`");
+    }
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let mark = "`".repeat(longest + 1);
+    format!("{mark} {text} {mark}")
+}
+
+/// Prose is Markdown to rustdoc: what would be a link, a tag or a Rust example there is shown as it is.
 fn escape(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
+    let (mut out, mut fence) = (Vec::new(), String::new());
+    for line in text.lines() {
+        let bare = line.trim();
+        let mark: String = bare.chars().take_while(|c| bare.starts_with(*c) && "`~".contains(*c)).collect();
+        let is_fence = mark.len() >= 3 && !bare[mark.len()..].contains('`');
+        if !fence.is_empty() && is_fence && mark == bare && mark.starts_with(&fence) {
+            out.push(std::mem::take(&mut fence));
+        } else if !fence.is_empty() {
+            out.push(line.to_owned());
+        } else if is_fence {
+            out.push(format!("{mark}text"));
+            fence = mark;
+        } else {
+            // Four spaces would make it an example.
+            let indent = line.len() - line.trim_start().len();
+            out.push(format!("{}{}", " ".repeat(indent.min(3)), escape_line(bare)));
+        }
+    }
+    out.extend((!fence.is_empty()).then_some(fence));
+    out.join("\n")
+}
+
+fn escape_line(line: &str) -> String {
+    let ticks = line.matches('`').count();
+    if ticks % 2 == 1 || line.contains("``") {
+        return escape_words(line);
+    }
+    let pieces = line.split('`').enumerate();
+    let pieces = pieces.map(|(index, piece)| if index % 2 == 0 { escape_words(piece) } else { piece.to_owned() });
+    pieces.collect::<Vec<_>>().join("`")
+}
+
+/// Addresses become links.
+fn escape_words(text: &str) -> String {
     let escaped = text.replace('[', "\\[").replace(']', "\\]").replace('<', "\\<").replace('>', "\\>");
     let mut out = String::with_capacity(escaped.len());
     for piece in escaped.split_inclusive(char::is_whitespace) {
-        let word = piece.trim_end();
-        let address = word.trim_end_matches(['.', ',', ')', ';', ':']);
-        if address.starts_with("https://") || address.starts_with("http://") {
-            out.push_str(&format!("<{address}>{}", &piece[address.len()..]));
-        } else {
+        let start = ["https://", "http://"].iter().filter_map(|scheme| piece.find(scheme)).min();
+        let Some(start) = start else {
             out.push_str(piece);
-        }
+            continue;
+        };
+        let (before, rest) = piece.split_at(start);
+        let end = rest.find(|c: char| c.is_whitespace() || "\\<>()`\"".contains(c)).unwrap_or(rest.len());
+        let address = rest[..end].trim_end_matches(['.', ',', ';', ':', '*', '_']);
+        out.push_str(&format!("{before}<{address}>{}", &rest[address.len()..]));
     }
     out
 }

@@ -8,7 +8,7 @@ use quote::{format_ident, quote};
 use super::{Emitter, Item, ident, messages_area};
 use crate::error::Error;
 use crate::naming::Namespace;
-use crate::protocol::{Content, Messages, Params, Shape, Side, Type, TypeId, Union};
+use crate::protocol::{Content, Member, Messages, Params, Shape, Side, Type, TypeId, Union};
 
 impl Emitter<'_> {
     /// Everything of a revision that no single type owns.
@@ -144,15 +144,29 @@ impl Emitter<'_> {
         self.item_in_messages(Vec::new(), tokens)
     }
 
+    /// Where a revision's id is not the core's `RequestId`, the value is carried over as JSON.
     fn set_id(&self, type_id: TypeId, variant: &syn::Ident) -> TokenStream {
-        let Some(body) = self.protocol.as_struct(&Type::Named(type_id)) else { return TokenStream::new() };
-        match body.members.iter().find(|member| member.wire == "id") {
-            Some(member) => {
-                let field = ident(&member.rust);
-                let value = if member.required { quote!(id) } else { quote!(::std::option::Option::Some(id)) };
-                quote!(Self::#variant(request) => request.#field = #value,)
+        let body = self.protocol.as_struct(&Type::Named(type_id));
+        let member = body.and_then(|body| body.members.iter().find(|member| member.wire == "id"));
+        let Some(Member { rust, required, boxed, content: Content::Value(content), .. }) = member else {
+            return quote!(Self::#variant(_) => {});
+        };
+        let field = ident(rust);
+        let is_core = matches!(self.protocol.follow(content), Type::Named(id)
+            if self.protocol.types[*id].shape == Shape::Core("RequestId"));
+        if is_core && !boxed {
+            let value = if *required { quote!(id) } else { quote!(::std::option::Option::Some(id)) };
+            quote!(Self::#variant(request) => request.#field = #value,)
+        } else {
+            let value = if *required { quote!(value) } else { quote!(::std::option::Option::Some(value)) };
+            quote! {
+                Self::#variant(request) => {
+                    let value = ::mcpgen_core::to_value(&id).and_then(::mcpgen_core::from_value);
+                    if let ::std::result::Result::Ok(value) = value {
+                        request.#field = #value;
+                    }
+                }
             }
-            None => quote!(Self::#variant(_) => {}),
         }
     }
 

@@ -212,12 +212,16 @@ fn literal(json: &Json) -> TokenStream {
 }
 
 fn number_literal(number: &serde_json::Number) -> TokenStream {
-    match (number.as_i64(), number.as_f64()) {
-        (Some(value), _) => {
+    match (number.as_i64(), number.as_u64(), number.as_f64()) {
+        (Some(value), ..) => {
             let value = proc_macro2::Literal::i64_unsuffixed(value);
             quote!(::mcpgen_core::codec::Literal::Integer(#value))
         }
-        (None, value) => {
+        (None, Some(value), _) => {
+            let value = proc_macro2::Literal::u64_unsuffixed(value);
+            quote!(::mcpgen_core::codec::Literal::Unsigned(#value))
+        }
+        (None, None, value) => {
             // `f64` literals must not be negative tokens; a negative one is parsed from text.
             let text = format!("{:?}", value.unwrap_or_default());
             let value: TokenStream = text.parse().unwrap_or_else(|_| quote!(0.0));

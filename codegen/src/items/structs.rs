@@ -3,6 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
+use super::docs::code;
 use super::{Emitter, ident, literal};
 use crate::error::Error;
 use crate::json::Json;
@@ -137,13 +138,14 @@ impl Emitter<'_> {
 
     fn setter(&mut self, member: &Member) -> Result<TokenStream, Error> {
         let (field, setter) = (ident(&member.rust), format_ident!("{}", setter_name(&member.rust)));
-        let wire = &member.wire;
+        let wire = code(&member.wire);
         match &member.content {
             Content::Constant(value) if !member.required => {
                 let getter = format_ident!("has_{}", member.rust);
+                let value = code(&value.to_string());
                 let (get, set) = (
-                    format!(" Whether the constant member `{wire}` ({value}) is present."),
-                    format!(" Writes the constant member `{wire}` ({value}), or leaves it out."),
+                    format!(" Whether the constant member {wire} ({value}) is present."),
+                    format!(" Writes the constant member {wire} ({value}), or leaves it out."),
                 );
                 Ok(quote! {
                     #[doc = #get]
@@ -160,7 +162,7 @@ impl Emitter<'_> {
                 })
             }
             Content::Value(content) if !self.is_argument(member) => {
-                let docs = format!(" Sets `{wire}`.");
+                let docs = format!(" Sets {wire}.");
                 let (parameter, value) = self.parameter(content, member.boxed, &field)?;
                 let value = if member.required { value } else { quote!(::std::option::Option::Some(#value)) };
                 Ok(quote! {

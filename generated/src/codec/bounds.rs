@@ -16,7 +16,7 @@ pub struct Bounds {
 /// One end of a range.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    /// The end: [`Literal::Integer`] or [`Literal::Float`]; another literal bounds nothing.
+    /// The end: [`Literal::Integer`], [`Literal::Unsigned`] or [`Literal::Float`]; another literal bounds nothing.
     pub value: Literal,
     /// Whether the end itself lies outside.
     pub exclusive: bool,

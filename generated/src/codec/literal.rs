@@ -18,6 +18,8 @@ pub enum Literal {
     Bool(bool),
     /// An integer.
     Integer(i64),
+    /// An integer that is too large for [`Integer`](Self::Integer).
+    Unsigned(u64),
     /// Another number; finite.
     Float(f64),
     /// A string.
@@ -32,6 +34,7 @@ impl Literal {
     pub fn as_number(&self) -> Option<Number> {
         match *self {
             Self::Integer(integer) => Some(integer.into()),
+            Self::Unsigned(integer) => Some(integer.into()),
             Self::Float(float) => float.try_into().ok(),
             _ => None,
         }
@@ -44,7 +47,7 @@ impl Literal {
             (Self::Bool(a), Event::Bool(b)) => a == b,
             (Self::Str(a), Event::Str(b)) => a == b,
             (Self::Str(a), Event::String(b)) => a == b,
-            (Self::Integer(_) | Self::Float(_), event) => {
+            (Self::Integer(_) | Self::Unsigned(_) | Self::Float(_), event) => {
                 event.as_number().is_some_and(|number| self.as_number() == Some(number))
             }
             _ => false,
@@ -57,7 +60,9 @@ impl Literal {
             (Self::Null, Tree::Null) => true,
             (Self::Bool(a), Tree::Bool(b)) => a == b,
             (Self::Str(a), Tree::Text(b)) => a == b,
-            (Self::Integer(_) | Self::Float(_), Tree::Number(number)) => self.as_number() == Some(*number),
+            (Self::Integer(_) | Self::Unsigned(_) | Self::Float(_), Tree::Number(number)) => {
+                self.as_number() == Some(*number)
+            }
             (Self::Json(text), Tree::Array(_) | Tree::Object(_)) => {
                 crate::from_str::<Tree>(text).is_ok_and(|literal| literal.same(tree))
             }
@@ -83,7 +88,7 @@ impl Encode for Literal {
         match *self {
             Self::Null => Node::Null,
             Self::Bool(value) => Node::Bool(value),
-            Self::Integer(_) | Self::Float(_) => self.as_number().map_or(Node::Null, Number::node),
+            Self::Integer(_) | Self::Unsigned(_) | Self::Float(_) => self.as_number().map_or(Node::Null, Number::node),
             Self::Str(text) => Node::Str(text),
             // Text that is no JSON could not be equal to any value either.
             Self::Json(text) => serde_json::from_str::<&RawValue>(text).map_or(Node::Null, Node::Raw),
@@ -98,6 +103,7 @@ impl fmt::Display for Literal {
             Self::Null => f.write_str("null"),
             Self::Bool(value) => value.fmt(f),
             Self::Integer(integer) => integer.fmt(f),
+            Self::Unsigned(integer) => integer.fmt(f),
             Self::Float(float) => write!(f, "{float:?}"),
             Self::Str(text) => f.write_str(&json_text(text)),
             Self::Json(text) => f.write_str(text),

@@ -244,12 +244,12 @@ impl ElicitRequestFormParams {
         self.meta = Some(meta.into());
         self
     }
-    /// Whether the constant member `mode` ("form") is present.
+    /// Whether the constant member `mode` (`"form"`) is present.
     #[must_use]
     pub fn has_mode(&self) -> bool {
         self.mode
     }
-    /// Writes the constant member `mode` ("form"), or leaves it out.
+    /// Writes the constant member `mode` (`"form"`), or leaves it out.
     #[must_use]
     pub fn with_mode(mut self, present: bool) -> Self {
         self.mode = present;
@@ -1153,62 +1153,6 @@ impl codec::Encode for EnumSchema {
             Self::TitledMultiSelectEnumSchema(value) => codec::Encode::encode(value),
             Self::LegacyTitledEnumSchema(value) => codec::Encode::encode(value),
         }
-    }
-}
-
-/// A value inside [`UrlElicitationRequiredErrorError`](super::UrlElicitationRequiredErrorError), at `/$defs/Error/properties/data` of the schema.
-///
-/// Used by [`UrlElicitationRequiredErrorError`](super::UrlElicitationRequiredErrorError).
-#[derive(Clone, Debug, PartialEq)]
-pub struct UrlElicitationRequiredErrorErrorData {
-    /// `elicitations`, required.
-    pub elicitations: Vec<ElicitRequestUrlParams>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<UrlElicitationRequiredErrorErrorData>,
-}
-
-impl UrlElicitationRequiredErrorErrorData {
-    /// A `UrlElicitationRequiredErrorErrorData` of the members that it requires.
-    #[must_use]
-    pub fn new(elicitations: impl Into<Vec<ElicitRequestUrlParams>>) -> Self {
-        Self {
-            elicitations: elicitations.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
-impl KnownMembers for UrlElicitationRequiredErrorErrorData {
-    const MEMBERS: &'static [&'static str] = &["elicitations"];
-}
-
-impl codec::Decode for UrlElicitationRequiredErrorErrorData {
-    const NAME: &'static str = "UrlElicitationRequiredErrorErrorData";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut elicitations = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                &mut [codec::Field::new("elicitations", &mut elicitations)],
-                &mut extra,
-            )?;
-        Ok(Self {
-            elicitations: codec::required("elicitations", elicitations)?,
-            extra,
-        })
-    }
-}
-
-impl codec::Encode for UrlElicitationRequiredErrorErrorData {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for UrlElicitationRequiredErrorErrorData {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("elicitations", &self.elicitations);
-        out.extra(&self.extra);
     }
 }
 
@@ -2536,6 +2480,62 @@ impl codec::Object for TitledSingleSelectEnumSchemaOneOfItem {
     }
 }
 
+/// A value inside [`UrlElicitationRequiredErrorError`](super::UrlElicitationRequiredErrorError), at `/$defs/URLElicitationRequiredError/properties/error/allOf/1/properties/data` of the schema.
+///
+/// Used by [`UrlElicitationRequiredErrorError`](super::UrlElicitationRequiredErrorError).
+#[derive(Clone, Debug, PartialEq)]
+pub struct UrlElicitationRequiredErrorErrorData {
+    /// `elicitations`, required.
+    pub elicitations: Vec<ElicitRequestUrlParams>,
+    /// Members that the schema does not name, kept as they came.
+    pub extra: Extra<UrlElicitationRequiredErrorErrorData>,
+}
+
+impl UrlElicitationRequiredErrorErrorData {
+    /// A `UrlElicitationRequiredErrorErrorData` of the members that it requires.
+    #[must_use]
+    pub fn new(elicitations: impl Into<Vec<ElicitRequestUrlParams>>) -> Self {
+        Self {
+            elicitations: elicitations.into(),
+            extra: Default::default(),
+        }
+    }
+}
+
+impl KnownMembers for UrlElicitationRequiredErrorErrorData {
+    const MEMBERS: &'static [&'static str] = &["elicitations"];
+}
+
+impl codec::Decode for UrlElicitationRequiredErrorErrorData {
+    const NAME: &'static str = "UrlElicitationRequiredErrorErrorData";
+    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+        let mut elicitations = None;
+        let mut extra = Extra::default();
+        event
+            .object(
+                &mut [codec::Field::new("elicitations", &mut elicitations)],
+                &mut extra,
+            )?;
+        Ok(Self {
+            elicitations: codec::required("elicitations", elicitations)?,
+            extra,
+        })
+    }
+}
+
+impl codec::Encode for UrlElicitationRequiredErrorErrorData {
+    fn encode(&self) -> codec::Node<'_> {
+        codec::Node::Object(self)
+    }
+}
+
+impl codec::Object for UrlElicitationRequiredErrorErrorData {
+    fn members(&self, out: &mut codec::Members<'_>) {
+        out.member("elicitations", &self.elicitations);
+        out.extra(&self.extra);
+    }
+}
+
 /// `UntitledMultiSelectEnumSchema` of the schema.
 ///
 /// Used by [`EnumSchema`], [`MultiSelectEnumSchema`], [`PrimitiveSchemaDefinition`].
@@ -2849,11 +2849,11 @@ codec::serde_impls! {
     ElicitRequestFormParamsRequestedSchema, ElicitRequestParams, ElicitRequestUrlParams,
     ElicitResult, ElicitResultAction, ElicitResultContentValue,
     ElicitationCompleteNotification, ElicitationCompleteNotificationParams, EnumSchema,
-    UrlElicitationRequiredErrorErrorData, LegacyTitledEnumSchema, MultiSelectEnumSchema,
-    NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition, SingleSelectEnumSchema,
-    StringSchema, StringSchemaFormat, TitledMultiSelectEnumSchema,
-    TitledMultiSelectEnumSchemaItems, TitledMultiSelectEnumSchemaItemsAnyOfItem,
-    TitledSingleSelectEnumSchema, TitledSingleSelectEnumSchemaOneOfItem,
+    LegacyTitledEnumSchema, MultiSelectEnumSchema, NumberSchema, NumberSchemaType,
+    PrimitiveSchemaDefinition, SingleSelectEnumSchema, StringSchema, StringSchemaFormat,
+    TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
+    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
+    TitledSingleSelectEnumSchemaOneOfItem, UrlElicitationRequiredErrorErrorData,
     UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
     UntitledSingleSelectEnumSchema
 }

@@ -1109,132 +1109,6 @@ impl codec::Object for Error {
     }
 }
 
-/// A value inside [`MissingRequiredClientCapabilityErrorError`], at `/$defs/Error/properties/data` of the schema.
-///
-/// Used by [`MissingRequiredClientCapabilityErrorError`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct MissingRequiredClientCapabilityErrorErrorData {
-    /// `requiredCapabilities`, required.
-    pub required_capabilities: ClientCapabilities,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<MissingRequiredClientCapabilityErrorErrorData>,
-}
-
-impl MissingRequiredClientCapabilityErrorErrorData {
-    /// A `MissingRequiredClientCapabilityErrorErrorData` of the members that it requires.
-    #[must_use]
-    pub fn new(required_capabilities: impl Into<ClientCapabilities>) -> Self {
-        Self {
-            required_capabilities: required_capabilities.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
-impl KnownMembers for MissingRequiredClientCapabilityErrorErrorData {
-    const MEMBERS: &'static [&'static str] = &["requiredCapabilities"];
-}
-
-impl codec::Decode for MissingRequiredClientCapabilityErrorErrorData {
-    const NAME: &'static str = "MissingRequiredClientCapabilityErrorErrorData";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut required_capabilities = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                &mut [
-                    codec::Field::new("requiredCapabilities", &mut required_capabilities),
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            required_capabilities: codec::required(
-                "requiredCapabilities",
-                required_capabilities,
-            )?,
-            extra,
-        })
-    }
-}
-
-impl codec::Encode for MissingRequiredClientCapabilityErrorErrorData {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for MissingRequiredClientCapabilityErrorErrorData {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("requiredCapabilities", &self.required_capabilities);
-        out.extra(&self.extra);
-    }
-}
-
-/// A value inside [`UnsupportedProtocolVersionErrorError`], at `/$defs/Error/properties/data` of the schema.
-///
-/// Used by [`UnsupportedProtocolVersionErrorError`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct UnsupportedProtocolVersionErrorErrorData {
-    /// `requested`, required.
-    pub requested: String,
-    /// `supported`, required.
-    pub supported: Vec<String>,
-    /// Members that the schema does not name, kept as they came.
-    pub extra: Extra<UnsupportedProtocolVersionErrorErrorData>,
-}
-
-impl UnsupportedProtocolVersionErrorErrorData {
-    /// A `UnsupportedProtocolVersionErrorErrorData` of the members that it requires.
-    #[must_use]
-    pub fn new(requested: impl Into<String>, supported: impl Into<Vec<String>>) -> Self {
-        Self {
-            requested: requested.into(),
-            supported: supported.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
-impl KnownMembers for UnsupportedProtocolVersionErrorErrorData {
-    const MEMBERS: &'static [&'static str] = &["requested", "supported"];
-}
-
-impl codec::Decode for UnsupportedProtocolVersionErrorErrorData {
-    const NAME: &'static str = "UnsupportedProtocolVersionErrorErrorData";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut requested = None;
-        let mut supported = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                &mut [
-                    codec::Field::new("requested", &mut requested),
-                    codec::Field::new("supported", &mut supported),
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            requested: codec::required("requested", requested)?,
-            supported: codec::required("supported", supported)?,
-            extra,
-        })
-    }
-}
-
-impl codec::Encode for UnsupportedProtocolVersionErrorErrorData {
-    fn encode(&self) -> codec::Node<'_> {
-        codec::Node::Object(self)
-    }
-}
-
-impl codec::Object for UnsupportedProtocolVersionErrorErrorData {
-    fn members(&self, out: &mut codec::Members<'_>) {
-        out.member("requested", &self.requested);
-        out.member("supported", &self.supported);
-        out.extra(&self.extra);
-    }
-}
-
 /// `HeaderMismatchError` of the schema.
 ///
 /// Specification: [`HeaderMismatchError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror)
@@ -2783,6 +2657,67 @@ impl codec::Object for MissingRequiredClientCapabilityErrorError {
     }
 }
 
+/// A value inside [`MissingRequiredClientCapabilityErrorError`], at `/$defs/MissingRequiredClientCapabilityError/properties/error/allOf/1/properties/data` of the schema.
+///
+/// Used by [`MissingRequiredClientCapabilityErrorError`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct MissingRequiredClientCapabilityErrorErrorData {
+    /// `requiredCapabilities`, required.
+    pub required_capabilities: ClientCapabilities,
+    /// Members that the schema does not name, kept as they came.
+    pub extra: Extra<MissingRequiredClientCapabilityErrorErrorData>,
+}
+
+impl MissingRequiredClientCapabilityErrorErrorData {
+    /// A `MissingRequiredClientCapabilityErrorErrorData` of the members that it requires.
+    #[must_use]
+    pub fn new(required_capabilities: impl Into<ClientCapabilities>) -> Self {
+        Self {
+            required_capabilities: required_capabilities.into(),
+            extra: Default::default(),
+        }
+    }
+}
+
+impl KnownMembers for MissingRequiredClientCapabilityErrorErrorData {
+    const MEMBERS: &'static [&'static str] = &["requiredCapabilities"];
+}
+
+impl codec::Decode for MissingRequiredClientCapabilityErrorErrorData {
+    const NAME: &'static str = "MissingRequiredClientCapabilityErrorErrorData";
+    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+        let mut required_capabilities = None;
+        let mut extra = Extra::default();
+        event
+            .object(
+                &mut [
+                    codec::Field::new("requiredCapabilities", &mut required_capabilities),
+                ],
+                &mut extra,
+            )?;
+        Ok(Self {
+            required_capabilities: codec::required(
+                "requiredCapabilities",
+                required_capabilities,
+            )?,
+            extra,
+        })
+    }
+}
+
+impl codec::Encode for MissingRequiredClientCapabilityErrorErrorData {
+    fn encode(&self) -> codec::Node<'_> {
+        codec::Node::Object(self)
+    }
+}
+
+impl codec::Object for MissingRequiredClientCapabilityErrorErrorData {
+    fn members(&self, out: &mut codec::Members<'_>) {
+        out.member("requiredCapabilities", &self.required_capabilities);
+        out.extra(&self.extra);
+    }
+}
+
 /// `Notification` of the schema.
 ///
 /// Specification: [`Notification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notification)
@@ -4316,19 +4251,84 @@ impl codec::Object for UnsupportedProtocolVersionErrorError {
     }
 }
 
+/// A value inside [`UnsupportedProtocolVersionErrorError`], at `/$defs/UnsupportedProtocolVersionError/properties/error/allOf/1/properties/data` of the schema.
+///
+/// Used by [`UnsupportedProtocolVersionErrorError`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnsupportedProtocolVersionErrorErrorData {
+    /// `requested`, required.
+    pub requested: String,
+    /// `supported`, required.
+    pub supported: Vec<String>,
+    /// Members that the schema does not name, kept as they came.
+    pub extra: Extra<UnsupportedProtocolVersionErrorErrorData>,
+}
+
+impl UnsupportedProtocolVersionErrorErrorData {
+    /// A `UnsupportedProtocolVersionErrorErrorData` of the members that it requires.
+    #[must_use]
+    pub fn new(requested: impl Into<String>, supported: impl Into<Vec<String>>) -> Self {
+        Self {
+            requested: requested.into(),
+            supported: supported.into(),
+            extra: Default::default(),
+        }
+    }
+}
+
+impl KnownMembers for UnsupportedProtocolVersionErrorErrorData {
+    const MEMBERS: &'static [&'static str] = &["requested", "supported"];
+}
+
+impl codec::Decode for UnsupportedProtocolVersionErrorErrorData {
+    const NAME: &'static str = "UnsupportedProtocolVersionErrorErrorData";
+    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+        let mut requested = None;
+        let mut supported = None;
+        let mut extra = Extra::default();
+        event
+            .object(
+                &mut [
+                    codec::Field::new("requested", &mut requested),
+                    codec::Field::new("supported", &mut supported),
+                ],
+                &mut extra,
+            )?;
+        Ok(Self {
+            requested: codec::required("requested", requested)?,
+            supported: codec::required("supported", supported)?,
+            extra,
+        })
+    }
+}
+
+impl codec::Encode for UnsupportedProtocolVersionErrorErrorData {
+    fn encode(&self) -> codec::Node<'_> {
+        codec::Node::Object(self)
+    }
+}
+
+impl codec::Object for UnsupportedProtocolVersionErrorErrorData {
+    fn members(&self, out: &mut codec::Members<'_>) {
+        out.member("requested", &self.requested);
+        out.member("supported", &self.supported);
+        out.extra(&self.extra);
+    }
+}
+
 codec::serde_impls! {
     Annotations, AnnotationsPriority, AudioContent, BaseMetadata, CacheableResult,
     CacheScope, ClientCapabilities, ClientCapabilitiesElicitation,
     ClientCapabilitiesSampling, ContentBlock, EmbeddedResource, Error,
-    MissingRequiredClientCapabilityErrorErrorData,
-    UnsupportedProtocolVersionErrorErrorData, HeaderMismatchError,
-    HeaderMismatchErrorError, Icon, IconTheme, Icons, ImageContent, Implementation,
-    InputRequest, InputRequiredResult, InputResponse, InputResponseRequestParams,
-    InternalError, InvalidParamsError, InvalidRequestError, LoggingLevel,
-    MethodNotFoundError, MissingRequiredClientCapabilityError,
-    MissingRequiredClientCapabilityErrorError, Notification, NotificationMetaObject,
+    HeaderMismatchError, HeaderMismatchErrorError, Icon, IconTheme, Icons, ImageContent,
+    Implementation, InputRequest, InputRequiredResult, InputResponse,
+    InputResponseRequestParams, InternalError, InvalidParamsError, InvalidRequestError,
+    LoggingLevel, MethodNotFoundError, MissingRequiredClientCapabilityError,
+    MissingRequiredClientCapabilityErrorError,
+    MissingRequiredClientCapabilityErrorErrorData, Notification, NotificationMetaObject,
     NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult,
     ParseError, Request, RequestMetaObject, ResourceContents, ResourceLink,
     ResourceRequestParams, Result, ResultMetaObject, Role, TextContent,
-    UnsupportedProtocolVersionError, UnsupportedProtocolVersionErrorError
+    UnsupportedProtocolVersionError, UnsupportedProtocolVersionErrorError,
+    UnsupportedProtocolVersionErrorErrorData
 }

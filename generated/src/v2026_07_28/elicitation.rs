@@ -213,12 +213,12 @@ impl ElicitRequestFormParams {
             extra: Default::default(),
         }
     }
-    /// Whether the constant member `mode` ("form") is present.
+    /// Whether the constant member `mode` (`"form"`) is present.
     #[must_use]
     pub fn has_mode(&self) -> bool {
         self.mode
     }
-    /// Writes the constant member `mode` ("form"), or leaves it out.
+    /// Writes the constant member `mode` (`"form"`), or leaves it out.
     #[must_use]
     pub fn with_mode(mut self, present: bool) -> Self {
         self.mode = present;

@@ -205,17 +205,22 @@ fn resize_array(keyword: &str, bound: &Value, place: &mut Value) -> Option<()> {
         "minItems" => items.truncate(bound.checked_sub(1)?),
         _ => {
             let filler = items.last()?.clone();
-            items.resize(bound + 1, filler);
+            items.resize(more_than(bound)?, filler);
         }
     }
     Some(())
+}
+
+/// One more, unless nobody could write that down.
+fn more_than(bound: usize) -> Option<usize> {
+    bound.checked_add(1).filter(|length| *length < 1_000_000)
 }
 
 fn resize_string(keyword: &str, bound: &Value, place: &mut Value) -> Option<()> {
     let bound = usize::try_from(bound.as_u64()?).ok()?;
     let length = match keyword {
         "minLength" => bound.checked_sub(1)?,
-        _ => bound + 1,
+        _ => more_than(bound)?,
     };
     let padded = place.as_str()?.chars().chain(std::iter::repeat('x'));
     let resized: String = padded.take(length).collect();

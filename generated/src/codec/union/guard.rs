@@ -154,7 +154,7 @@ impl Literal {
         match *self {
             Self::Null => JsonTypes::NULL,
             Self::Bool(_) => JsonTypes::BOOLEAN,
-            Self::Integer(integer) => JsonTypes::of(&Event::Signed(integer)),
+            Self::Integer(_) | Self::Unsigned(_) => JsonTypes::INTEGER,
             Self::Float(float) => JsonTypes::of(&Event::Float(float)),
             Self::Str(_) => JsonTypes::STRING,
             Self::Json(text) if text.trim_start().starts_with('[') => JsonTypes::ARRAY,

@@ -1,0 +1,36 @@
+//! `JsonSchema` of generated types: the facts of their definitions, complete in themselves.
+#![cfg(all(feature = "schemars", feature = "v2025_11_25"))]
+
+use mcpgen_types::v2025_11_25::{ClientRequest, LoggingLevel, Tool, ToolInputSchema};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Value, json};
+
+fn schema<T: JsonSchema>() -> Value {
+    T::json_schema(&mut SchemaGenerator::default()).to_value()
+}
+
+#[test]
+fn a_definition_brings_what_it_refers_to() {
+    let tool = schema::<Tool>();
+    assert_eq!(tool["required"], json!(["inputSchema", "name"]));
+    assert_eq!(tool["properties"]["annotations"], json!({"$ref": "#/$defs/ToolAnnotations"}));
+    let needed: Vec<&String> = tool["$defs"].as_object().map(|defs| defs.keys().collect()).unwrap_or_default();
+    assert_eq!(needed, ["Icon", "ToolAnnotations", "ToolExecution"]);
+    assert!(schema::<ClientRequest>()["$defs"]["CallToolRequest"].is_object());
+}
+
+#[test]
+fn a_type_inside_a_definition_has_its_part_of_it() {
+    assert_eq!(schema::<ToolInputSchema>(), {
+        let mut whole = schema::<Tool>();
+        whole["properties"]["inputSchema"].take()
+    });
+}
+
+#[test]
+fn what_refers_to_nothing_stands_alone() {
+    let level = schema::<LoggingLevel>();
+    assert_eq!(level["type"], "string");
+    assert!(level.get("$defs").is_none());
+    assert_eq!(level["enum"].as_array().map(Vec::len), Some(LoggingLevel::ALL.len()));
+}

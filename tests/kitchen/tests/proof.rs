@@ -1,0 +1,92 @@
+//! The types of our own schemas against the judge, as those of the official revisions.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mcpgen_kitchen::{decisions::decisions, registry::REGISTRY};
+use mcpgen_tests::registry::Entry;
+use mcpgen_tests::{Kind, Proof, Tally, json_equal};
+use serde_json::Value;
+
+/// Instances per definition and kind; `MCPGEN_INSTANCES` asks for more.
+fn count() -> u64 {
+    std::env::var("MCPGEN_INSTANCES").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
+}
+
+const SEED: u64 = 20_261_121;
+
+/// The schema of `schemas/NAME.json`.
+fn schema(name: &str) -> Value {
+    let path = format!("{}/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn entries(schema: &str) -> impl Iterator<Item = &'static Entry> {
+    REGISTRY.iter().filter(move |entry| entry.revision == schema)
+}
+
+/// All definitions are looked at, so that one run tells everything.
+#[expect(clippy::print_stdout, reason = "the numbers, for those who ask with --nocapture")]
+fn prove(name: &str) {
+    let proof = Proof::new(&schema(name), decisions(name));
+    let (mut total, mut wrong) = (Tally::default(), Vec::new());
+    for entry in entries(name) {
+        let check = || proof.check(name, entry.definition, SEED, count(), |document| entry.recode(document));
+        match catch_unwind(AssertUnwindSafe(check)) {
+            Ok(tally) => total += tally,
+            Err(_) => wrong.push(entry.definition),
+        }
+    }
+    println!("{name}: {total:?}");
+    assert!(wrong.is_empty(), "{name}: {wrong:?}");
+}
+
+/// `new`, the setters and `extra.insert` build every valid object.
+fn rebuild(name: &str) {
+    let proof = Proof::new(&schema(name), decisions(name));
+    for entry in entries(name) {
+        let Some(rebuild) = entry.rebuild else { continue };
+        for (index, kind, document) in proof.documents(entry.definition, SEED, 60) {
+            if kind != Kind::Valid || (entry.value)(document.clone()).is_err() {
+                continue;
+            }
+            let built = rebuild(&document)
+                .unwrap_or_else(|error| panic!("{name} {} {index}: {error}\n{document}", entry.definition));
+            assert!(json_equal(&built, &document), "{name} {} {index}:\n{document}\n{built}", entry.definition);
+        }
+    }
+}
+
+macro_rules! schemas {
+    ($($name:ident)*) => {
+        $(mod $name {
+            #[test]
+            fn exact_and_lossless() {
+                super::prove(stringify!($name));
+            }
+
+            #[test]
+            fn constructors_build_what_decodes() {
+                super::rebuild(stringify!($name));
+            }
+        })*
+
+        /// Every schema and every definition is looked at.
+        #[test]
+        fn nothing_is_forgotten() {
+            let known = [$(stringify!($name)),*];
+            let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas")).expect("the folder");
+            for file in folder {
+                let file = file.expect("a file").file_name();
+                let name = file.to_str().and_then(|name| name.strip_suffix(".json")).expect("a schema");
+                assert!(known.contains(&name), "{name}");
+                let schema = schema(name);
+                let definitions = schema.get("$defs").or_else(|| schema.get("definitions")).and_then(Value::as_object);
+                let definitions = definitions.expect("definitions");
+                assert!(definitions.keys().all(|definition| entries(name).any(|entry| entry.definition == definition)));
+            }
+        }
+    };
+}
+
+schemas! { composition names objects older prose recursion scalars unions }
