@@ -16,6 +16,8 @@
 //! // in the crate: include!(concat!(env!("OUT_DIR"), "/protocol.include.rs"));
 //! ```
 
+#![warn(clippy::print_stdout)]
+
 pub mod algebra;
 pub mod area;
 pub mod build;

@@ -171,7 +171,7 @@ impl Listing<'_> {
         let Some(module) = self.all.modules.get(path) else { return };
         for child in module.public_children.iter().filter(|child| !skip(child)) {
             self.line(&[], format!("{prefix}{child}: mod"));
-            self.exports(&[path, &[child.clone()]].concat(), &format!("{prefix}{child}::"), skip, depth + 1);
+            self.exports(&[path, std::slice::from_ref(child)].concat(), &format!("{prefix}{child}::"), skip, depth + 1);
         }
         for item in &module.items {
             match item {
@@ -590,7 +590,7 @@ fn the_listing_sees_all_kinds_of_items() {
         ("v2025_11_25", "CallToolRequest: impl Request: const METHOD: &'static str = \"tools/call\""),
         ("v2025_11_25", "CallToolRequest: impl TaskRequest: type TaskResult = CreateTaskResult"),
         ("v2025_11_25", "ClientRequestMethod::Initialize: variant"),
-        ("v2026_07_28", "HEADER_MISMATCH: const"),
+        ("v2026_07_28", "HEADER_MISMATCH_ERROR: const"),
     ];
     for (name, start) in expected {
         let lines = listings.get(name).unwrap_or_else(|| panic!("no listing of {name}"));

@@ -341,8 +341,11 @@ fn generate(bytes: &[u8]) -> Result<usize, Error> {
     Ok(mcpgen::emit(&protocol, &options)?.values().map(String::len).sum())
 }
 
-/// Runs a case as a program does, with 8 MB of stack; `None` if it does not end.
-fn run(case: &'static Case) -> (Duration, Option<Result<Result<usize, Error>, String>>) {
+/// How a run ended: with bytes of code or an error, or with a panic's text; not at all.
+type Outcome = Option<Result<Result<usize, Error>, String>>;
+
+/// Runs a case as a program does, with 8 MB of stack.
+fn run(case: &'static Case) -> (Duration, Outcome) {
     let bytes = (case.document)();
     let (send, receive) = mpsc::channel();
     let start = Instant::now();

@@ -26,7 +26,6 @@ fn entries(schema: &str) -> impl Iterator<Item = &'static Entry> {
 }
 
 /// All definitions are looked at, so that one run tells everything.
-#[expect(clippy::print_stdout, reason = "the numbers, for those who ask with --nocapture")]
 fn prove(name: &str) {
     let proof = Proof::new(&schema(name), decisions(name));
     let (mut total, mut wrong) = (Tally::default(), Vec::new());
