@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::build::words;
 use crate::naming::module_name;
 use crate::protocol::{Protocol, Shape, TypeId};
+use crate::titles::words;
 
 /// Types that several areas use and none can claim.
 pub const COMMON: &str = "common";

@@ -3,22 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use indexmap::IndexMap;
-
 use crate::algebra::{Algebra, is_unsigned};
 use crate::area;
 use crate::decision::{Condition, Conflict, Decision, Guard, absorbing, decide};
 use crate::error::{Error, Problem};
-use crate::graph;
 use crate::json::Json;
+use crate::layout::{break_alias_cycles, mark_boxes};
 use crate::methods;
-use crate::naming::{Namespace, field_name, type_name, variant_name};
+use crate::naming::{Namespace, field_name, variant_name};
 use crate::normalise::Normalised;
 use crate::protocol::{
     AliasRule, Bounded, Content, Era, Limit, Member, Messages, Origin, Protocol, Rest, Shape, Struct, Type, TypeDef,
     TypeId, Union, Value, Variant,
 };
 use crate::schema::{Bounds, Kind, Note, Object, Schema, first_integer};
+use crate::titles::{GENERIC_LABELS, Site, name_types, name_variants};
 
 /// Builds the model of a revision.
 ///
@@ -56,20 +55,6 @@ pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> 
     area::assign(&mut protocol);
     Ok(protocol)
 }
-
-/// Where an inline type stands: the readable name of its parent, and its own within.
-#[derive(Clone)]
-struct Site {
-    definition: String,
-    parent: String,
-    label: String,
-    pointer: String,
-    /// A type here stays apart from its equals elsewhere.
-    own: bool,
-}
-
-/// Labels that say where a type stands but not what it is.
-const GENERIC_LABELS: &[&str] = &["Item", "Value", ""];
 
 struct Builder<'a> {
     normalised: &'a Normalised,
@@ -415,19 +400,6 @@ impl<'a> Builder<'a> {
     }
 }
 
-impl Site {
-    fn below(&self, label: &str) -> Site {
-        let parent = if self.label.is_empty() { self.parent.clone() } else { self.long_name() };
-        let (definition, pointer) = (self.definition.clone(), self.pointer.clone());
-        Site { definition, parent, label: label.to_owned(), pointer, own: false }
-    }
-
-    fn long_name(&self) -> String {
-        let (parent, label) = (type_name(&self.parent), type_name(&field_name(&self.label)));
-        format!("{}{}", parent.trim_end_matches('_'), label.trim_end_matches('_'))
-    }
-}
-
 impl Decision {
     /// The same decision after members that nothing leads to were left out.
     fn renumbered(mut self, kept: &[usize]) -> Decision {
@@ -544,218 +516,5 @@ fn fingerprint(schema: &Schema) -> String {
         }
         Kind::Union(members) => format!("({})", members.iter().map(fingerprint).collect::<Vec<_>>().join("|")),
         kind => format!("{kind:?}"),
-    }
-}
-
-/// Every type gets its name: definitions the schema's own, inline types one after where they stand.
-fn name_types(types: &mut [TypeDef], sites: Vec<Vec<Site>>) {
-    let mut names = Namespace::default();
-    for reserved in ["ClientMessage", "ServerMessage"] {
-        names.claim(reserved);
-    }
-    for def in types.iter_mut().filter(|def| !matches!(def.origin, Origin::Inline(_))) {
-        def.rust = names.claim(&type_name(&def.name));
-    }
-    let mut wanted: IndexMap<TypeId, String> = IndexMap::new();
-    for (id, sites) in sites.iter().enumerate().filter(|(_, sites)| !sites.is_empty()) {
-        wanted.insert(id, short_name(types, id, sites).unwrap_or_else(|| sites[0].long_name()));
-    }
-    // A short name that several types want, or that a definition has, is no name for any of them.
-    let mut demand: BTreeMap<&str, usize> = BTreeMap::new();
-    wanted.values().for_each(|name| *demand.entry(name).or_default() += 1);
-    for (id, name) in &wanted {
-        let contested = !names.is_free(name) || demand[name.as_str()] > 1;
-        let name = if contested { sites[*id][0].long_name() } else { name.clone() };
-        types[*id].rust = names.claim(&name);
-        types[*id].name.clone_from(&types[*id].rust);
-    }
-}
-
-/// The name of an inline type that does not depend on one place: the member's name where several parents have it,
-/// `AOrB` for a union of two definitions.
-fn short_name(types: &[TypeDef], id: TypeId, sites: &[Site]) -> Option<String> {
-    if let Shape::Union(Union { variants, .. }) = &types[id].shape
-        && let [Variant { content: Type::Named(a), .. }, Variant { content: Type::Named(b), .. }] = variants.as_slice()
-        && [a, b].iter().all(|id| matches!(types[**id].origin, Origin::Definition))
-    {
-        return Some(either(&types[*a].rust, &types[*b].rust));
-    }
-    let parents: BTreeSet<&str> = sites.iter().map(|site| site.parent.as_str()).collect();
-    let same_label = sites.iter().all(|site| site.label == sites[0].label);
-    (parents.len() > 1 && same_label && !GENERIC_LABELS.contains(&sites[0].label.as_str()))
-        .then(|| type_name(&field_name(&sites[0].label)))
-}
-
-/// `TextResourceContents` and `BlobResourceContents` are `TextOrBlobResourceContents`.
-fn either(a: &str, b: &str) -> String {
-    let (a_words, b_words) = (words(a), words(b));
-    let most = a_words.len().min(b_words.len()) - 1;
-    let head = a_words.iter().zip(&b_words).take(most).take_while(|(a, b)| a == b).count();
-    let tail = a_words.iter().rev().zip(b_words.iter().rev()).take(most - head).take_while(|(a, b)| a == b).count();
-    let middle = |words: &[&str]| words[head..words.len() - tail].concat();
-    let (head_text, tail_text) = (a_words[..head].concat(), a_words[a_words.len() - tail..].concat());
-    format!("{head_text}{}Or{}{tail_text}", middle(&a_words), middle(&b_words))
-}
-
-/// The words of a `CamelCase` name.
-pub(crate) fn words(name: &str) -> Vec<&str> {
-    let mut starts: Vec<usize> = name.char_indices().filter(|(_, c)| c.is_uppercase()).map(|(at, _)| at).collect();
-    if starts.first() != Some(&0) {
-        starts.insert(0, 0);
-    }
-    starts
-        .iter()
-        .enumerate()
-        .map(|(i, &start)| &name[start..starts.get(i + 1).copied().unwrap_or(name.len())])
-        .collect()
-}
-
-/// Variants are named after what they hold; messages without their common last word.
-fn name_variants(types: &mut [TypeDef]) {
-    for id in 0..types.len() {
-        let Shape::Union(union) = &types[id].shape else { continue };
-        let suffix = match union.messages {
-            Some(Messages { requests: true, .. }) => "Request",
-            Some(_) => "Notification",
-            None => "",
-        };
-        let mut names = Namespace::default();
-        let named: Vec<String> = union
-            .variants
-            .iter()
-            .map(|variant| {
-                let name = content_name(types, &variant.content, &variant.rust);
-                let short = name.strip_suffix(suffix).filter(|short| !short.is_empty()).unwrap_or(&name);
-                names.claim(&type_name(short))
-            })
-            .collect();
-        if let Shape::Union(union) = &mut types[id].shape {
-            union.variants.iter_mut().zip(named).for_each(|(variant, name)| variant.rust = name);
-        }
-    }
-}
-
-fn content_name(types: &[TypeDef], content: &Type, label: &str) -> String {
-    match content {
-        Type::Named(id) if matches!(types[*id].origin, Origin::Inline(_)) && !label.is_empty() => label.to_owned(),
-        Type::Named(id) => types[*id].rust.clone(),
-        Type::List(inner) => match &**inner {
-            Type::Named(id) => format!("{}Array", types[*id].rust),
-            inner => format!("{}Array", content_name(types, inner, "")),
-        },
-        Type::Map(_) | Type::Object => "Object".to_owned(),
-        Type::Nullable(inner) => content_name(types, inner, label),
-        Type::Any => "Any".to_owned(),
-        Type::Never => "Never".to_owned(),
-        Type::Null => "Null".to_owned(),
-        Type::Boolean => "Boolean".to_owned(),
-        Type::String => "String".to_owned(),
-        Type::Signed | Type::Unsigned => "Integer".to_owned(),
-        Type::Number => "Number".to_owned(),
-    }
-}
-
-/// `type X = Vec<X>` is not Rust; a type of its own is.
-fn break_alias_cycles(types: &mut [TypeDef]) {
-    let edges: Vec<Vec<usize>> = types
-        .iter()
-        .map(|def| {
-            let mut named = Vec::new();
-            if let Shape::Alias(content, _) = &def.shape {
-                content.visit(&mut |id| named.push(id));
-            }
-            named
-        })
-        .collect();
-    for (def, cycle) in types.iter_mut().zip(graph::cycles(&edges)) {
-        if let (Shape::Alias(content, _), Some(_)) = (&def.shape, cycle) {
-            def.shape = Shape::Newtype(content.clone());
-        }
-    }
-}
-
-/// Values that stand on a cycle without a list or map between need a box; and large members of a union get one, so
-/// that the small ones do not take as much room.
-fn mark_boxes(types: &mut [TypeDef]) {
-    let edges: Vec<Vec<usize>> = types
-        .iter()
-        .map(|def| {
-            let mut held = Vec::new();
-            def.shape.visit(&mut |content| held.extend(content.by_value()));
-            held
-        })
-        .collect();
-    let cycles = graph::cycles(&edges);
-    for (def, here) in types.iter_mut().zip(&cycles) {
-        let on_cycle = |content: &Type| here.is_some() && content.by_value().is_some_and(|id| cycles[id] == *here);
-        match &mut def.shape {
-            Shape::Struct(body) => {
-                for member in &mut body.members {
-                    member.boxed = matches!(&member.content, Content::Value(content) if on_cycle(content));
-                }
-            }
-            Shape::Union(union) => {
-                union.variants.iter_mut().for_each(|variant| variant.boxed = on_cycle(&variant.content))
-            }
-            _ => {}
-        }
-    }
-    let mut sizes = Sizes { known: vec![None; types.len()] };
-    for id in 0..types.len() {
-        let Shape::Union(union) = &types[id].shape else { continue };
-        let large: Vec<bool> =
-            union.variants.iter().map(|v| v.boxed || sizes.of(types, &v.content, 0) > LARGE).collect();
-        if let Shape::Union(union) = &mut types[id].shape {
-            union.variants.iter_mut().zip(large).for_each(|(variant, large)| variant.boxed = large);
-        }
-        sizes.known[id] = None;
-    }
-}
-
-/// Bytes above which a member of a union is boxed: where clippy begins to complain.
-const LARGE: usize = 200;
-
-/// What values take in memory on a 64-bit machine, roughly.
-struct Sizes {
-    known: Vec<Option<usize>>,
-}
-
-impl Sizes {
-    fn of(&mut self, types: &[TypeDef], content: &Type, depth: u32) -> usize {
-        let Some(id) = content.by_value().filter(|_| depth < 64) else {
-            return match content {
-                Type::Never | Type::Null => 0,
-                Type::Boolean => 1,
-                Type::Signed | Type::Unsigned | Type::Number => 16,
-                Type::Any => 32,
-                _ => 24,
-            };
-        };
-        if let Some(known) = self.known[id] {
-            return known;
-        }
-        let size = match &types[id].shape {
-            Shape::Struct(body) => {
-                let members = body.members.iter().map(|member| match &member.content {
-                    Content::Value(_) if member.boxed => 8,
-                    Content::Value(content) => self.of(types, content, depth + 1),
-                    Content::Constant(_) => usize::from(!member.required),
-                });
-                members.sum::<usize>().next_multiple_of(8) + 8
-            }
-            Shape::Union(union) => {
-                let variants =
-                    union.variants.iter().map(|v| if v.boxed { 8 } else { self.of(types, &v.content, depth + 1) });
-                variants.max().unwrap_or(0) + 8
-            }
-            Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => {
-                self.of(types, inner, depth + 1)
-            }
-            Shape::Enum(_) => 1,
-            Shape::Core(_) => 24,
-            Shape::Never => 0,
-        };
-        self.known[id] = Some(size);
-        size
     }
 }

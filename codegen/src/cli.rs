@@ -183,8 +183,12 @@ impl ImportArgs {
         let workspace = Workspace::open_or_new(self.root.dir.as_deref())?;
         let (status, era, accept) = (self.status, self.era, self.accept);
         let options = Import { revision: self.revision, status, era, upstream: self.upstream, accept };
-        let Imported { row, protocol, changes, written } = import(workspace, &self.file, &options)?;
+        let Imported { row, protocol, changes, written, same_as } = import(workspace, &self.file, &options)?;
         let mut answer = Answer { differs: !written, ..Answer::default() };
+        if let Some(released) = same_as {
+            answer.text = format!("{}: the same as {released}, so nothing was imported\n", row.name);
+            return Ok(answer);
+        }
         let state = match (changes.changes.is_empty(), written) {
             (true, _) => "unchanged",
             (false, true) => "written",

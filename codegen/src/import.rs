@@ -36,6 +36,8 @@ pub struct Imported {
     pub changes: Changes,
     /// Whether the changes were made; not if the revision was there already and changes were not accepted.
     pub written: bool,
+    /// The released revision that a draft says nothing new against. Such a draft is not vendored.
+    pub same_as: Option<String>,
 }
 
 /// Imports a schema file. Nothing is written unless the generator understands both the file and what is kept of it.
@@ -59,6 +61,10 @@ pub fn import(workspace: Workspace, file: &Path, import: &Import) -> Result<Impo
         sha256: protocol.sha256.clone(),
     };
     let folder = workspace.root.join(FOLDER);
+    if let Some(released) = released_twin(&workspace, status, &text)? {
+        let (changes, same_as) = (Changes::default(), Some(released));
+        return Ok(Imported { row, protocol, changes, written: true, same_as });
+    }
     let is_new = workspace.revision(name).is_err() && !workspace.root.join(schema_path(name)).exists();
     let workspace = workspace.with(row.clone())?;
     let mut changes = Changes::default();
@@ -72,7 +78,20 @@ pub fn import(workspace: Workspace, file: &Path, import: &Import) -> Result<Impo
     if written {
         replace(&folder, &changes.changes)?;
     }
-    Ok(Imported { row, protocol, changes, written })
+    Ok(Imported { row, protocol, changes, written, same_as: None })
+}
+
+/// Between two revisions, upstream's draft is a copy of the newest released one.
+fn released_twin(workspace: &Workspace, status: Status, text: &str) -> Result<Option<String>, Error> {
+    if status == Status::Released {
+        return Ok(None);
+    }
+    for released in workspace.revisions.iter().filter(|row| row.status == Status::Released) {
+        if read(&workspace.root.join(schema_path(&released.name)))?.as_deref() == Some(text) {
+            return Ok(Some(released.name.clone()));
+        }
+    }
+    Ok(None)
 }
 
 /// What is kept of a schema: everything but its prose, in upstream's order.

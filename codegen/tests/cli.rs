@@ -145,6 +145,7 @@ fn importing_what_was_imported_reproduces_it() {
     for revision in REVISIONS {
         project.run(&["import", &vendored(revision), "--revision", revision]).exits(0).says(&["unchanged"]);
     }
+    project.run(&["import", &vendored("2026-07-28"), "--revision", "draft"]).exits(0).says(&["the same as 2026-07-28"]);
     assert_eq!(project.snapshot(), before, "nothing is written again");
 
     let rows = project.read("schema/revisions.toml");

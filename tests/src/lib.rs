@@ -121,7 +121,7 @@ impl Proof {
         Proof { judge: Judge::with_decisions(schema, decisions), instances: Instances::new(schema, 0) }
     }
 
-    /// As [`check`](crate::check), of a definition of this proof's schema; `origin` is what reports call the schema.
+    /// As [`crate::check`], of a definition of this proof's schema; `origin` is what reports call the schema.
     ///
     /// # Panics
     ///
