@@ -25,7 +25,7 @@ pub enum Error {
     #[error("{}", list(.0))]
     Schema(Vec<Problem>),
     /// A file or folder could not be read or written.
-    #[error("{action} {}: {source}", path.display())]
+    #[error("{action} {}", path.display())]
     Io {
         /// What was being done: "reading", "writing", …
         action: &'static str,

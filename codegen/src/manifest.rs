@@ -16,7 +16,12 @@ const END: &str = "# end\n";
 /// [`Error::Usage`] if the file has no such region; [`Error::Io`].
 pub fn sync(workspace: &Workspace, check: bool) -> Result<Option<Change>, Error> {
     let path = workspace.root.join(PATH);
-    let before = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?.replace("\r\n", "\n");
+    let before = match std::fs::read_to_string(&path) {
+        Ok(text) => text.replace("\r\n", "\n"),
+        // A project that is not a crate of its own has no features to keep.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io("reading", path)(error)),
+    };
     let after = replaced(&before, &features(workspace)).ok_or_else(|| no_region(&path))?;
     if before == after {
         return Ok(None);
