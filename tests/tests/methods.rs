@@ -142,7 +142,7 @@ macro_rules! requests {
     (@embedded) => { false };
 }
 
-// Request, method: params => what answers it. By hand, after the rule: the result of `XResultResponse`, else `XResult`,
+// Request, method: params => what answers it. Written down once, apart from the generator, after the rule: the result of `XResultResponse`, else `XResult`,
 // else `EmptyResult`; `or` what answers a call that carried `task`. `embedded` ones travel inside other messages.
 
 requests! { v2024_11_05, "2024-11-05", REQUESTS_2024_11_05:
