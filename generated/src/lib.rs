@@ -4,6 +4,9 @@
 //! decode and encode; all types are `serde::Serialize` and `serde::Deserialize` as well, for use
 //! inside other types. What decodes is valid, what is unknown is kept in [`Extra`], and what does not
 //! decode is explained by one [`Error`].
+//!
+//! A definition that is only another name for a type of std or serde_json (`type Cursor = String`) has serde's rules when
+//! serde_json's own functions decode it alone; through the functions here, and inside other types, it is exact too.
 
 mod error;
 mod extra;
