@@ -51,13 +51,15 @@ impl<'a> Algebra<'a> {
 
     fn resolve_at(&self, schema: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         let kind = match &schema.kind {
+            // What is resolved may hold the same intersection again, one level further down, without end.
+            Kind::All(_) if depth > MAX_DEPTH => return Err(Unresolved::Recursive),
             Kind::All(members) => {
                 let mut members = members.iter();
                 let mut all = members.next().cloned().unwrap_or_else(Schema::any);
                 for member in members {
                     all = self.meet_narrowing(&all, member, depth)?;
                 }
-                self.resolve_at(&all, depth)?.kind
+                self.resolve_at(&all, depth + 1)?.kind
             }
             Kind::Array(array) => {
                 let items = self.resolve_at(&array.items, depth)?;

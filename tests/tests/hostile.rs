@@ -68,6 +68,12 @@ const CASES: &[Case] = &[
     Case { name: "a circle through anyOf", document: circular_union, end: End::Problems, says: "circle" },
     Case { name: "allOf with itself", document: self_all_of, end: End::Problems, says: "circle" },
     Case { name: "allOf of recursive objects", document: recursive_all_of, end: End::Either, says: "" },
+    Case {
+        name: "allOf that holds itself",
+        document: self_holding_all_of,
+        end: End::Problems,
+        says: "cannot be written",
+    },
     Case { name: "allOf that doubles 64 times", document: doubling_all_of, end: End::Either, says: "" },
     Case { name: "allOf of unions that doubles 24 times", document: doubling_unions, end: End::Either, says: "" },
     Case { name: "properties that double 64 times", document: doubling_properties, end: End::Code, says: "" },
@@ -315,6 +321,12 @@ fn long_constant() -> Vec<u8> {
 
 fn long_name() -> Vec<u8> {
     schema(std::iter::once(("X".repeat(1_000_000), object_of("{}"))))
+}
+
+fn self_holding_all_of() -> Vec<u8> {
+    br##"{"$defs":{"T":{"type":"object","properties":{"x":{"allOf":[{"$ref":"#/$defs/T"},{"$ref":"#/$defs/U"}]}}},
+        "U":{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}}}"##
+        .to_vec()
 }
 
 fn many_problems() -> Vec<u8> {
