@@ -1,5 +1,8 @@
 //! The command line: what it accepts, and what it answers.
 
+mod diff;
+mod explain;
+
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -31,6 +34,8 @@ enum Command {
     Generate(GenerateArgs),
     Import(ImportArgs),
     Inspect(InspectArgs),
+    Diff(diff::DiffArgs),
+    Explain(explain::ExplainArgs),
 }
 
 /// Write the Rust modules of all vendored revisions, or of one schema of your own
@@ -139,6 +144,8 @@ impl Cli {
             Command::Generate(args) => args.run(),
             Command::Import(args) => args.run(),
             Command::Inspect(args) => args.run(),
+            Command::Diff(args) => args.run(),
+            Command::Explain(args) => args.run(),
         }
     }
 }

@@ -51,7 +51,7 @@ pub struct Types(pub u8);
 impl Types {
     const NAMES: [(&'static str, u8); 7] =
         [("null", 1), ("boolean", 2), ("integer", 4), ("fraction", 8), ("string", 16), ("array", 32), ("object", 64)];
-    const ALL: u8 = 127;
+    pub(crate) const ALL: u8 = 127;
 
     /// The names of the types in the set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {

@@ -23,6 +23,7 @@ pub mod area;
 pub mod build;
 pub mod conservation;
 pub mod decision;
+pub mod diff;
 pub mod document;
 pub mod error;
 pub mod files;

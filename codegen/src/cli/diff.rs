@@ -1,0 +1,167 @@
+//! `mcpgen diff`.
+
+use std::io::stdout;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::{Args, ColorChoice};
+use jiff::civil::Date;
+use mcpgen::Error;
+use mcpgen::diff::policy::{Baseline, FailOn, Policy};
+use mcpgen::diff::report::{Format, Report, View};
+use mcpgen::diff::subject::Subject;
+use mcpgen::diff::{self, Axis, RULES};
+
+use super::{Answer, Root, one_of};
+
+/// Compare two schemas: who breaks, old clients, old servers or Rust code
+///
+/// A schema is named by a vendored revision, a file, `-` for standard input, or `git:REF:PATH` for a file at a commit of
+/// the repository around the current folder. Reports, `mcpgen.toml` and baselines are documented in codegen/README.md.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mcpgen diff 2025-11-25 2026-07-28
+  mcpgen diff git:main:schema.json schema.json --format github --output sarif=diff.sarif
+  mcpgen diff old.json new.json --axis rust-api --fail-on dangerous
+
+Exit codes: 0 nothing at or above --fail-on, 1 findings or stale ignores, 2 bad input or usage.")]
+pub(super) struct DiffArgs {
+    /// The schema that is there
+    #[arg(value_name = "OLD")]
+    old: String,
+    /// The schema that is to come
+    #[arg(value_name = "NEW")]
+    new: String,
+    /// The report on standard output [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(&Format::ALL, Format::as_str))]
+    format: Option<Format>,
+    /// A report to a file as well; `-` is standard output; may be given several times
+    #[arg(long = "output", value_name = "FORMAT=FILE")]
+    outputs: Vec<Output>,
+    /// Whose view decides; several are separated by commas [default: both of messages]
+    #[arg(long = "axis", value_name = "AXIS", value_delimiter = ',', value_parser = one_of(&Axis::ALL, Axis::as_str))]
+    axes: Vec<Axis>,
+    /// Show compatible and suppressed findings in the text report, too
+    #[arg(long)]
+    all: bool,
+    /// Whether the text report on standard output is coloured
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
+    /// From which severity on the exit code is 1
+    #[arg(long, value_name = "SEVERITY", default_value = "breaking", value_parser = one_of(&FailOn::ALL, FailOn::as_str))]
+    fail_on: FailOn,
+    /// Severities and ignores [default: the nearest mcpgen.toml from the current folder upwards]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Findings listed in this file do not count
+    #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
+    baseline: Option<PathBuf>,
+    /// List what is dangerous or breaking now in this file, so that it does not count
+    #[arg(long, value_name = "FILE")]
+    write_baseline: Option<PathBuf>,
+    /// The day by which ignores expire
+    #[arg(long, value_name = "DATE", hide = true)]
+    today: Option<Date>,
+    #[command(flatten)]
+    root: Root,
+}
+
+/// A report, and where it goes.
+#[derive(Clone, Debug)]
+struct Output {
+    format: Format,
+    /// Nothing is standard output.
+    file: Option<PathBuf>,
+}
+
+impl DiffArgs {
+    /// Every input is read before anything is written, and every file is written before standard output.
+    pub(super) fn run(self) -> Result<Answer, Error> {
+        let outputs = self.outputs()?;
+        let policy = Policy::find(self.config.as_deref(), RULES)?;
+        let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
+        let (old, new) = Subject::pair(&self.old, &self.new, || self.root.open())?;
+        let chosen = if self.axes.is_empty() { &Axis::WIRE[..] } else { &self.axes };
+        let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|axis| chosen.contains(axis)).collect();
+        let today = self.today.unwrap_or_else(today);
+
+        let diff = diff::diff(&old.protocol, &new.protocol);
+        let mut judgement = policy.judge(diff.findings, &axes, baseline.as_ref(), today);
+        judgement.notes.extend(diff.notes);
+        if let Some(path) = &self.write_baseline {
+            let baseline = Baseline::of(path, &judgement.findings);
+            write(path, &baseline.to_text())?;
+            baseline.suppress(&mut judgement.findings);
+        }
+        let report = Report::new((&old, &new), &axes, self.fail_on, diff.types, judgement);
+
+        let mut answer = Answer { differs: report.fails(), ..Answer::default() };
+        for Output { format, file } in outputs {
+            match file {
+                Some(file) => write(&file, &format.render(&report, View { all: self.all, color: false }))?,
+                None => {
+                    answer.text = format.render(&report, View { all: self.all, color: self.colors() });
+                    // Programs read the other forms, and people the log.
+                    if format != Format::Text {
+                        answer.notes.extend(report.stale.iter().map(|stale| format!("error: {stale}")));
+                    }
+                }
+            }
+        }
+        Ok(answer)
+    }
+
+    fn outputs(&self) -> Result<Vec<Output>, Error> {
+        let mut outputs = self.outputs.clone();
+        let to_stdout = outputs.iter().any(|output| output.file.is_none());
+        if self.format.is_some() || !to_stdout {
+            outputs.push(Output { format: self.format.unwrap_or(Format::Text), file: None });
+        }
+        let written = outputs.iter().map(|output| output.file.as_ref()).chain(self.write_baseline.iter().map(Some));
+        let written: Vec<Option<&PathBuf>> = written.collect();
+        let twice = written.iter().enumerate().find(|(at, file)| written[..*at].contains(file));
+        match twice {
+            None => Ok(outputs),
+            Some((_, Some(file))) => Err(Error::Usage(format!("{} would be written twice", file.display()))),
+            Some((_, None)) => Err(Error::Usage(
+                "two reports would go to standard output: give --format, or one --output FORMAT=-".into(),
+            )),
+        }
+    }
+
+    fn colors(&self) -> bool {
+        match self.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            // Terminals, NO_COLOR, CLICOLOR_FORCE and what else has become the custom.
+            ColorChoice::Auto => anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never,
+        }
+    }
+}
+
+impl FromStr for Output {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Output, String> {
+        let (format, file) = text.split_once('=').ok_or("expected FORMAT=FILE, such as sarif=diff.sarif")?;
+        let known = Format::ALL.into_iter().find(|known| known.as_str() == format).ok_or_else(|| {
+            let known = Format::ALL.map(Format::as_str).join(", ");
+            format!("{format:?} is no format; there are {known}")
+        })?;
+        match file {
+            "" => Err("the name of the file is empty".into()),
+            "-" => Ok(Output { format: known, file: None }),
+            file => Ok(Output { format: known, file: Some(file.into()) }),
+        }
+    }
+}
+
+/// The day it is in UTC, so that an ignore expires for everybody at once.
+fn today() -> Date {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text).map_err(|source| Error::Io { action: "writing", path: path.to_owned(), source })
+}

@@ -1,0 +1,545 @@
+//! `mcpgen diff` and `mcpgen explain` from outside: inputs, reports, policy and exit codes.
+//!
+//! `MCPGEN_BLESS=1 cargo test -p mcpgen --test diff` rewrites the reports in `tests/diff/`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use mcpgen::diff::RULES;
+use mcpgen::diff::report::Format;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const OLD: &str = include_str!("diff/old.json");
+const NEW: &str = include_str!("diff/new.json");
+
+/// What the terminal, the CI or the git hook of whoever runs this asks for.
+const FOREIGN: [&str; 7] =
+    ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
+
+/// A temporary folder with both schemas, and mcpgen run in it.
+struct Project {
+    home: TempDir,
+}
+
+impl Project {
+    fn new() -> Project {
+        let project = Project { home: tempfile::tempdir().expect("a temporary folder") };
+        project.write("old.json", OLD);
+        project.write("new.json", NEW);
+        project
+    }
+
+    /// The same with both schemas vendored, as drafts `before` and `after`.
+    fn with_revisions() -> Project {
+        let project = Project::new();
+        for (file, name) in [("old.json", "before"), ("new.json", "after")] {
+            project.run(&["import", file, "--revision", name, "--root", "."]).exits(0);
+        }
+        project
+    }
+
+    /// The same in a git repository: `main` has the old schema as `schema.json`, the working tree the new one.
+    fn with_git() -> Option<Project> {
+        let project = Project::new();
+        if Command::new("git").arg("--version").output().is_err() {
+            eprintln!("skipped: there is no git, so git:REF:PATH is not tried");
+            return None;
+        }
+        project.write("deep/er/schema.json", OLD);
+        project.git(&["init", "--quiet", "--initial-branch=main"]);
+        project.git(&["add", "deep"]);
+        project.git(&["commit", "--quiet", "--message=old"]);
+        project.git(&["branch", "feature/x"]);
+        project.write("deep/er/schema.json", NEW);
+        Some(project)
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.home.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("below home")).expect("a folder");
+        fs::write(path, text).expect("written");
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let mut git = Command::new("git");
+        git.args(arguments).current_dir(self.home.path());
+        for (name, value) in [("NAME", "a"), ("EMAIL", "a@example.org")] {
+            git.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
+        }
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        for name in FOREIGN {
+            git.env_remove(name);
+        }
+        let output = git.output().expect("git runs");
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcpgen"));
+        command.args(arguments).current_dir(self.home.path());
+        for name in FOREIGN {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Answer {
+        let output = self.command(arguments).stdin(Stdio::null()).output().expect("mcpgen runs");
+        Answer { arguments: arguments.join(" "), output }
+    }
+
+    /// With this text on standard input.
+    fn feed(&self, arguments: &[&str], text: &str) -> Answer {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("mcpgen runs");
+        // Whoever refuses its arguments does not read.
+        let _ = child.stdin.take().expect("a pipe").write_all(text.as_bytes());
+        Answer { arguments: arguments.join(" "), output: child.wait_with_output().expect("mcpgen ends") }
+    }
+
+    /// Compares the two files, with these options as well.
+    fn diff(&self, options: &[&str]) -> Answer {
+        self.run(&[&["diff", "old.json", "new.json"], options].concat())
+    }
+}
+
+struct Answer {
+    arguments: String,
+    output: Output,
+}
+
+impl Answer {
+    #[track_caller]
+    fn exits(self, code: i32) -> Answer {
+        let (out, err) = (self.out(), self.err());
+        assert_eq!(self.output.status.code(), Some(code), "mcpgen {}\n{out}\n{err}", self.arguments);
+        assert!(!err.contains("panicked"), "{err}");
+        if code == 2 {
+            assert!(err.starts_with("error: "), "{err}");
+            assert_eq!(out, "", "mcpgen {}: an error says nothing on standard output", self.arguments);
+        }
+        self
+    }
+
+    #[track_caller]
+    fn says(self, parts: &[&str]) -> Answer {
+        let all = format!("{}{}", self.out(), self.err());
+        for part in parts {
+            assert!(all.contains(part), "mcpgen {} does not say {part:?}:\n{all}", self.arguments);
+        }
+        self
+    }
+
+    #[track_caller]
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.output.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.out()))
+    }
+
+    fn out(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    fn err(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+}
+
+/// What is the same however the schemas were given: rule, fingerprint, message and lines.
+fn essence(report: &Value) -> Vec<String> {
+    let line = |place: &Value| place["line"].to_string();
+    let findings = report["findings"].as_array().expect("findings");
+    let essence = findings.iter().map(|it| {
+        format!("{} {} {} {} {}", it["rule"], it["fingerprint"], it["message"], line(&it["old"]), line(&it["new"]))
+    });
+    essence.collect()
+}
+
+fn findings(report: &Value) -> &Vec<Value> {
+    report["findings"].as_array().expect("findings")
+}
+
+#[test]
+fn every_form_of_input_gives_the_same_findings() {
+    let project = Project::new();
+    let expected = project.diff(&["--format", "json"]).exits(1).json();
+    assert!(findings(&expected).len() > 4, "the fixtures differ in several ways");
+    let absolute = project.path("new.json").display().to_string();
+    let same = |answer: Answer, old: Value, new: Value| {
+        let report = answer.exits(1).json();
+        assert_eq!(essence(&report), essence(&expected));
+        assert_eq!((&report["old"]["file"], &report["new"]["file"]), (&old, &new));
+        let of =
+            |side: &str| findings(&report).iter().find_map(|it| it[side].as_object()).expect("a place")["file"].clone();
+        assert_eq!((of("old"), of("new")), (old, new));
+    };
+    let json = |old: &str, new: &str| project.run(&["diff", old, new, "--format", "json"]);
+    same(json("./old.json", &absolute), "./old.json".into(), absolute.clone().into());
+    let stdin = |old, new, text| project.feed(&["diff", old, new, "--format", "json"], text);
+    same(stdin("-", "new.json", OLD), Value::Null, "new.json".into());
+    same(stdin("old.json", "-", NEW), "old.json".into(), Value::Null);
+    same(stdin("-", "new.json", &format!("\u{feff}{OLD}")), Value::Null, "new.json".into());
+
+    let vendored = Project::with_revisions();
+    let report = vendored.run(&["diff", "before", "after", "--format", "json"]).exits(1).json();
+    let short =
+        |report: &Value| findings(report).iter().map(|it| it["fingerprint"].to_string()).collect::<Vec<String>>();
+    assert_eq!(short(&report), short(&expected), "the vendored files are laid out anew, so lines differ");
+    assert_eq!(report["old"]["file"].as_str().map(|file| file.ends_with("schema/before/schema.json")), Some(true));
+    vendored.run(&["diff", "before", "new.json"]).exits(1).says(&["request-removed"]);
+}
+
+#[test]
+fn a_file_at_a_commit_is_an_input() {
+    let Some(project) = Project::with_git() else { return };
+    let expected = project.diff(&["--format", "json"]).exits(1).json();
+    for (old, folder, new, file) in [
+        ("git:main:deep/er/schema.json", ".", "deep/er/schema.json", "deep/er/schema.json"),
+        ("git:HEAD:deep/er/schema.json", "deep", "er/schema.json", "deep/er/schema.json"),
+        ("git:feature/x:./er/schema.json", "deep", "../new.json", "new.json"),
+        ("git:main:../deep/er/schema.json", "deep", "./er/schema.json", "deep/er/schema.json"),
+    ] {
+        let mut command = project.command(&["diff", old, new, "--format", "json"]);
+        let output = command.current_dir(project.path(folder)).output().expect("mcpgen runs");
+        let report = Answer { arguments: old.into(), output }.exits(1).json();
+        assert_eq!(essence(&report), essence(&expected), "{old}");
+        assert_eq!(report["old"]["file"], "deep/er/schema.json", "{old}");
+        assert_eq!(report["new"]["file"], file, "{new}");
+        assert_eq!(report["old"]["label"], old);
+    }
+    for (old, parts) in [
+        ("git:nowhere:deep/er/schema.json", &["git:nowhere:deep/er/schema.json: git says", "fetch"][..]),
+        ("git:main:gone.json", &["gone.json", "git says"]),
+        ("git:main:deep", &["git says", "deep"]),
+        ("git:main", &["git:REF:PATH"]),
+        ("git:--help:x", &["git:REF:PATH"]),
+    ] {
+        project.run(&["diff", old, "new.json"]).exits(2).says(parts);
+    }
+    let elsewhere = Project::new();
+    let output = elsewhere.command(&["diff", "git:main:x.json", "new.json"]).env("GIT_DIR", "gone").output();
+    Answer { arguments: "outside".into(), output: output.expect("mcpgen runs") }.exits(2).says(&["git says"]);
+}
+
+#[test]
+fn dialects_may_differ() {
+    let project = Project::new();
+    let older = |text: &str| {
+        let text =
+            text.replace("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#");
+        text.replace("$defs", "definitions")
+    };
+    project.write("old-07.json", older(OLD));
+    project.write("new-07.json", older(NEW));
+    let expected = essence(&project.diff(&["--format", "json"]).exits(1).json());
+    for (old, new) in [("old-07.json", "new.json"), ("old.json", "new-07.json"), ("old-07.json", "new-07.json")] {
+        let report = project.run(&["diff", old, new, "--format", "json"]).exits(1).json();
+        assert_eq!(essence(&report), expected, "{old} {new}");
+    }
+    // What is gone is shown at what it was in, whatever that dialect calls it.
+    let lines = |new: &str| {
+        let out = project.run(&["diff", "old-07.json", new, "--format", "github"]).exits(1).out();
+        out.lines().map(|line| line.split(",title").next().unwrap_or_default().replace("-07", "")).collect::<Vec<_>>()
+    };
+    assert_eq!(lines("new.json"), lines("new-07.json"));
+    project.run(&["diff", "old.json", "old-07.json", "--fail-on", "any"]).exits(0);
+}
+
+#[test]
+fn reports_are_the_reviewed_ones() {
+    let project = Project::new();
+    project.write(
+        "mcpgen.toml",
+        "[severity]\nlimit-loosened = \"dangerous\"\n\n[[ignore]]\nrule = \"request-removed\"\nsubject = \"ping\"\n\
+         reason = \"nobody | used it\"\n\n[[ignore]]\nrule = \"type-removed\"\nsubject = \"Gone\"\nreason = \"old\"\n",
+    );
+    for format in Format::ALL {
+        let name = match format {
+            Format::Text => "txt",
+            Format::Json => "json",
+            Format::Markdown => "md",
+            Format::Github => "github.txt",
+            Format::Sarif => "sarif",
+            Format::Junit => "junit.xml",
+        };
+        let axes = ["--axis", "old-client-new-server,new-client-old-server", "--axis", "rust-api"];
+        let answer = project.diff(&[&["--all", "--format", format.as_str()], &axes[..]].concat()).exits(1);
+        let report = unversioned(&answer.out());
+        if format == Format::Text {
+            assert_eq!(answer.err(), "");
+        } else {
+            assert!(
+                answer.err().contains("stale ignore of type-removed Gone"),
+                "people read the log: {}",
+                answer.err()
+            );
+        }
+        let path = format!("{}/tests/diff/report.{name}", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("MCPGEN_BLESS").is_some() {
+            fs::write(&path, &report).expect("blessed");
+        }
+        let reviewed = fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(report, reviewed, "{path} is not the report; if the change is meant, see the top of this file");
+    }
+}
+
+/// The report without what changes when nothing about it does: the version, and the number of rules that find nothing.
+fn unversioned(report: &str) -> String {
+    let version = format!("\"semanticVersion\": {:?}", env!("CARGO_PKG_VERSION"));
+    let report = report.replace(&version, "\"semanticVersion\": \"0.0.0\"");
+    let quiet = "name=\"no finding\"";
+    let cases = report.matches("<testcase ").count();
+    let found = cases - report.matches(quiet).count();
+    let report = report.replace(&format!(" tests=\"{cases}\""), &format!(" tests=\"{found}\""));
+    report.lines().filter(|line| !line.contains(quiet)).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn one_run_writes_all_reports() {
+    let project = Project::new();
+    let names: Vec<String> = Format::ALL.iter().map(|format| format!("{0}={0}.out", format.as_str())).collect();
+    let options: Vec<&str> = names.iter().flat_map(|name| ["--output", name]).collect();
+    let text = project.diff(&options).exits(1).out();
+    assert_eq!(text, project.diff(&[]).exits(1).out(), "standard output has the text");
+    for format in Format::ALL.map(Format::as_str) {
+        let alone = project.diff(&["--format", format]).exits(1).out();
+        assert_eq!(project.read(&format!("{format}.out")), alone, "{format}");
+        assert_eq!(project.diff(&["--output", &format!("{format}=-")]).exits(1).out(), alone, "{format}");
+    }
+    let json = project.diff(&["--format", "json", "--output", "text=log.txt", "--color", "always"]).exits(1);
+    json.json();
+    assert_eq!(project.read("log.txt"), text, "files are not coloured");
+}
+
+#[test]
+fn colours_are_for_those_who_want_them() {
+    let project = Project::new();
+    let colored = |options: &[&str], variables: &[(&str, &str)]| {
+        let arguments = [&["diff", "old.json", "new.json"], options].concat();
+        let mut command = project.command(&arguments);
+        let output = command.envs(variables.iter().copied()).output().expect("mcpgen runs");
+        Answer { arguments: arguments.join(" "), output }.exits(1).out().contains('\u{1b}')
+    };
+    assert!(!colored(&[], &[]), "a pipe is no terminal");
+    assert!(colored(&["--color", "always"], &[("NO_COLOR", "1")]), "an option is more than a variable");
+    assert!(!colored(&["--color", "never"], &[("CLICOLOR_FORCE", "1")]));
+    assert!(colored(&[], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!colored(&[], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    for format in ["json", "markdown", "github", "sarif", "junit"] {
+        assert!(!colored(&["--color", "always", "--format", format], &[]), "{format}");
+    }
+}
+
+#[test]
+fn exit_codes_follow_the_threshold() {
+    let project = Project::new();
+    let dangerous = OLD.replace("\"due|date\": { \"type\": \"string\" }", "\"more\": { \"type\": \"string\" }");
+    project.write("dangerous.json", dangerous);
+    let compatible = OLD.replace("\"id\": {", "\"extra\": { \"type\": \"string\" }, \"id\": {");
+    project.write("compatible.json", compatible);
+    // The new schema; the exit code for breaking, dangerous, any and none.
+    for (new, codes) in [
+        ("new.json", [1, 1, 1, 0]),
+        ("dangerous.json", [0, 1, 1, 0]),
+        ("compatible.json", [0, 0, 1, 0]),
+        ("old.json", [0, 0, 0, 0]),
+    ] {
+        project.run(&["diff", "old.json", new]).exits(codes[0]);
+        for (fail_on, code) in ["breaking", "dangerous", "any", "none"].into_iter().zip(codes) {
+            for format in Format::ALL.map(Format::as_str) {
+                let answer =
+                    project.run(&["diff", "old.json", new, "--fail-on", fail_on, "--format", format]).exits(code);
+                if format == "json" {
+                    assert_eq!(answer.json()["fails"], code == 1, "{new} {fail_on}");
+                }
+            }
+        }
+    }
+    project.run(&["diff", "old.json", "old.json"]).exits(0).says(&["no differences"]);
+    // On the axis of Rust what is compatible on the wire may break, and the other way round.
+    project.run(&["diff", "old.json", "compatible.json", "--axis", "rust-api"]).exits(1);
+    let loosened = OLD.replace("\"maximum\": 5", "\"maximum\": 6");
+    project.write("loosened.json", loosened);
+    project.run(&["diff", "old.json", "loosened.json", "--axis", "rust-api"]).exits(0).says(&["--all shows them"]);
+    project.run(&["diff", "old.json", "loosened.json", "--axis", "new-client-old-server"]).exits(1);
+}
+
+#[test]
+fn a_policy_is_found_upwards_or_named() {
+    let project = Project::new();
+    let count = |report: &Value, severity: &str| report["summary"][severity].as_u64().expect("a count");
+    let plain = project.diff(&["--format", "json"]).exits(1).json();
+    let rules: BTreeSet<&str> = findings(&plain)
+        .iter()
+        .filter(|it| it["severity"] != "compatible")
+        .map(|it| it["rule"].as_str().expect("a name"))
+        .collect();
+    let severities: String = rules.iter().map(|rule| format!("{rule} = \"compatible\"\n")).collect();
+    project.write("mcpgen.toml", format!("[severity]\n{severities}"));
+    let report = project.diff(&["--format", "json"]).exits(0).json();
+    assert_eq!((count(&report, "breaking"), count(&report, "dangerous")), (0, 0));
+    fs::create_dir_all(project.path("deep/er")).expect("a folder");
+    let mut below = project.command(&["diff", "../../old.json", "../../new.json"]);
+    let output = below.current_dir(project.path("deep/er")).output().expect("mcpgen runs");
+    Answer { arguments: "below".into(), output }.exits(0);
+    project.write("other.toml", "");
+    project.diff(&["--config", "other.toml"]).exits(1);
+    project.diff(&["--config", "gone.toml"]).exits(2).says(&["reading gone.toml"]);
+    project.write("deep/mcpgen.toml", "[severity]\nno-such-rule = \"breaking\"\n");
+    let mut below = project.command(&["diff", "../../old.json", "../../new.json"]);
+    let output = below.current_dir(project.path("deep/er")).output().expect("mcpgen runs");
+    Answer { arguments: "below".into(), output }.exits(2).says(&["../mcpgen.toml: severity: there is no rule"]);
+}
+
+#[test]
+fn ignores_expire_and_go_stale() {
+    let project = Project::new();
+    let report = project.diff(&["--format", "json"]).exits(1).json();
+    let failing: Vec<&Value> = findings(&report).iter().filter(|it| it["fails"] == true).collect();
+    let ignore = |it: &Value, more: &str| {
+        let (rule, subject) = (&it["rule"], &it["subject"]);
+        format!("[[ignore]]\nrule = {rule}\nsubject = {subject}\nreason = \"agreed\"\n{more}\n")
+    };
+    let all: String = failing.iter().map(|it| ignore(it, "expires = 2026-12-31")).collect();
+    project.write("mcpgen.toml", &all);
+    let accepted = project.diff(&["--today", "2026-12-31", "--format", "json"]).exits(0).json();
+    assert_eq!(accepted["summary"]["ignored"], failing.len());
+    let expired = project.diff(&["--today", "2027-01-01"]).exits(1);
+    expired.says(&["mcpgen.toml:2: stale ignore of ", "expired after 2026-12-31"]);
+    // A stale ignore fails by itself, and only where a run can fail.
+    project.write("mcpgen.toml", format!("{}{all}", ignore(failing[0], "").replace("subject = ", "subject = 'x' # ")));
+    let stale = project.diff(&["--today", "2026-12-31", "--format", "json"]).exits(1).says(&["matches no finding"]);
+    assert_eq!(stale.json()["stale_ignores"].as_array().map(Vec::len), Some(1));
+    project.diff(&["--today", "2026-12-31", "--fail-on", "none"]).exits(0).says(&["matches no finding"]);
+    // Without --today it is today.
+    project.write("mcpgen.toml", ignore(failing[0], "expires = 2000-01-01"));
+    project.diff(&[]).exits(1).says(&["expired after 2000-01-01"]);
+}
+
+#[test]
+fn a_baseline_holds_while_lines_move() {
+    let project = Project::new();
+    let written = project.diff(&["--write-baseline", "baseline.txt", "--format", "json"]).exits(0).json();
+    let count = written["summary"]["in_baseline"].as_u64().expect("a count");
+    assert!(count > 0);
+    let lines = project.read("baseline.txt").lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!(lines as u64, count);
+    project.diff(&["--baseline", "baseline.txt", "--fail-on", "dangerous"]).exits(0).says(&["in the baseline"]);
+    // Everything in other places, in another order and on other lines.
+    let definitions =
+        NEW.replacen("\"$defs\": {", "\"$defs\": {\n\n\n    \"Unrelated\": { \"type\": \"string\" },\n", 1);
+    project.write("new.json", definitions);
+    project.diff(&["--baseline", "baseline.txt"]).exits(0);
+    // A new finding counts, and one that is gone is said.
+    project.write("new.json", NEW.replace("\"const\": \"tasks/add\"", "\"const\": \"tasks/insert\""));
+    project.diff(&["--baseline", "baseline.txt"]).exits(1);
+    project
+        .run(&["diff", "old.json", "old.json", "--baseline", "baseline.txt"])
+        .exits(0)
+        .says(&[&format!("baseline.txt: {count} of {count} entries match no finding")]);
+    project.write("broken.txt", "what\n");
+    project.diff(&["--baseline", "broken.txt"]).exits(2).says(&["broken.txt:1: "]);
+    project.diff(&["--baseline", "gone.txt"]).exits(2).says(&["reading gone.txt"]);
+    project.diff(&["--baseline", "baseline.txt", "--write-baseline", "x.txt"]).exits(2);
+    project.diff(&["--write-baseline", "gone/x.txt"]).exits(2).says(&["writing gone/x.txt"]);
+}
+
+#[test]
+fn an_error_never_looks_like_a_clean_run() {
+    let project = Project::new();
+    project.write("bad.json", "{");
+    project.write("odd.json", NEW.replace("\"maximum\"", "\"multipleOf\""));
+    project.write("bad/mcpgen.toml", "[[ignore]]\nrule = \"type-removed\"\n");
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["diff"], &["OLD", "NEW"]),
+        (&["diff", "old.json"], &["NEW"]),
+        (&["diff", "old.json", "gone.json"], &["reading gone.json"]),
+        (&["diff", "gone.json", "new.json"], &["reading gone.json"]),
+        (&["diff", "old.json", "bad.json"], &["bad.json:1:", "not readable as JSON"]),
+        (&["diff", "old.json", "odd.json"], &["odd.json#/$defs/", "multipleOf"]),
+        (&["diff", "old.json", "."], &["schema/revisions.toml"]),
+        (&["diff", "old.json", "2025-11-25"], &["schema/revisions.toml", "--root DIR"]),
+        (&["diff", "-", "-"], &["standard input"]),
+        (&["diff", "-", "new.json"], &["standard input:1:", "not readable as JSON"]),
+        (&["diff", "old.json", "new.json", "--format", "yaml"], &["yaml", "json"]),
+        (&["diff", "old.json", "new.json", "--axis", "wire"], &["wire", "rust-api"]),
+        (&["diff", "old.json", "new.json", "--fail-on", "sometimes"], &["sometimes", "dangerous"]),
+        (&["diff", "old.json", "new.json", "--color", "red"], &["red", "always"]),
+        (&["diff", "old.json", "new.json", "--output", "json"], &["FORMAT=FILE"]),
+        (&["diff", "old.json", "new.json", "--output", "yaml=x"], &["no format", "sarif"]),
+        (&["diff", "old.json", "new.json", "--output", "json="], &["name of the file is empty"]),
+        (&["diff", "old.json", "new.json", "--output", "json=x", "--output", "sarif=x"], &["x would be written twice"]),
+        (&["diff", "old.json", "new.json", "--output", "json=-", "--output", "text=-"], &["two reports"]),
+        (&["diff", "old.json", "new.json", "--output", "json=-", "--format", "json"], &["two reports"]),
+        (&["diff", "old.json", "new.json", "--output", "json=gone/x.json"], &["writing gone/x.json"]),
+        (&["diff", "old.json", "new.json", "--format", "json", "--output", "sarif=."], &["writing ."]),
+        (&["diff", "old.json", "new.json", "--config", "bad/mcpgen.toml"], &["bad/mcpgen.toml", "reason"]),
+        (&["diff", "old.json", "new.json", "--config", "bad.json"], &["bad.json"]),
+        (&["diff", "old.json", "new.json", "--today", "tomorrow"], &["tomorrow"]),
+    ];
+    for (arguments, parts) in cases {
+        project.run(arguments).exits(2).says(parts);
+        let json = [*arguments, &["--fail-on", "none"]].concat();
+        if !arguments.contains(&"--fail-on") {
+            project.run(&json).exits(2);
+        }
+    }
+    assert!(!project.path("x").exists(), "nothing is written for a command that is refused");
+}
+
+#[test]
+fn whoever_leaves_early_or_has_no_room_is_told_by_the_exit_code() {
+    let project = Project::new();
+    for (new, code) in [("new.json", 1), ("old.json", 0)] {
+        let mut command = project.command(&["diff", "old.json", new]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("mcpgen runs");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("mcpgen ends");
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(code), &b""[..]), "{new}");
+    }
+    match fs::OpenOptions::new().write(true).open("/dev/full") {
+        Ok(full) => {
+            let output = project.command(&["diff", "old.json", "old.json"]).stdout(full).output().expect("mcpgen runs");
+            Answer { arguments: "> /dev/full".into(), output }.exits(2).says(&["writing to stdout"]);
+        }
+        Err(_) => eprintln!("skipped: there is no /dev/full, so a full disk is not tried"),
+    }
+}
+
+#[test]
+fn rules_are_explained() {
+    let project = Project::new();
+    let list = project.run(&["explain"]).exits(0).out();
+    assert_eq!(list.lines().count(), RULES.len());
+    for rule in RULES {
+        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(rule.id)), "{}", rule.id);
+        let text = project.run(&["explain", rule.id]).exits(0).out();
+        assert!(text.starts_with(&format!("{}\n", rule.id)), "{text}");
+        for part in
+            ["client ", "server ", "both ", &format!("Rust API: {}", rule.rust_api), "Example, old:", "Example, new:"]
+        {
+            assert!(text.contains(part), "{text}\ndoes not say {part:?}");
+        }
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let meaning = rule.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&meaning), "{text}");
+    }
+    project
+        .run(&["explain", "enum-value-aded"])
+        .exits(2)
+        .says(&["\"enum-value-aded\"", "did you mean `enum-value-added`"]);
+    let nothing = project.run(&["explain", "zzz"]).exits(2);
+    assert!(!nothing.err().contains("did you mean"), "{}", nothing.err());
+}

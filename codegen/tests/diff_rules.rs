@@ -1,0 +1,122 @@
+//! Every rule against its example: the example shows the rule, and what people read of it is in a snapshot.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use mcpgen::diff::{Diff, Finding, RULES, Rule, Verdict, diff};
+use mcpgen::json::Json;
+use mcpgen::{Document, Protocol};
+
+/// The two models of a rule's example.
+fn example(rule: &Rule) -> (Protocol, Protocol) {
+    let example = Json::parse(rule.example).unwrap_or_else(|error| panic!("{}: {error}", rule.id));
+    let side = |name: &str| {
+        let definitions = example.get(name).unwrap_or_else(|| panic!("{}: no {name}", rule.id));
+        let text = format!("{{\"$defs\": {definitions}}}");
+        let document = Document::parse(format!("{name}.json"), text.as_bytes());
+        let model = document.and_then(|document| mcpgen::model(document, name, false));
+        model.unwrap_or_else(|error| panic!("{} {name}: {error}", rule.id))
+    };
+    (side("old"), side("new"))
+}
+
+fn found(rule: &Rule) -> Diff {
+    let (old, new) = example(rule);
+    diff(&old, &new)
+}
+
+fn words(finding: &Finding) -> String {
+    let place = |place: &Option<mcpgen::diff::Place>| {
+        place.as_ref().map_or("-".to_owned(), |it| match &it.rust {
+            Some(rust) => format!("{} ({rust})", it.pointer),
+            None => it.pointer.clone(),
+        })
+    };
+    let verdicts = finding.verdicts;
+    let mut text = format!("{}: {}\n", finding.rule.id, finding.message);
+    let _ = writeln!(text, "  sent by {}", finding.travel.as_str());
+    let _ = writeln!(
+        text,
+        "  old client, new server: {}; new client, old server: {}; Rust: {}",
+        verdicts.old_client_new_server, verdicts.new_client_old_server, verdicts.rust_api
+    );
+    let _ = writeln!(text, "  old: {}\n  new: {}", place(&finding.old), place(&finding.new));
+    text
+}
+
+#[test]
+fn every_rule_is_shown_by_its_example() {
+    for rule in RULES {
+        let text: String = found(rule).findings.iter().map(words).collect();
+        insta::assert_snapshot!(rule.id, text, rule.meaning);
+        assert!(text.contains(&format!("{}: ", rule.id)), "the example of {} shows only:\n{text}", rule.id);
+    }
+}
+
+#[test]
+fn no_rule_and_no_example_is_forgotten() {
+    let listed = |folder: &str, suffix: &str| -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let names = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let names = names.map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned());
+        names.filter_map(|name| Some(name.strip_suffix(suffix)?.replace("diff_rules__", ""))).collect()
+    };
+    let rules: BTreeSet<String> = RULES.iter().map(|rule| rule.id.to_owned()).collect();
+    assert_eq!(rules.len(), RULES.len(), "names are unique");
+    assert_eq!(rules, listed("rules", ".json"));
+    assert_eq!(rules, listed("tests/snapshots", ".snap"));
+    for rule in RULES {
+        let kebab = |c: char| c.is_ascii_lowercase() || c == '-';
+        assert!(rule.id.chars().all(kebab) && rule.meaning.ends_with('.'), "{}", rule.id);
+    }
+}
+
+/// A rule's example the other way round shows the opposite, where there is one.
+#[test]
+fn opposites_mirror_each_other() {
+    let pairs = [
+        ("added", "removed"),
+        ("embedded", "unembedded"),
+        ("stated", "unstated"),
+        ("opened", "closed"),
+        ("loosened", "tightened"),
+        ("widened", "narrowed"),
+        ("allowed", "forbidden"),
+        ("by-old", "by-new"),
+        ("became-optional", "became-required"),
+    ];
+    for rule in RULES {
+        let opposite = pairs.iter().find_map(|(one, other)| {
+            let swapped = |from: &str, to: &str| {
+                let swapped = rule.id.replace(from, to);
+                (rule.id.contains(from) && Rule::find(&swapped).is_some()).then_some(swapped)
+            };
+            swapped(other, one).filter(|name| name != rule.id).or_else(|| swapped(one, other))
+        });
+        let Some(opposite) = opposite.and_then(|name| Rule::find(&name)) else { continue };
+        // A member that is gone is missed, a new one is not: what is dangerous need not mirror.
+        let breaks = |verdict: Verdict| verdict == Verdict::Breaking;
+        assert_eq!(breaks(rule.old_to_new), breaks(opposite.new_to_old), "{} and {}", rule.id, opposite.id);
+        assert_eq!(breaks(rule.new_to_old), breaks(opposite.old_to_new), "{} and {}", rule.id, opposite.id);
+        let (old, new) = example(rule);
+        let back = diff(&new, &old);
+        assert!(
+            back.findings.iter().any(|it| it.rule.id == opposite.id),
+            "{} backwards is not {}",
+            rule.id,
+            opposite.id
+        );
+    }
+}
+
+#[test]
+fn equal_models_do_not_differ() {
+    for rule in RULES {
+        let (old, new) = example(rule);
+        for model in [old, new] {
+            let found = diff(&model, &model);
+            assert!(found.findings.is_empty(), "{}: {}", rule.id, found.findings[0].message);
+        }
+    }
+}
