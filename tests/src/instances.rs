@@ -12,7 +12,7 @@ mod violate;
 use crate::judge::{definitions_keyword, escaped, subschemas};
 use build::{Builder, Part};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 pub use violate::Violation;
@@ -87,6 +87,26 @@ struct Source {
     schema: Value,
     /// Every member name in the schema: the best unknown members are known elsewhere.
     names: Vec<String>,
+    /// The JSON pointers of the schemas, by their address.
+    pointers: HashMap<usize, String>,
+}
+
+impl Source {
+    fn new(schema: Value, names: Vec<String>) -> Arc<Source> {
+        let mut source = Arc::new(Source { schema, names, pointers: HashMap::new() });
+        let located = |pointer: String| Some((address(source.schema.pointer(&pointer)?), pointer));
+        let pointers = subschemas(&source.schema).into_iter().filter_map(located).collect();
+        Arc::get_mut(&mut source).expect("nobody else holds it yet").pointers = pointers;
+        source
+    }
+
+    fn pointer_of(&self, schema: &Value) -> String {
+        self.pointers.get(&address(schema)).cloned().unwrap_or_default()
+    }
+}
+
+fn address(schema: &Value) -> usize {
+    std::ptr::from_ref(schema).addr()
 }
 
 /// A document, and the schemas that it was made after.
@@ -121,8 +141,8 @@ impl Instances {
                 names.extend(properties.keys().cloned());
             }
         }
-        let source = Source { schema: with_plain_references(schema), names: names.into_iter().collect() };
-        Instances { source: Arc::new(source), seed }
+        let source = Source::new(with_plain_references(schema), names.into_iter().collect());
+        Instances { source, seed }
     }
 
     /// Other documents of the same schema.
@@ -142,7 +162,8 @@ impl Instances {
     /// A document that the definition should accept. Index 0 is the smallest, 1 has every member.
     #[must_use]
     pub fn valid(&self, definition: &str, index: u64) -> Value {
-        self.sample(&[&self.pointer(definition)], index).value
+        let pointer = self.pointer(definition);
+        self.builder(&[&pointer], index, false).document(self.parts(&[&pointer]))
     }
 
     /// A document that should be accepted at all of these JSON pointers into the schema.
@@ -152,33 +173,34 @@ impl Instances {
     /// If the schema has nothing at one of them.
     #[must_use]
     pub fn sample(&self, pointers: &[&str], index: u64) -> Sample {
-        let mut builder = self.builder(pointers, index, 0);
+        let mut builder = self.builder(pointers, index, false);
         let value = builder.document(self.parts(pointers));
-        Sample { value, visited: builder.visited }
+        let visited = builder.visited.iter().map(|schema| self.source.pointer_of(schema));
+        Sample { value, visited: visited.collect() }
     }
 
     /// A document that the definition should refuse, for one reason; `None` if it refuses nothing.
     #[must_use]
     pub fn near_miss(&self, definition: &str, index: u64) -> Option<(Value, Violation)> {
         let pointer = self.pointer(definition);
-        let mut builder = self.builder(&[&pointer], index, 1);
+        let mut builder = self.builder(&[&pointer], index, true);
         let mut value = builder.document(self.parts(&[&pointer]));
         let sites = std::mem::take(&mut builder.sites);
-        let violation = violate::violate(&mut value, &sites, &mut builder)?;
+        let violation = violate::violate(&mut value, &sites, &builder)?;
         Some((value, violation))
     }
 
-    fn builder(&self, pointers: &[&str], index: u64, kind: u64) -> Builder<'_> {
+    fn builder(&self, pointers: &[&str], index: u64, breaks: bool) -> Builder<'_> {
         let words = pointers.iter().flat_map(|p| p.bytes().map(u64::from));
-        let seed = words.chain([self.seed, index, kind]).fold(0xcbf2_9ce4_8422_2325, mixed);
-        Builder::new(&self.source, fastrand::Rng::with_seed(seed), index)
+        let seed = words.chain([self.seed, index, u64::from(breaks)]).fold(0xcbf2_9ce4_8422_2325, mixed);
+        Builder::new(&self.source, fastrand::Rng::with_seed(seed), index, breaks)
     }
 
     fn parts(&self, pointers: &[&str]) -> Vec<Part<'_>> {
         let parts = pointers.iter().map(|pointer| {
             let schema = self.source.schema.pointer(pointer);
             let schema = schema.unwrap_or_else(|| panic!("the schema has nothing at {pointer}"));
-            Part::new((*pointer).to_owned(), schema)
+            Part::new(schema)
         });
         parts.collect()
     }

@@ -10,9 +10,11 @@
 pub struct Readme;
 
 pub mod decisions;
+pub mod fuzz;
 pub mod instances;
 pub mod judge;
 pub mod registry;
+pub mod sweep;
 
 use instances::Instances;
 use judge::{Judge, within_limits};
@@ -21,7 +23,7 @@ use std::any::Any;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -43,7 +45,7 @@ where
 }
 
 /// What [`check`] has seen, by the judge's verdict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tally {
     /// Instances made to be valid, and valid.
     pub valid_accepted: u64,
@@ -131,24 +133,55 @@ impl Proof {
         F: Fn(&Value) -> Result<Value, String>,
     {
         let mut tally = Tally::default();
-        for (index, kind, document) in self.documents(definition, seed, count) {
-            let verdict = match self.try_one(definition, &document, &decode_encode) {
-                Ok(verdict) => verdict,
+        match self.prove(origin, definition, seed, 0..count, &mut tally, decode_encode) {
+            Ok(()) => tally,
+            Err(report) => panic!("{report}"),
+        }
+    }
+
+    /// As [`check`](Self::check), of the instances of these indices.
+    ///
+    /// # Errors
+    ///
+    /// The report of the first disagreement; `tally` has counted what came before.
+    pub fn prove<F>(
+        &self,
+        origin: &str,
+        definition: &str,
+        seed: u64,
+        indices: Range<u64>,
+        tally: &mut Tally,
+        decode_encode: F,
+    ) -> Result<(), String>
+    where
+        F: Fn(&Value) -> Result<Value, String>,
+    {
+        for (index, kind, document) in self.documents_at(definition, seed, indices) {
+            match self.try_one(definition, &document, &decode_encode) {
+                Ok(verdict) => tally.count(kind, verdict),
                 Err(reason) => {
                     let origin = format!("{origin} {definition}, seed {seed}, {kind:?} {index}");
-                    panic!("{}", self.report(&origin, definition, &document, &reason, &decode_encode));
+                    return Err(self.report(&origin, definition, &document, &reason, &decode_encode));
                 }
-            };
-            tally.count(kind, verdict);
+            }
         }
-        tally
+        Ok(())
     }
 
     /// The documents that [`check`] goes through, in order.
     pub fn documents(&self, definition: &str, seed: u64, count: u64) -> impl Iterator<Item = (u64, Kind, Value)> {
+        self.documents_at(definition, seed, 0..count)
+    }
+
+    fn documents_at(
+        &self,
+        definition: &str,
+        seed: u64,
+        indices: Range<u64>,
+    ) -> impl Iterator<Item = (u64, Kind, Value)> {
         let instances = self.instances.with_seed(seed);
         let definition = definition.to_owned();
-        (0..count).flat_map(move |index| {
+        indices.flat_map(move |index| {
             let valid = (index, Kind::Valid, instances.valid(&definition, index));
             let near_miss = instances.near_miss(&definition, index);
             let near_miss = near_miss.map(|(document, _)| (index, Kind::NearMiss, document));

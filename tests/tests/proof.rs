@@ -1,8 +1,12 @@
 //! The types against the judge: for every definition of every revision, what is accepted, what comes back, and what
 //! constructors build.
 
+use std::io::Write as _;
+
+use mcpgen_tests::decisions::REVISIONS;
 use mcpgen_tests::registry::{Entry, REGISTRY};
-use mcpgen_tests::{Kind, Proof, Tally, check, decisions::REVISIONS, json_equal};
+use mcpgen_tests::sweep::{chunks, sweep};
+use mcpgen_tests::{Kind, Proof, json_equal};
 use serde_json::Value;
 
 /// Instances per definition and kind; `MCPGEN_INSTANCES` asks for more.
@@ -14,38 +18,16 @@ fn seed() -> u64 {
     std::env::var("MCPGEN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_261_121)
 }
 
-fn prove(revision: &str) {
-    let (mut total, mut definitions) = (Tally::default(), 0);
-    for entry in REGISTRY.iter().filter(|entry| entry.revision == revision) {
-        total += check(revision, entry.definition, seed(), count(), |document| entry.recode(document));
-        definitions += 1;
-    }
-    println!("{revision}: {definitions} definitions, {total:?}, 0 disagreements");
-}
-
 #[test]
-fn exact_and_lossless_2024_11_05() {
-    prove("2024-11-05");
-}
-
-#[test]
-fn exact_and_lossless_2025_03_26() {
-    prove("2025-03-26");
-}
-
-#[test]
-fn exact_and_lossless_2025_06_18() {
-    prove("2025-06-18");
-}
-
-#[test]
-fn exact_and_lossless_2025_11_25() {
-    prove("2025-11-25");
-}
-
-#[test]
-fn exact_and_lossless_2026_07_28() {
-    prove("2026-07-28");
+fn exact_and_lossless() {
+    let all = chunks(count(), 100);
+    let threads = std::thread::available_parallelism().map_or(1, Into::into);
+    let mut reports = Vec::new();
+    let table = sweep(&all, seed(), threads, |_, outcome| reports.extend(outcome.disagreement.clone()));
+    // Past the test harness, which keeps back what a passing test prints.
+    let _ = write!(std::io::stderr(), "\n{table}seed {}\n", seed());
+    assert!(reports.is_empty(), "{}", reports.join("\n\n"));
+    assert!(table.is_complete(count()), "a definition was left out");
 }
 
 /// Every definition of the vendored schemas is in the registry, so that every check above sees it.

@@ -7,33 +7,24 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One schema of a conjunction, and its JSON pointer.
-#[derive(Debug, Clone)]
+/// One schema of a conjunction, standing in the source.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Part<'s> {
-    pub(super) at: String,
     pub(super) schema: &'s Value,
 }
 
 impl<'s> Part<'s> {
-    pub(super) fn new(at: String, schema: &'s Value) -> Part<'s> {
-        Part { at, schema }
+    pub(super) fn new(schema: &'s Value) -> Part<'s> {
+        Part { schema }
     }
 
     pub(super) fn keyword(&self, keyword: &str) -> Option<&'s Value> {
         self.schema.get(keyword)
     }
 
-    fn properties(&self) -> Vec<(&'s str, Part<'s>)> {
+    fn properties(&self) -> impl Iterator<Item = (&'s str, Part<'s>)> + use<'s> {
         let named = self.keyword("properties").and_then(Value::as_object);
-        let below = |(name, schema): (&'s String, &'s Value)| {
-            let step = format!("properties/{}", escaped(name));
-            (name.as_str(), self.below(&step, schema))
-        };
-        named.into_iter().flatten().map(below).collect()
-    }
-
-    fn below(&self, step: &str, schema: &'s Value) -> Part<'s> {
-        Part::new(format!("{}/{step}", self.at), schema)
+        named.into_iter().flatten().map(|(name, schema)| (name.as_str(), Part::new(schema)))
     }
 }
 
@@ -64,8 +55,10 @@ enum Shape {
 pub(super) struct Builder<'s> {
     pub(super) rng: Rng,
     pub(super) sites: Vec<Site<'s>>,
-    pub(super) visited: Vec<String>,
+    pub(super) visited: Vec<&'s Value>,
     source: &'s Source,
+    /// Whether the document is made to be broken, so that its places must be known.
+    breaks: bool,
     shape: Shape,
     /// How many more values may be built before only the necessary ones are.
     budget: usize,
@@ -77,23 +70,32 @@ pub(super) struct Builder<'s> {
 }
 
 impl<'s> Builder<'s> {
-    pub(super) fn new(source: &'s Source, mut rng: Rng, index: u64) -> Builder<'s> {
-        let shape = match (index, rng.u8(0..16)) {
+    pub(super) fn new(source: &'s Source, mut rng: Rng, index: u64, breaks: bool) -> Builder<'s> {
+        let shape = match (index, rng.u8(0..32)) {
             (0, _) => Shape::Least,
-            (1, _) | (_, 0..3) => Shape::Full,
-            (_, 3) => Shape::Least,
-            (_, 4..9) => Shape::Unknown,
-            (_, 9) => Shape::Deep,
+            (1, _) | (_, 0..6) => Shape::Full,
+            (_, 6..8) => Shape::Least,
+            (_, 8..18) => Shape::Unknown,
+            (_, 18) => Shape::Deep,
             _ => Shape::Some,
+        };
+        // Small documents are quick, and their near misses telling; large ones are odd in more ways at once.
+        let budget = match (index, rng.u8(0..16)) {
+            (0..20, _) | (_, 0) => 250,
+            // A run that comes so far has seen what large documents are good for.
+            (5000.., _) => 6,
+            (_, 1..5) => 60,
+            _ => 15,
         };
         Builder {
             share: rng.f64(),
             rng,
+            breaks,
             sites: Vec::new(),
             visited: Vec::new(),
             source,
             shape,
-            budget: 250,
+            budget,
             dug: false,
             rivals: BTreeMap::new(),
         }
@@ -101,6 +103,11 @@ impl<'s> Builder<'s> {
 
     pub(super) fn document(&mut self, view: Vec<Part<'s>>) -> Value {
         self.build(view, String::new(), 0)
+    }
+
+    /// The JSON pointer of a schema of the source.
+    pub(super) fn pointer_of(&self, schema: &Value) -> String {
+        self.source.pointer_of(schema)
     }
 
     /// A value that every schema of the view accepts.
@@ -111,8 +118,15 @@ impl<'s> Builder<'s> {
             Some(value) => value,
             None => self.by_type(&parts, &instance, depth),
         };
-        self.sites.push(Site { instance, depth, parts });
+        if self.breaks {
+            self.sites.push(Site { instance, depth, parts });
+        }
         value
+    }
+
+    /// The JSON pointer of a child, if pointers are wanted.
+    fn step(&self, instance: &str, name: &str) -> String {
+        if self.breaks { format!("{instance}/{}", escaped(name)) } else { String::new() }
     }
 
     /// Follows references and chooses members, until only plain schemas are left.
@@ -121,35 +135,29 @@ impl<'s> Builder<'s> {
         let mut plain = Vec::new();
         while let Some(part) = open.pop() {
             if let Some(Value::String(reference)) = part.keyword("$ref") {
-                let at = reference.trim_start_matches('#').to_owned();
-                let target = self.source.schema.pointer(&at);
-                let target = target.unwrap_or_else(|| panic!("{}: no {reference}", part.at));
+                let target = self.source.schema.pointer(reference.trim_start_matches('#'));
+                let target = target.unwrap_or_else(|| panic!("the schema has no {reference}"));
                 // A schema that is its own conjunct says nothing new the second time.
-                if !self.visited_in(&plain, &open, &at) {
-                    open.push(Part::new(at, target));
+                if !plain.iter().chain(&open).any(|part: &Part<'_>| std::ptr::eq(part.schema, target)) {
+                    open.push(Part::new(target));
                 }
             }
             if let Some(Value::Array(all)) = part.keyword("allOf") {
-                let below = |(i, schema)| part.below(&format!("allOf/{i}"), schema);
-                open.extend(all.iter().enumerate().map(below));
+                open.extend(all.iter().map(Part::new));
             }
             for keyword in ["anyOf", "oneOf"] {
                 if let Some(Value::Array(members)) = part.keyword(keyword) {
                     let chosen = self.choose(members, depth);
                     if self.shape == Shape::Unknown {
-                        self.rivals = self.known_to_others(&part, keyword, members, chosen);
+                        self.rivals = self.known_to_others(members, chosen);
                     }
-                    open.push(part.below(&format!("{keyword}/{chosen}"), &members[chosen]));
+                    open.push(Part::new(&members[chosen]));
                 }
             }
-            self.visited.push(part.at.clone());
+            self.visited.push(part.schema);
             plain.push(part);
         }
         plain
-    }
-
-    fn visited_in(&self, plain: &[Part<'s>], open: &[Part<'s>], at: &str) -> bool {
-        plain.iter().chain(open).any(|part| part.at == at)
     }
 
     fn choose(&mut self, members: &'s [Value], depth: usize) -> usize {
@@ -174,18 +182,11 @@ impl<'s> Builder<'s> {
     }
 
     /// The members that the others of a union know, and those one level further in.
-    fn known_to_others(
-        &self,
-        part: &Part<'s>,
-        keyword: &str,
-        members: &'s [Value],
-        chosen: usize,
-    ) -> BTreeMap<&'s str, Part<'s>> {
-        let others = (0..members.len()).filter(|index| *index != chosen);
-        let others = others.map(|i| part.below(&format!("{keyword}/{i}"), &members[i]));
+    fn known_to_others(&self, members: &'s [Value], chosen: usize) -> BTreeMap<&'s str, Part<'s>> {
+        let others = members.iter().enumerate().filter(|(index, _)| *index != chosen);
         let mut known = BTreeMap::new();
-        for other in others {
-            for (name, property) in self.target(other).properties() {
+        for (_, other) in others {
+            for (name, property) in self.target(Part::new(other)).properties() {
                 known.extend(property.properties());
                 known.insert(name, property);
             }
@@ -197,11 +198,7 @@ impl<'s> Builder<'s> {
         let Some(Value::String(reference)) = part.keyword("$ref") else {
             return part;
         };
-        let at = reference.trim_start_matches('#');
-        match self.source.schema.pointer(at) {
-            Some(target) => Part::new(at.to_owned(), target),
-            None => part,
-        }
+        self.source.schema.pointer(reference.trim_start_matches('#')).map_or(part, Part::new)
     }
 
     /// How many containers the smallest instance has inside one another, roughly.
@@ -303,7 +300,7 @@ impl<'s> Builder<'s> {
         self.rng.shuffle(&mut names);
         let mut members = Map::new();
         for name in names {
-            let at = format!("{instance}/{}", escaped(&name));
+            let at = self.step(instance, &name);
             let view = self.with_rival(member(parts, &name), &name);
             let value = self.build(view, at, depth + 1);
             members.insert(name, value);
@@ -328,7 +325,7 @@ impl<'s> Builder<'s> {
         };
         let narrows = rival.keyword("const").is_some() && view.iter().all(free);
         if (view.is_empty() || narrows) && self.rng.u8(0..3) == 0 {
-            view.push(rival.clone());
+            view.push(*rival);
         }
         view
     }
@@ -373,10 +370,10 @@ impl<'s> Builder<'s> {
         let count = if self.exhausted(depth) {
             least
         } else {
-            match (self.shape, self.rng.u16(0..400)) {
+            match (self.shape, self.rng.u16(0..2000)) {
                 (Shape::Deep, _) => 1,
                 (_, 0) => 150,
-                (_, 1..20) if most < 300 => most,
+                (_, 1..100) if most < 300 => most,
                 (Shape::Full, _) => self.rng.usize(1..3),
                 _ => self.rng.usize(0..4),
             }
@@ -384,8 +381,9 @@ impl<'s> Builder<'s> {
         let count = count.clamp(least, most.max(least));
         let mut items = Vec::with_capacity(count);
         for index in 0..count {
-            let view = parts.iter().filter_map(|part| Some(part.below("items", part.keyword("items")?)));
-            items.push(self.build(view.collect(), format!("{instance}/{index}"), depth + 1));
+            let view = parts.iter().filter_map(|part| part.keyword("items")).map(Part::new).collect();
+            let at = self.step(instance, &index.to_string());
+            items.push(self.build(view, at, depth + 1));
         }
         Value::Array(items)
     }
@@ -433,15 +431,9 @@ fn required<'s>(parts: &[Part<'s>]) -> BTreeSet<&'s str> {
 fn member<'s>(parts: &[Part<'s>], name: &str) -> Vec<Part<'s>> {
     let schemas = parts.iter().filter_map(|part| {
         let property = part.keyword("properties").and_then(|named| named.get(name));
-        match property {
-            Some(schema) => Some(part.below(&format!("properties/{}", escaped(name)), schema)),
-            None => {
-                let schema = part.keyword("additionalProperties")?;
-                Some(part.below("additionalProperties", schema))
-            }
-        }
+        property.or_else(|| part.keyword("additionalProperties"))
     });
-    schemas.collect()
+    schemas.map(Part::new).collect()
 }
 
 fn forbidden(parts: &[Part<'_>], name: &str) -> bool {

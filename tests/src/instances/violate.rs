@@ -21,8 +21,8 @@ pub struct Violation {
 const DEPTH: &str = "depth";
 
 /// Breaks one assertion at one place; `None` if the document cannot be broken.
-pub(super) fn violate(document: &mut Value, sites: &[Site<'_>], builder: &mut Builder<'_>) -> Option<Violation> {
-    let rng = &mut builder.rng;
+pub(super) fn violate(document: &mut Value, sites: &[Site<'_>], builder: &Builder<'_>) -> Option<Violation> {
+    let rng = &mut builder.rng.clone();
     let mut candidates = candidates(document, sites, rng);
     while !candidates.is_empty() {
         // By keyword first: `type` is everywhere and would leave the others no turn.
@@ -35,7 +35,7 @@ pub(super) fn violate(document: &mut Value, sites: &[Site<'_>], builder: &mut Bu
             return Some(Violation {
                 keyword: keyword.to_owned(),
                 instance: instance + &below,
-                schema: chosen.part.at.clone(),
+                schema: builder.pointer_of(chosen.part.schema),
             });
         }
     }

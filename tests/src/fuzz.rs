@@ -1,0 +1,259 @@
+//! Documents of any bytes, held against everything that is known of the right answer.
+//!
+//! The fuzz targets in `tests/fuzz` call [`run`] and [`run_edited`] and nothing else, and so does the test of the
+//! committed corpus. A panic is a finding.
+
+mod edit;
+
+use std::sync::OnceLock;
+
+use mcpgen_types::Error;
+use serde_json::{Value, json};
+
+use crate::decisions::REVISIONS;
+use crate::judge::within_limits;
+use crate::registry::{Entry, REGISTRY};
+use crate::{Proof, json_equal, whole};
+
+pub use edit::edited;
+
+/// No error's text is longer than this, whatever the document.
+pub const LONGEST_ERROR: usize = 1000;
+
+/// The first two bytes name a [target](target_of), the others are the document.
+///
+/// # Panics
+///
+/// If the target is wrong about the document.
+pub fn run(data: &[u8]) {
+    if let Some((target, document)) = target_of(data) {
+        assert_right(target, document);
+    }
+}
+
+/// The bytes choose a target, a document of its own, and [edits](edited) of that.
+///
+/// # Panics
+///
+/// If the target is wrong about the document.
+pub fn run_edited(data: &[u8]) {
+    if let Some((target, document)) = edited(data) {
+        assert_right(target, document.as_bytes());
+    }
+}
+
+fn assert_right(target: &Target, document: &[u8]) {
+    if let Err(reason) = target.check(document) {
+        panic!("{target}: {reason}\ndocument: {}", String::from_utf8_lossy(document));
+    }
+}
+
+/// A type that messages are read into: that of a definition, or an envelope.
+pub struct Target {
+    /// What the type does with documents; of an envelope, `definition` is the name of its Rust type.
+    pub entry: &'static Entry,
+    /// Who sends the envelope: `Client` or `Server`.
+    pub side: Option<&'static str>,
+}
+
+/// All of them. Those of a new revision come last, so that the corpus keeps its meaning.
+pub fn targets() -> &'static [Target] {
+    static TARGETS: OnceLock<Vec<Target>> = OnceLock::new();
+    TARGETS.get_or_init(|| {
+        let of_revision = |revision: &'static str| {
+            let definitions = REGISTRY.iter().filter(move |entry| entry.revision == revision);
+            let envelopes = ENVELOPES.iter().filter(move |(_, entry)| entry.revision == revision);
+            let definitions = definitions.map(|entry| Target { entry, side: None });
+            definitions.chain(envelopes.map(|(side, entry)| Target { entry, side: Some(side) }))
+        };
+        REVISIONS.into_iter().flat_map(of_revision).collect()
+    })
+}
+
+macro_rules! envelopes {
+    ($($revision:literal: $module:ident),* $(,)?) => {
+        &[$(
+            ("Client", Entry::of::<mcpgen_types::$module::ClientMessage>($revision, "ClientMessage", None)),
+            ("Server", Entry::of::<mcpgen_types::$module::ServerMessage>($revision, "ServerMessage", None)),
+        )*]
+    };
+}
+
+/// The envelopes by their senders.
+pub const ENVELOPES: &[(&str, Entry)] = envelopes! {
+    "2024-11-05": v2024_11_05,
+    "2025-03-26": v2025_03_26,
+    "2025-06-18": v2025_06_18,
+    "2025-11-25": v2025_11_25,
+    "2026-07-28": v2026_07_28,
+};
+
+/// The first printable character, and how many of them name targets.
+const DIGITS: (u8, usize) = (b'!', 94);
+
+/// The target that the first two bytes name, and the rest.
+#[must_use]
+pub fn target_of(data: &[u8]) -> Option<(&'static Target, &[u8])> {
+    let (&[high, low], rest) = data.split_first_chunk()?;
+    let digit = |byte: u8| usize::from(byte.wrapping_sub(DIGITS.0));
+    let index = digit(high) * DIGITS.1 + digit(low);
+    Some((&targets()[index % targets().len()], rest))
+}
+
+/// Two printable characters that name the target of this index.
+///
+/// # Panics
+///
+/// If there are more than 94 * 94 targets.
+#[must_use]
+pub fn name_of(index: usize) -> [u8; 2] {
+    [index / DIGITS.1, index % DIGITS.1].map(|digit| {
+        assert!(digit < DIGITS.1, "target {index} has no name of two characters");
+        DIGITS.0 + digit as u8
+    })
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.entry.revision, self.entry.definition)
+    }
+}
+
+impl Target {
+    /// Whether the type accepts the document, if it does everything right with it.
+    ///
+    /// # Errors
+    ///
+    /// The entrances disagree; what comes back is another document, or decodes to something else; or the judge has
+    /// another opinion.
+    pub fn check(&self, document: &[u8]) -> Result<bool, String> {
+        let decoded = self.by_every_entrance(document)?;
+        let Ok(text) = std::str::from_utf8(document) else {
+            return if decoded.is_err() { Ok(false) } else { Err("accepts what is not UTF-8".to_owned()) };
+        };
+        if let Ok(encoded) = &decoded {
+            let again = (self.entry.text)(encoded).map_err(|error| error.to_string());
+            if again.as_ref() != Ok(encoded) {
+                return Err(format!("encodes {encoded}, and that decodes to {again:?}"));
+            }
+            if !(self.entry.stable)(text).is_ok_and(|stable| stable) {
+                return Err("decode(encode(x)) is not x".to_owned());
+            }
+        }
+        match mcpgen::json::Json::parse(text).map(serde_json::to_value) {
+            Ok(value) => self.check_value(&value.expect("JSON is a value"), decoded.is_ok())?,
+            Err(_) if decoded.is_err() => {}
+            // A key stands twice, of which the judge knows nothing.
+            Err(error) if error.to_string().contains("is given twice") => {}
+            // A result in an envelope stays as it is until somebody decodes it.
+            Err(_) if self.side.is_some() => {}
+            Err(error) => return Err(format!("accepts what is not JSON: {error}")),
+        }
+        Ok(decoded.is_ok())
+    }
+
+    /// What the entrances for text say, which must be the same, word for word.
+    fn by_every_entrance(&self, document: &[u8]) -> Result<Result<String, Error>, String> {
+        let Entry { text, bytes, reader, .. } = self.entry;
+        let utf8 = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|error| error.to_string());
+        let by_bytes = bytes(document);
+        let words = |error: Error| error.to_string();
+        let answer = by_bytes.clone().map_err(words).and_then(utf8);
+        let mut answers = vec![("reader", reader(&mut &document[..]).map_err(words))];
+        if let Ok(document) = std::str::from_utf8(document) {
+            answers.push(("str", text(document).map_err(words)));
+        }
+        if let Some((name, other)) = answers.into_iter().find(|(_, other)| *other != answer) {
+            return Err(format!("slice says {answer:?}, {name} says {other:?}"));
+        }
+        match &answer {
+            Err(words) if words.len() > LONGEST_ERROR => Err(format!("a very long error: {words}")),
+            Err(_) => Ok(by_bytes.map(|_| String::new())),
+            Ok(encoded) => Ok(Ok(encoded.clone())),
+        }
+    }
+
+    /// The same document as a value, to the type and to the judge.
+    fn check_value(&self, document: &Value, text_accepted: bool) -> Result<(), String> {
+        let recoded = self.entry.recode(document);
+        if recoded.is_ok() != text_accepted {
+            return Err(format!("from_value says {recoded:?}, from_str the opposite"));
+        }
+        match (self.accepts(document), recoded) {
+            (true, Ok(encoded)) if !json_equal(document, &encoded) => Err(format!("comes back as {encoded}")),
+            (true, Err(error)) => Err(format!("the judge accepts, ours refuses: {error}")),
+            (false, Ok(_)) => Err("ours accepts, the judge refuses".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the document is valid, by the judge and for an envelope by the rules of JSON-RPC.
+    #[must_use]
+    pub fn accepts(&self, document: &Value) -> bool {
+        let proof = Proof::of(self.entry.revision);
+        match self.side {
+            None => proof.accepts(self.entry.definition, document),
+            Some(side) => within_limits(document) && is_message(&proof, side, document),
+        }
+    }
+
+    /// A document of the target's own, mostly valid.
+    ///
+    /// # Panics
+    ///
+    /// Never, unless the revision's schema cannot be read.
+    #[must_use]
+    pub fn instance(&self, seed: u64, index: u64) -> Value {
+        let proof = Proof::of(self.entry.revision);
+        let instances = proof.instances.with_seed(seed);
+        let valid = |definition: &str| match instances.definitions().contains(&definition) {
+            true => instances.valid(definition, index),
+            false => json!({ "method": "there is none" }),
+        };
+        let Some(side) = self.side else { return valid(self.entry.definition) };
+        let mut message = match index % 4 {
+            0 => valid(&format!("{side}Request")),
+            1 => valid(&format!("{side}Notification")),
+            2 => json!({ "result": valid(&format!("{side}Result")) }),
+            _ => json!({ "error": { "code": -32600 - (index as i64), "message": "no", "data": [null] } }),
+        };
+        if let Value::Object(members) = &mut message {
+            members.insert("jsonrpc".to_owned(), json!("2.0"));
+            match index % 4 {
+                1 => drop(members.remove("id")),
+                _ => drop(members.insert("id".to_owned(), json!(index))),
+            }
+        }
+        message
+    }
+}
+
+/// Whether the document is a message that this side sends: of whatever kind, a request or a notification of the
+/// schema's, or an answer, of which JSON-RPC alone says how it looks.
+fn is_message(proof: &Proof, side: &str, message: &Value) -> bool {
+    let has = |name| message.get(name).is_some();
+    let is_id = |id: &Value| id.is_string() || is_integer(id);
+    let is_of = |kind| {
+        let union = format!("{side}{kind}");
+        proof.instances.definitions().contains(&union.as_str()) && proof.judge.accepts(&union, message)
+    };
+    let kind = (has("method"), has("result"), has("error"), message.get("id"));
+    message.get("jsonrpc") == Some(&json!("2.0"))
+        && match kind {
+            (true, false, false, Some(id)) => is_id(id) && is_of("Request"),
+            (true, false, false, None) => is_of("Notification"),
+            (false, true, false, id) => id.is_some_and(is_id) && message["result"].is_object(),
+            (false, false, true, id) => {
+                let error = &message["error"];
+                id.is_none_or(|id| id.is_null() || is_id(id))
+                    && error.get("code").is_some_and(is_integer)
+                    && error.get("message").is_some_and(Value::is_string)
+            }
+            _ => false,
+        }
+}
+
+fn is_integer(value: &Value) -> bool {
+    let Value::Number(number) = value else { return false };
+    whole(number).is_some_and(|integer| i64::try_from(integer).is_ok())
+}
