@@ -1,12 +1,12 @@
 //! What went wrong, and where.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 /// A JSON document that is not what a type asks for: which type, where in the document, what was
 /// expected and what was found.
 ///
-/// It is displayed as one sentence, the root type first and the path second:
+/// It is displayed as one sentence of bounded length, the root type first and the path second:
 ///
 /// ```text
 /// Tool: inputSchema.type: expected constant "object", found "array"
@@ -290,10 +290,10 @@ pub(crate) fn one_of(values: &[String]) -> String {
 
 /// The JSON text of a string, shortened so that a message stays one line of reasonable length.
 pub(crate) fn json_text(text: &str) -> String {
-    const LIMIT: usize = 60;
     let mut quoted = String::from('"');
-    for (count, c) in text.chars().enumerate() {
-        if count == LIMIT {
+    for c in text.chars() {
+        // The opening quote is one of them.
+        if quoted.chars().count() > WIDTH {
             quoted.push('…');
             break;
         }
@@ -310,22 +310,44 @@ pub(crate) fn json_text(text: &str) -> String {
     quoted
 }
 
+/// How many characters of a string, and how many at each end of a path, a message shows.
+const WIDTH: usize = 60;
+const PATH_END_WIDTH: usize = 150;
+
+/// All segments; of a path too long for a message, those at its beginning and at its end.
 fn write_path(path: &[Segment], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for (depth, segment) in path.iter().rev().enumerate() {
-        match segment {
-            Segment::Index(index) => write!(f, "[{index}]")?,
-            Segment::Key(key) if !is_word(key) => write!(f, "[{}]", json_text(key))?,
-            Segment::Key(key) => {
-                if depth > 0 {
-                    f.write_char('.')?;
-                }
-                f.write_str(key)?;
-            }
+    let mut segments: Vec<String> = path.iter().rev().map(Segment::text).collect();
+    if let Some(first) = segments.first_mut().filter(|first| first.starts_with('.')) {
+        first.remove(0);
+    }
+    let begin = fitting(segments.iter());
+    let end = segments.len() - fitting(segments.iter().rev());
+    if begin >= end {
+        return f.write_str(&segments.concat());
+    }
+    write!(f, "{}…{}", segments[..begin].concat(), segments[end..].concat())
+}
+
+/// How many of the segments have space at one end of a path.
+fn fitting<'a>(segments: impl Iterator<Item = &'a String>) -> usize {
+    let widths = segments.scan(0, |width, segment| {
+        *width += segment.chars().count();
+        Some(*width)
+    });
+    widths.take_while(|width| *width <= PATH_END_WIDTH).count()
+}
+
+impl Segment {
+    /// `.key`, or in brackets what is not so simple.
+    fn text(&self) -> String {
+        match self {
+            Self::Index(index) => format!("[{index}]"),
+            Self::Key(key) if is_word(key) => format!(".{key}"),
+            Self::Key(key) => format!("[{}]", json_text(key)),
         }
     }
-    Ok(())
 }
 
 fn is_word(key: &str) -> bool {
-    !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$'))
+    (1..=WIDTH).contains(&key.len()) && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$'))
 }

@@ -5,14 +5,15 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
-use crate::Error;
 use crate::codec::{self, Decode, Encode, Event, Node, Tree};
+use crate::{Error, ErrorKind};
 
 /// A JSON value that is not decoded yet, and so is whatever it is.
 ///
 /// Where the document is text it stays text; elsewhere it is kept as a tree. Either way nothing is
 /// lost: members that stand twice are still there, and an error when the value is decoded into a type
-/// that knows them. Nesting counts from the value's own root.
+/// that knows them. Nesting counts from the document's root when the value is read, and from its own
+/// when it is decoded.
 ///
 /// The crate's own functions write text as it is; serde's serializers, which may be of any format, get
 /// the values that are in it.
@@ -59,14 +60,16 @@ impl RawJson {
         }
     }
 
+    /// The text, if no more than `depth` arrays and objects stand inside one another in it.
+    ///
     /// A line feed inside, which can only be white space between tokens, would break up a message on
     /// a transport that puts one on each line.
-    pub(crate) fn from_text(text: Box<RawValue>) -> Self {
-        if !text.get().contains(['\n', '\r']) {
-            return Self(Repr::Text(text));
+    pub(crate) fn from_text(text: Box<RawValue>, depth: u32) -> Result<Self, Error> {
+        if !has_lines(text.get(), depth)? {
+            return Ok(Self(Repr::Text(text)));
         }
         let line = text.get().replace(['\n', '\r'], " ");
-        Self(Repr::Text(RawValue::from_string(line).unwrap_or(text)))
+        Ok(Self(Repr::Text(RawValue::from_string(line).unwrap_or(text))))
     }
 
     pub(crate) fn from_tree(tree: Tree) -> Self {
@@ -80,6 +83,27 @@ impl RawJson {
             Repr::Tree(tree) => Some(Cow::Borrowed(tree)),
         }
     }
+}
+
+/// Whether JSON text is on more than one line; an error if more than `limit` arrays and objects stand
+/// inside one another in it.
+fn has_lines(text: &str, limit: u32) -> Result<bool, Error> {
+    let (mut depth, mut in_string, mut lines) = (0, false, false);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_string = !in_string,
+            // What is escaped, if only by its first character, ends no string.
+            b'\\' => drop(bytes.next()),
+            _ if in_string => {}
+            b'[' | b'{' if depth == limit => return Err(Error::new(ErrorKind::Depth)),
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth -= 1,
+            b'\n' | b'\r' => lines = true,
+            _ => {}
+        }
+    }
+    Ok(lines)
 }
 
 /// The value's text.

@@ -264,10 +264,8 @@ impl<'de, A: MapAccess<'de>> ObjectAccess for SerdeObject<'_, A> {
 
     fn raw(&mut self) -> Result<RawJson, Error> {
         if self.context.source == Source::Text && self.value.is_none() {
-            return match self.access.next_value::<Box<RawValue>>() {
-                Ok(text) => Ok(RawJson::from_text(text)),
-                Err(error) => Err(self.context.recover(&error)),
-            };
+            let text = self.access.next_value::<Box<RawValue>>().map_err(|error| self.context.recover(&error))?;
+            return RawJson::from_text(text, MAX_DEPTH - self.context.depth.get());
         }
         let mut tree = None;
         self.value(&mut tree)?;
@@ -382,7 +380,7 @@ impl Slot for NumberText {
         self.number = Number::parse(text);
         match self.number {
             Some(_) => Ok(()),
-            None => Err(Error::foreign(&format!("number out of range: {text}"))),
+            None => Err(Error::foreign("number out of range")),
         }
     }
 }

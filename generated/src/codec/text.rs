@@ -50,7 +50,8 @@ pub fn from_reader<T: Decode>(mut reader: impl Read) -> Result<T, Error> {
 pub fn from_value<T: Decode>(value: Value) -> Result<T, Error> {
     named(|slot| {
         let result = super::de::walk(&value, slot);
-        if result.as_ref().is_err_and(|error| *error.kind() == ErrorKind::Depth) {
+        // What decoded was walked through, and so is not too deep; the rest of what did not may be.
+        if result.is_err() {
             dismantle(value);
         }
         result
@@ -86,8 +87,8 @@ pub fn to_writer<T: Encode + ?Sized>(mut writer: impl Write, value: &T) -> Resul
 ///
 /// # Errors
 ///
-/// A [`RawJson`](crate::RawJson) inside is text that a `Value` cannot hold: nested too deep, or with a
-/// number beyond the range of doubles.
+/// A [`RawJson`](crate::RawJson) inside is text that a `Value` cannot hold: nested too deep, with a number
+/// beyond the range of doubles, or with half of a surrogate pair.
 pub fn to_value<T: Encode + ?Sized>(value: &T) -> Result<Value, Error> {
     node_value(value.encode())
 }

@@ -1,0 +1,521 @@
+//! What users read when a document is refused: every kind of error, in every revision where it can arise, as text that
+//! is reviewed like code.
+//!
+//! A snapshot that differs fails; `INSTA_UPDATE=always` writes it anew, to be read before it is committed.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, Read};
+
+use mcpgen_tests::decisions::REVISIONS;
+use mcpgen_tests::judge::subschemas;
+use mcpgen_tests::registry::{Entry, REGISTRY};
+use mcpgen_tests::{Proof, schema};
+use mcpgen_types::codec::{self, Bound, Bounds, Decode, Encode, Event, Field, Length, Literal, Node};
+use mcpgen_types::{Error, ErrorKind, Never};
+use serde_json::{Map, Value};
+
+/// A document that a type refuses.
+struct Case {
+    /// The name of the [`ErrorKind`].
+    kind: &'static str,
+    /// The revisions, first and last, in whose snapshots it stands.
+    revisions: (&'static str, &'static str),
+    /// The definition, `ClientMessage` or `ServerMessage`.
+    definition: &'static str,
+    /// The document, as [`written_out`] reads it.
+    document: &'static str,
+}
+
+/// All revisions.
+const ALL: (&str, &str) = (REVISIONS[0], REVISIONS[4]);
+
+const fn case(
+    kind: &'static str,
+    revisions: (&'static str, &'static str),
+    definition: &'static str,
+    document: &'static str,
+) -> Case {
+    Case { kind, revisions, definition, document }
+}
+
+const fn since(revision: &'static str) -> (&'static str, &'static str) {
+    (revision, ALL.1)
+}
+
+const TASKS: (&str, &str) = ("2025-11-25", "2025-11-25");
+const BATCHES: (&str, &str) = ("2025-03-26", "2025-03-26");
+
+/// By kind in the order of [`ErrorKind`], the plainest case of each first.
+const CASES: &[Case] = &[
+    case("Missing", ALL, "Tool", r#"{"name": "forecast"}"#),
+    case(
+        "Missing",
+        ALL,
+        "ListToolsResult",
+        r#"{"tools": [{"name": "a", "inputSchema": {"type": "object"}}, {"name": "b"}]}"#,
+    ),
+    case("Missing", since("2026-07-28"), "CallToolResult", r#"{"content": []}"#),
+    case(
+        "Missing",
+        since("2026-07-28"),
+        "ClientMessage",
+        r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {"io.modelcontextprotocol/clientCapabilities": {}}}}"#,
+    ),
+    case("Missing", ALL, "ServerMessage", r#"{"id": 1, "result": {}}"#),
+    case("Missing", ALL, "ServerMessage", r#"{"jsonrpc": "2.0", "result": {}}"#),
+    // Keys decide, none of them is there, and so it is the last member's document.
+    case("Missing", ALL, "ReadResourceResult", r#"{"contents": [{"uri": "file:///a.txt"}]}"#),
+    case("Missing", ALL, "EmbeddedResource", r#"{"type": "resource", "resource": {"uri": "file:///a.txt"}}"#),
+    case("Missing", ALL, "JSONRPCMessage", r#"{"jsonrpc": "2.0"}"#),
+    case("Missing", since("2025-11-25"), "JSONRPCResponse", r#"{"jsonrpc": "2.0", "id": 1}"#),
+    case(
+        "Missing",
+        since("2025-11-25"),
+        "PrimitiveSchemaDefinition",
+        r#"{"type": "array", "items": {"type": "string"}}"#,
+    ),
+    case("Missing", since("2026-07-28"), "InputResponse", r#"{"answer": "yes"}"#),
+    case("Duplicate", ALL, "Tool", r#"{"name": "forecast", "inputSchema": {"type": "object"}, "name": "weather"}"#),
+    case("Duplicate", ALL, "ClientMessage", r#"{"jsonrpc": "2.0", "id": 1, "id": 2, "method": "tools/list"}"#),
+    case(
+        "Conflict",
+        ALL,
+        "ServerMessage",
+        r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "out of memory"}, "result": {}}"#,
+    ),
+    case("Conflict", ALL, "ClientMessage", r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "result": {}}"#),
+    case("Type", ALL, "Tool", r#"{"name": 5, "inputSchema": {"type": "object"}}"#),
+    case("Type", ALL, "Tool", r#"["forecast"]"#),
+    case("Type", ALL, "Tool", r#"{"name": "forecast", "description": null, "inputSchema": {"type": "object"}}"#),
+    case("Type", ALL, "CallToolResult", r#"{"content": {"type": "text", "text": "sunny"}}"#),
+    case(
+        "Type",
+        ALL,
+        "CreateMessageRequest",
+        r#"{"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 99.5}}"#,
+    ),
+    case(
+        "Type",
+        ALL,
+        "ProgressNotification",
+        r#"{"method": "notifications/progress", "params": {"progressToken": {"a": 1}, "progress": 1}}"#,
+    ),
+    case("Type", ALL, "ClientMessage", r#"{"jsonrpc": "2.0", "id": null, "method": "tools/list"}"#),
+    case("Type", ALL, "ServerMessage", r#"{"jsonrpc": "2.0", "id": 1, "result": "done"}"#),
+    case("Type", BATCHES, "JSONRPCMessage", "[5]"),
+    case("Constant", ALL, "Tool", r#"{"name": "forecast", "inputSchema": {"type": "array"}}"#),
+    case("Constant", ALL, "JSONRPCRequest", r#"{"jsonrpc": "1.0", "id": 1, "method": "tools/list"}"#),
+    case("Constant", ALL, "ClientMessage", r#"{"jsonrpc": 2.0, "id": 1, "method": "tools/list"}"#),
+    case(
+        "Constant",
+        TASKS,
+        "URLElicitationRequiredError",
+        r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "visit a page first", "data": {"elicitations": []}}}"#,
+    ),
+    case(
+        "Constant",
+        since("2026-07-28"),
+        "HeaderMismatchError",
+        r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32600, "message": "headers differ"}}"#,
+    ),
+    case("Value", ALL, "PromptMessage", r#"{"role": "system", "content": {"type": "text", "text": "Be brief."}}"#),
+    case(
+        "Value",
+        ALL,
+        "LoggingMessageNotification",
+        r#"{"method": "notifications/message", "params": {"level": "fatal", "data": "disk full"}}"#,
+    ),
+    case(
+        "Value",
+        since("2025-06-18"),
+        "ElicitResult",
+        r#"{"action": "The user has closed the dialog after having read it twice and thought about it."}"#,
+    ),
+    case("Bound", ALL, "ModelPreferences", r#"{"costPriority": 1.5}"#),
+    case("Bound", ALL, "ModelPreferences", r#"{"speedPriority": -1}"#),
+    case(
+        "Bound",
+        ALL,
+        "CreateMessageRequest",
+        r#"{"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 9223372036854775808}}"#,
+    ),
+    case("Bound", since("2026-07-28"), "ListToolsResult", r#"{"resultType": "complete", "ttlMs": -1}"#),
+    case(
+        "Length",
+        since("2026-07-28"),
+        "CompleteResult",
+        r#"{"resultType": "complete", "completion": {"values": [101 strings]}}"#,
+    ),
+    // The tag has a value that the union does not know.
+    case("NoMember", ALL, "PromptMessage", r#"{"role": "user", "content": {"type": "video", "url": "a.mp4"}}"#),
+    case("NoMember", ALL, "ClientRequest", r#"{"method": "tools/run", "params": {"name": "forecast"}}"#),
+    case("NoMember", since("2025-06-18"), "PrimitiveSchemaDefinition", r#"{"type": "object"}"#),
+    // The tag is absent, or no string.
+    case("NoMember", ALL, "PromptMessage", r#"{"role": "user", "content": {"text": "Hello!"}}"#),
+    case("NoMember", ALL, "PromptMessage", r#"{"role": "user", "content": {"type": 5}}"#),
+    case("NoMember", ALL, "ClientRequest", "{}"),
+    case(
+        "NoMember",
+        ALL,
+        "CompleteRequest",
+        r#"{"method": "completion/complete", "params": {"ref": {"name": "greeting"}, "argument": {"name": "n", "value": ""}}}"#,
+    ),
+    case("NoMember", ALL, "ServerMessage", r#"{"jsonrpc": "2.0", "id": 1}"#),
+    // The JSON type decides.
+    case("NoMember", ALL, "PromptMessage", r#"{"role": "user", "content": "Hello!"}"#),
+    case("NoMember", BATCHES, "JSONRPCMessage", "5"),
+    case(
+        "NoMember",
+        since("2025-06-18"),
+        "ElicitResult",
+        r#"{"action": "accept", "content": {"name": {"first": "Ada"}}}"#,
+    ),
+    case("NoMember", since("2025-11-25"), "SamplingMessage", r#"{"role": "user", "content": "Hello!"}"#),
+    case("UnknownMethod", ALL, "ClientMessage", r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/run"}"#),
+    case("UnknownMethod", ALL, "ClientMessage", r#"{"jsonrpc": "2.0", "method": "notifications/started"}"#),
+    case("UnknownMethod", ALL, "ServerMessage", r#"{"jsonrpc": "2.0", "id": 1, "method": "notifications/progress"}"#),
+    case("Depth", ALL, "Tool", r#"{"name": "forecast", "inputSchema": {"type": "object"}, "more": [101 arrays]}"#),
+    case("Json", ALL, "Tool", "{\n  \"name\": \"forecast\",\n}"),
+    case("Json", ALL, "Tool", r#"{"name": "forecast", "inputSchema": {"type": "obj"#),
+    case("Json", ALL, "Tool", r#"{"name": "forecast", "inputSchema": {"type": "object"}} {}"#),
+    case("Json", ALL, "Tool", r#"{"name": "forecast", "inputSchema": {"type": "object", "maximum": 1e999}}"#),
+    case("Json", ALL, "Tool", ""),
+    case("Io", ALL, "Tool", "(failing reader)"),
+];
+
+/// Types of this test's own, for what no official schema has.
+const CORE: &[(&str, Entry, &str)] = &[
+    ("Missing", Entry::of::<Closed>("core", "Closed", None), "{}"),
+    ("Unexpected", Entry::of::<Closed>("core", "Closed", None), r#"{"name": "a", "nmae": "b"}"#),
+    ("Bound", Entry::of::<Digit>("core", "Digit", None), "0"),
+    ("Bound", Entry::of::<Digit>("core", "Digit", None), "10"),
+    ("Length", Entry::of::<Short>("core", "Short", None), r#""""#),
+    ("Length", Entry::of::<Short>("core", "Short", None), r#""four""#),
+    ("Constant", Entry::of::<Origin>("core", "Origin", None), "[0, 1]"),
+    ("Uninhabited", Entry::of::<Never>("core", "Never", None), "null"),
+];
+
+/// Whether a schema, one of all those inside a document, cannot bring up a kind of error.
+type Holds = fn(&Map<String, Value>) -> bool;
+
+/// Why a kind can be without a case in a revision: what is so of every schema in it.
+fn absence(kind: &str) -> Option<(&'static str, Holds)> {
+    match kind {
+        "Unexpected" => Some(("no object of this revision is closed", |schema| {
+            schema.get("additionalProperties") != Some(&Value::Bool(false))
+        })),
+        "Length" => Some(("this revision limits the length of nothing", |schema| {
+            let limits = ["minLength", "maxLength", "minItems", "maxItems"];
+            !limits.iter().any(|limit| schema.contains_key(*limit))
+        })),
+        "Uninhabited" => Some(("every schema of this revision admits something", |schema| {
+            let nothing = |keyword: &str| schema.get(keyword).and_then(Value::as_array).is_some_and(Vec::is_empty);
+            !schema.contains_key("not") && !nothing("enum") && !nothing("anyOf") && !nothing("type")
+        })),
+        _ => None,
+    }
+}
+
+macro_rules! revisions {
+    ($($test:ident: $revision:literal, $module:ident;)*) => {
+        $(#[test]
+        fn $test() {
+            let text = snapshot($revision);
+            check_snapshot(stringify!($test), &text);
+        })*
+
+        /// The envelopes of a revision: no definitions, so not in the registry.
+        fn envelope(revision: &str, name: &str) -> Option<&'static Entry> {
+            match (revision, name) {
+                $(($revision, "ClientMessage") => {
+                    const ENTRY: Entry = Entry::of::<mcpgen_types::$module::ClientMessage>($revision, "ClientMessage", None);
+                    Some(&ENTRY)
+                }
+                ($revision, "ServerMessage") => {
+                    const ENTRY: Entry = Entry::of::<mcpgen_types::$module::ServerMessage>($revision, "ServerMessage", None);
+                    Some(&ENTRY)
+                })*
+                _ => None,
+            }
+        }
+
+        /// The error of a result that is read for the request it answers.
+        fn answer(revision: &str, text: &str) -> Error {
+            match revision {
+                $($revision => match mcpgen_types::from_str::<mcpgen_types::$module::ServerMessage>(text) {
+                    Ok(mcpgen_types::Message::Response(response)) => response
+                        .decode::<mcpgen_types::$module::ListToolsRequest>()
+                        .expect_err("the case is refused"),
+                    other => panic!("no response: {other:?}"),
+                },)*
+                other => panic!("{other} has no messages here"),
+            }
+        }
+    };
+}
+
+revisions! {
+    errors_2024_11_05: "2024-11-05", v2024_11_05;
+    errors_2025_03_26: "2025-03-26", v2025_03_26;
+    errors_2025_06_18: "2025-06-18", v2025_06_18;
+    errors_2025_11_25: "2025-11-25", v2025_11_25;
+    errors_2026_07_28: "2026-07-28", v2026_07_28;
+}
+
+#[test]
+fn errors_core() {
+    let mut text = String::from("What no official schema can bring up, from types of the test's own.\n");
+    for (kind, entry, document) in CORE {
+        write(&mut text, kind, entry, document);
+    }
+    let error = mcpgen_types::from_slice::<Closed>(b"{\n\"name\": \"\xff\"}").expect_err("it is no UTF-8");
+    let (line, column) = (error.line().unwrap_or_default(), error.column().unwrap_or_default());
+    let _ = writeln!(text, "\n== Json\nClosed from bytes that are no UTF-8\n  {error}\n  line {line}, column {column}");
+    check_snapshot("errors_core", &text);
+}
+
+/// The cases of a revision, by kind, and why a kind has none.
+fn snapshot(revision: &str) -> String {
+    let mut text = String::new();
+    for kind in kinds() {
+        let cases: Vec<&Case> = of(revision).filter(|case| case.kind == kind).collect();
+        for case in &cases {
+            let entry = Entry::find(revision, case.definition).or_else(|| envelope(revision, case.definition));
+            let entry = entry.unwrap_or_else(|| panic!("{revision} has no {}", case.definition));
+            write(&mut text, &kind, entry, case.document);
+        }
+        if cases.is_empty() {
+            let (why, _) = absence(&kind).unwrap_or_else(|| panic!("{revision}: {kind} has no case"));
+            let _ = writeln!(text, "\n== {kind}\nno case: {why}");
+        }
+    }
+    let document = r#"{"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "forecast"}]}}"#;
+    let error = answer(revision, document);
+    let _ = writeln!(
+        text,
+        "\n== the result of a request\nServerMessage from {document}, decoded\n  {error}\n  {}",
+        error.path()
+    );
+    text
+}
+
+fn of(revision: &str) -> impl Iterator<Item = &'static Case> {
+    CASES.iter().filter(move |case| (case.revisions.0..=case.revisions.1).contains(&revision))
+}
+
+/// One case: what is read, and what every entrance says about it.
+fn write(text: &mut String, kind: &str, entry: &Entry, document: &str) {
+    let error = refused(kind, entry, document);
+    let _ = writeln!(text, "\n== {kind}\n{} from {document}\n  {error}", entry.definition);
+    let path = match error.path() {
+        path if path.is_empty() => "root".to_owned(),
+        path if path.len() > 100 => format!("{}…", &path[..20]),
+        path => path,
+    };
+    match (error.line(), error.column()) {
+        (Some(line), Some(column)) => {
+            let _ = writeln!(text, "  {path}, line {line}, column {column}");
+        }
+        _ => {
+            let _ = writeln!(text, "  {path}");
+        }
+    }
+    if kind != "Io" {
+        let words = (entry.serde)(&written_out(document)).expect_err("serde's functions refuse it too");
+        let _ = writeln!(text, "  serde_json: {words}");
+    }
+}
+
+/// The error of a document, after all entrances agree on it.
+fn refused(kind: &str, entry: &Entry, document: &str) -> Error {
+    let text = written_out(document);
+    let error = match kind {
+        "Io" => (entry.reader)(&mut Failing).map(drop),
+        _ => (entry.text)(&text).map(drop),
+    };
+    let error = error.expect_err(document);
+    assert_eq!(name(error.kind()), kind, "{}: {document}: {error}", entry.definition);
+    assert!(!error.type_name().is_empty(), "{document}");
+    assert!(error.to_string().starts_with(&format!("{}: ", error.type_name())), "{error}");
+    let mut entrances = Vec::new();
+    if kind != "Io" {
+        entrances.push(("from_slice", (entry.bytes)(text.as_bytes()).map(drop)));
+        entrances.push(("from_reader", (entry.reader)(&mut text.as_bytes()).map(drop)));
+    }
+    // Of a member given twice, `Value` has kept one.
+    if let (Ok(value), false) = (serde_json::from_str::<Value>(&text), kind == "Duplicate") {
+        entrances.push(("from_value", (entry.value)(value).map(drop)));
+    }
+    for (entrance, result) in entrances {
+        let other = result.expect_err(entrance);
+        assert_eq!((other.kind(), other.path()), (error.kind(), error.path()), "{entrance}: {document}");
+        assert_eq!(other.to_string(), error.to_string(), "{entrance}: {document}");
+    }
+    error
+}
+
+/// The document, with what is too long to be read in a snapshot.
+fn written_out(document: &str) -> String {
+    let strings = format!("[{}]", vec!["\"a\""; 101].join(","));
+    let arrays = ["[".repeat(101), "]".repeat(101)].concat();
+    document.replace("[101 strings]", &strings).replace("[101 arrays]", &arrays)
+}
+
+/// A source that breaks off.
+struct Failing;
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::new(io::ErrorKind::ConnectionReset, "the peer has closed the connection"))
+    }
+}
+
+fn check_snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(name.replacen('_', "__", 1), text));
+}
+
+/// The kinds by the source of [`ErrorKind`], in its order.
+fn kinds() -> Vec<String> {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../generated/src/error.rs");
+    let source = std::fs::read_to_string(source).unwrap_or_else(|error| panic!("{source}: {error}"));
+    let file = syn::parse_file(&source).unwrap_or_else(|error| panic!("{error}"));
+    let found = file.items.iter().find_map(|item| match item {
+        syn::Item::Enum(item) if item.ident == "ErrorKind" => Some(item),
+        _ => None,
+    });
+    let variants = &found.expect("error.rs has the enum").variants;
+    variants.iter().map(|variant| variant.ident.to_string()).collect()
+}
+
+/// The name of a kind: that of its variant, which `Debug` begins with.
+fn name(kind: &ErrorKind) -> String {
+    let debug = format!("{kind:?}");
+    debug.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().to_owned()
+}
+
+/// A new kind of error needs a case, and each case is of a kind that there is.
+#[test]
+fn every_kind_has_a_case() {
+    let kinds: BTreeSet<String> = kinds().into_iter().collect();
+    let shown = CASES.iter().map(|case| case.kind).chain(CORE.iter().map(|(kind, ..)| *kind));
+    let shown: BTreeSet<String> = shown.map(str::to_owned).collect();
+    assert!(kinds.len() > 10, "{kinds:?}");
+    assert_eq!(kinds, shown);
+}
+
+/// Where a snapshot says that a kind has no case, the revision's schema has nothing to bring it up, and the proof's
+/// documents bring up no kind that has none.
+#[test]
+fn a_kind_without_a_case_cannot_arise() {
+    for revision in REVISIONS {
+        let shown: BTreeSet<&str> = of(revision).map(|case| case.kind).collect();
+        let schema = schema(revision);
+        let places = subschemas(&schema);
+        let places: Vec<_> = places.iter().filter_map(|at| schema.pointer(at)?.as_object()).collect();
+        for kind in kinds() {
+            let Some((why, holds)) = absence(&kind) else {
+                assert!(shown.contains(kind.as_str()), "{revision}: {kind} has no case");
+                continue;
+            };
+            let absent = places.iter().all(|schema| holds(schema));
+            assert_eq!(shown.contains(kind.as_str()), !absent, "{revision}: {kind}: {why}");
+        }
+        let mut seen = BTreeSet::new();
+        for entry in REGISTRY.iter().filter(|entry| entry.revision == revision) {
+            for (_, _, document) in Proof::of(revision).documents(entry.definition, 5, 30) {
+                seen.extend((entry.value)(document).err().map(|error| name(error.kind())));
+            }
+        }
+        println!("{revision}: the proof's documents bring up {seen:?}");
+        assert!(seen.len() > 5, "{revision}: {seen:?}");
+        let unshown: Vec<_> = seen.iter().filter(|kind| !shown.contains(kind.as_str())).collect();
+        assert!(unshown.is_empty(), "{revision}: {unshown:?} have no case");
+    }
+}
+
+/// A type with one member and no others.
+#[derive(Debug, PartialEq)]
+struct Closed {
+    name: String,
+}
+
+impl Decode for Closed {
+    const NAME: &'static str = "Closed";
+
+    fn decode(event: Event<'_>) -> Result<Self, Error> {
+        let mut name = None;
+        event.object(&mut [Field::new("name", &mut name)], &mut codec::Closed)?;
+        Ok(Self { name: codec::required("name", name)? })
+    }
+}
+
+impl Encode for Closed {
+    fn encode(&self) -> Node<'_> {
+        Node::Str(&self.name)
+    }
+}
+
+/// A number more than 0 and less than 10.
+#[derive(Debug, PartialEq)]
+struct Digit(i64);
+
+impl Decode for Digit {
+    const NAME: &'static str = "Digit";
+
+    fn decode(event: Event<'_>) -> Result<Self, Error> {
+        let end = |value| Some(Bound { value: Literal::Integer(value), exclusive: true });
+        let value = i64::decode(event)?;
+        Bounds { minimum: end(0), maximum: end(10) }.check_number(value.into())?;
+        Ok(Self(value))
+    }
+}
+
+impl Encode for Digit {
+    fn encode(&self) -> Node<'_> {
+        Node::Signed(self.0)
+    }
+}
+
+/// One to three characters.
+#[derive(Debug, PartialEq)]
+struct Short(String);
+
+impl Decode for Short {
+    const NAME: &'static str = "Short";
+
+    fn decode(event: Event<'_>) -> Result<Self, Error> {
+        let text = event.string()?;
+        Length { min: 1, max: Some(3) }.check_str(&text)?;
+        Ok(Self(text))
+    }
+}
+
+impl Encode for Short {
+    fn encode(&self) -> Node<'_> {
+        Node::Str(&self.0)
+    }
+}
+
+/// The constant `[0, 0]`.
+#[derive(Debug, PartialEq)]
+struct Origin;
+
+impl Decode for Origin {
+    const NAME: &'static str = "Origin";
+
+    fn decode(event: Event<'_>) -> Result<Self, Error> {
+        event.constant(&Literal::Json("[0, 0]")).map(|()| Self)
+    }
+}
+
+impl Encode for Origin {
+    fn encode(&self) -> Node<'_> {
+        Node::Null
+    }
+}
+
+codec::serde_impls!(Closed, Digit, Short, Origin);

@@ -1,0 +1,316 @@
+//! JSON as text has it, and nothing of serde_json's: what `serde_json::Value` keeps, and when two of them are equal,
+//! depends on the very features that the tests of this crate switch.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+/// A JSON value. Numbers keep their text, objects their order and every key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// The text of a number.
+    Number(String),
+    /// A string.
+    String(String),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object.
+    Object(Vec<(String, Json)>),
+}
+
+/// Whether member order counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// It does.
+    Kept,
+    /// It does not.
+    Free,
+}
+
+impl Json {
+    /// Whether both are the same value: numbers by mathematical value.
+    #[must_use]
+    pub fn same(&self, other: &Json, order: Order) -> bool {
+        match (self, other) {
+            (Json::Number(a), Json::Number(b)) => Number::read(a).same(Number::read(b)),
+            (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b, order)),
+            (Json::Object(a), Json::Object(b)) if order == Order::Kept => {
+                a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && a.same(b, order))
+            }
+            (Json::Object(a), Json::Object(b)) => {
+                let found = |key: &String| b.iter().find(|(other, _)| other == key).map(|(_, value)| value);
+                a.len() == b.len() && a.iter().all(|(key, a)| found(key).is_some_and(|b| a.same(b, order)))
+            }
+            (a, b) => a == b,
+        }
+    }
+
+    /// The member of an object.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        match self {
+            Json::Object(members) => members.iter().find(|(key, _)| key == name).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The text, with every character of a string escaped that `escaped` asks for, and those that must be.
+    #[must_use]
+    pub fn text(&self, escaped: &mut dyn FnMut(char) -> bool) -> String {
+        let mut out = String::new();
+        self.write(&mut out, escaped);
+        out
+    }
+
+    fn write(&self, out: &mut String, escaped: &mut dyn FnMut(char) -> bool) {
+        match self {
+            Json::Null => out.push_str("null"),
+            Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Json::Number(text) => out.push_str(text),
+            Json::String(text) => quote(text, out, escaped),
+            Json::Array(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    out.push_str(if index == 0 { "" } else { ", " });
+                    item.write(out, escaped);
+                }
+                out.push(']');
+            }
+            Json::Object(members) => {
+                out.push('{');
+                for (index, (key, value)) in members.iter().enumerate() {
+                    out.push_str(if index == 0 { "" } else { "," });
+                    quote(key, out, escaped);
+                    out.push(':');
+                    value.write(out, escaped);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    /// The value as serde_json has it, built by hand: its own reader takes some keys for signals.
+    ///
+    /// # Panics
+    ///
+    /// If a number is too great for this serde_json.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match self {
+            Json::Null => Value::Null,
+            Json::Bool(value) => Value::Bool(*value),
+            Json::Number(text) => Value::Number(text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))),
+            Json::String(text) => Value::String(text.clone()),
+            Json::Array(items) => Value::Array(items.iter().map(Json::to_value).collect()),
+            Json::Object(members) => {
+                let members = members.iter().map(|(key, value)| (key.clone(), value.to_value()));
+                Value::Object(members.collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    /// A value of serde_json's.
+    #[must_use]
+    pub fn of(value: &Value) -> Json {
+        match value {
+            Value::Null => Json::Null,
+            Value::Bool(value) => Json::Bool(*value),
+            Value::Number(number) => Json::Number(number.to_string()),
+            Value::String(text) => Json::String(text.clone()),
+            Value::Array(items) => Json::Array(items.iter().map(Json::of).collect()),
+            Value::Object(members) => {
+                Json::Object(members.iter().map(|(key, value)| (key.clone(), Json::of(value))).collect())
+            }
+        }
+    }
+
+    /// Reads JSON text.
+    ///
+    /// # Panics
+    ///
+    /// If it is none.
+    #[must_use]
+    pub fn parse(text: &str) -> Json {
+        let mut reader = Reader { rest: text };
+        let value = reader.value();
+        reader.space();
+        assert_eq!(reader.rest, "", "after the value in {text}");
+        value
+    }
+}
+
+fn quote(text: &str, out: &mut String, escaped: &mut dyn FnMut(char) -> bool) {
+    out.push('"');
+    for c in text.chars() {
+        if c < ' ' || c == '"' || c == '\\' || escaped(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out.push('"');
+}
+
+/// A number as the documented limits have it: an integer of 64 bits if it is written as one, else a double.
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    /// From `i64::MIN` to `u64::MAX`.
+    Integer(i128),
+    /// Anything else.
+    Double(f64),
+}
+
+impl Number {
+    /// The value of a number's text.
+    ///
+    /// # Panics
+    ///
+    /// If it is none.
+    #[must_use]
+    pub fn read(text: &str) -> Number {
+        match text.parse::<i128>() {
+            Ok(integer) if integer >= i64::MIN.into() && integer <= u64::MAX.into() => Number::Integer(integer),
+            _ => Number::Double(text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))),
+        }
+    }
+
+    /// The value, if it is integral and not astronomically large.
+    #[must_use]
+    pub fn integer(self) -> Option<i128> {
+        match self {
+            Number::Integer(integer) => Some(integer),
+            // Up to 2^100 every integral double is an i128.
+            Number::Double(double) if double.fract() == 0.0 && double.abs() < 2f64.powi(100) => Some(double as i128),
+            Number::Double(_) => None,
+        }
+    }
+
+    /// Whether both have the same mathematical value.
+    #[must_use]
+    pub fn same(self, other: Number) -> bool {
+        match (self.integer(), other.integer(), self, other) {
+            (Some(a), Some(b), ..) => a == b,
+            (None, None, Number::Double(a), Number::Double(b)) => a.to_bits() == b.to_bits(),
+            _ => false,
+        }
+    }
+}
+
+struct Reader<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Reader<'t> {
+    fn value(&mut self) -> Json {
+        self.space();
+        if self.takes("null") {
+            Json::Null
+        } else if self.takes("true") {
+            Json::Bool(true)
+        } else if self.takes("false") {
+            Json::Bool(false)
+        } else if self.takes("\"") {
+            Json::String(self.string())
+        } else if self.takes("[") {
+            self.array()
+        } else if self.takes("{") {
+            self.object()
+        } else {
+            Json::Number(self.number().to_owned())
+        }
+    }
+
+    fn array(&mut self) -> Json {
+        let mut items = Vec::new();
+        while !self.ends("]", items.is_empty()) {
+            items.push(self.value());
+        }
+        Json::Array(items)
+    }
+
+    fn object(&mut self) -> Json {
+        let mut members = Vec::new();
+        while !self.ends("}", members.is_empty()) {
+            self.space();
+            self.expect("\"");
+            let key = self.string();
+            self.space();
+            self.expect(":");
+            members.push((key, self.value()));
+        }
+        Json::Object(members)
+    }
+
+    /// Takes what stands between two items, or the end.
+    fn ends(&mut self, end: &str, first: bool) -> bool {
+        self.space();
+        let ends = self.takes(end);
+        if !ends && !first {
+            self.expect(",");
+        }
+        ends
+    }
+
+    fn number(&mut self) -> &'t str {
+        let length = self.rest.find(|c: char| !"+-.eE0123456789".contains(c)).unwrap_or(self.rest.len());
+        let (number, rest) = self.rest.split_at(length);
+        assert!(!number.is_empty(), "a value is missing before {rest}");
+        self.rest = rest;
+        number
+    }
+
+    /// What follows the opening quote.
+    fn string(&mut self) -> String {
+        let mut units = Vec::new();
+        loop {
+            match self.next() {
+                '"' => return String::from_utf16(&units).expect("surrogates come in pairs"),
+                '\\' => units.extend(self.escape()),
+                c => units.extend_from_slice(c.encode_utf16(&mut [0; 2])),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Option<u16> {
+        let c = match self.next() {
+            'u' => {
+                let (digits, rest) = self.rest.split_at(4);
+                self.rest = rest;
+                return u16::from_str_radix(digits, 16).ok();
+            }
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            c => c,
+        };
+        u16::try_from(u32::from(c)).ok()
+    }
+
+    fn next(&mut self) -> char {
+        let c = self.rest.chars().next().expect("the text goes on");
+        self.rest = &self.rest[c.len_utf8()..];
+        c
+    }
+
+    fn space(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn takes(&mut self, text: &str) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn expect(&mut self, text: &str) {
+        assert!(self.takes(text), "{text} is missing before {}", self.rest);
+    }
+}

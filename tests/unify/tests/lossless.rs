@@ -1,0 +1,435 @@
+//! Nothing is lost and nothing is read differently, whichever of its features serde_json has.
+
+use mcpgen_types::codec::{Decode, Encode};
+use mcpgen_types::v2026_07_28::{
+    CallToolResult, ClientMessage, CreateMessageRequestParams, ElicitResult, JsonValue, ListToolsResult, NumberSchema,
+    ProgressNotification, Resource, ServerMessage,
+};
+use mcpgen_types::{ErrorKind, JsonObject, Number as OurNumber, RawJson, RequestId};
+use mcpgen_unify::Order::{Free, Kept};
+use mcpgen_unify::{Json, Number};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Numbers at the ends of what some type holds, and in every form that JSON allows.
+const NUMBERS: &[&str] = &[
+    "0",
+    "-0",
+    "0.0",
+    "-0.0",
+    "0e5",
+    "-0E-5",
+    "1",
+    "-1",
+    "1.0",
+    "-1.0",
+    "1e3",
+    "1E+3",
+    "10e-1",
+    "1.5e1",
+    "0.1",
+    "-0.1",
+    "0.30000000000000004",
+    "1e23",
+    "9007199254740991",
+    "9007199254740992",
+    "9007199254740993",
+    "-9007199254740993",
+    "9007199254740992.0",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "-9223372036854775809",
+    "9223372036854775807.0",
+    "-9223372036854775808.0",
+    "9.223372036854775e18",
+    "18446744073709551615",
+    "18446744073709551616",
+    "18446744073709551615.0",
+    "-18446744073709551616",
+    "36893488147419103232",
+    "1e19",
+    "-1e19",
+    "340282366920938463463374607431768211455",
+    "340282366920938463463374607431768211456",
+    "-170141183460469231731687303715884105729",
+    "123456789012345678901234567890",
+    "1.7976931348623157e308",
+    "-1.7976931348623157e308",
+    "2.2250738585072014e-308",
+    "2.2250738585072011e-308",
+    "5e-324",
+    "-5e-324",
+    "1e-400",
+    "4.35",
+    "0.1000000000000000055511151231257827",
+    "100000000000000000000000e-23",
+    "1.50",
+];
+
+/// Strings whose escapes and whose member names a reader may trip over.
+const STRINGS: &[&str] = &[
+    "",
+    "plain",
+    "\"",
+    "\\",
+    "/",
+    "\u{8}\u{c}\n\r\t\0\u{1f}\u{7f}",
+    "é ß 𝄞 \u{2028}",
+    "\\u0041",
+    "1.5",
+    "null",
+    "$serde_json::private::Number",
+    "$serde_json::private::RawValue",
+];
+
+/// A type, and a document of it around a number.
+struct Place {
+    name: &'static str,
+    document: fn(&str) -> String,
+    /// What the type takes: any number, or integers from here to there.
+    integers: Option<(i128, i128)>,
+    recode: fn(&Json) -> Result<Json, Refusal>,
+    refused: fn(&str) -> String,
+}
+
+const SIGNED: Option<(i128, i128)> = Some((i64::MIN as i128, i64::MAX as i128));
+const UNSIGNED: Option<(i128, i128)> = Some((0, u64::MAX as i128));
+
+macro_rules! places {
+    ($($type:ty, $integers:expr, $before:literal $after:literal;)*) => {
+        &[$(Place {
+            name: stringify!($type),
+            document: |number| [$before, number, $after].concat(),
+            integers: $integers,
+            recode: recode::<$type>,
+            refused: |text| mcpgen_types::from_str::<$type>(text).map_or_else(|error| error.to_string(), |_| String::new()),
+        }),*]
+    };
+}
+
+const PLACES: &[Place] = places! {
+    Value, None, "" "";
+    OurNumber, None, "" "";
+    JsonValue, None, "[" "]";
+    JsonObject, None, r#"{"a": ["# "]}";
+    RawJson, None, r#"{"a": ["# "]}";
+    i64, SIGNED, "" "";
+    u64, UNSIGNED, "" "";
+    RequestId, SIGNED, "" "";
+    CallToolResult, None, r#"{"content": [], "resultType": "complete", "structuredContent": {"n": "# "}}";
+    CallToolResult, None, r#"{"content": [], "resultType": "complete", "unknown": "# "}";
+    CallToolResult, None, r#"{"content": [{"type": "text", "text": "", "n": "# r#"}], "resultType": "complete"}"#;
+    CallToolResult, None, r#"{"content": [{"n": ["# r#"], "type": "text", "text": ""}], "resultType": "complete"}"#;
+    ProgressNotification, None, r#"{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": "# "}}";
+    ProgressNotification, SIGNED, r#"{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1, "progressToken": "# "}}";
+    ElicitResult, None, r#"{"action": "accept", "content": {"n": "# "}}";
+    NumberSchema, None, r#"{"type": "number", "maximum": "# "}";
+    Resource, SIGNED, r#"{"name": "n", "uri": "a:b", "size": "# "}";
+    CreateMessageRequestParams, SIGNED, r#"{"messages": [], "maxTokens": "# "}";
+    ListToolsResult, UNSIGNED, r#"{"cacheScope": "public", "resultType": "complete", "tools": [], "ttlMs": "# "}";
+    ClientMessage, SIGNED, r#"{"jsonrpc": "2.0", "method": "server/discover", "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}, "id": "# "}";
+    ClientMessage, None, r#"{"jsonrpc": "2.0", "id": "i", "params": {"arguments": {"n": "# r#"}, "name": "t", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}, "method": "tools/call"}"#;
+    ServerMessage, SIGNED, r#"{"jsonrpc": "2.0", "result": {}, "id": "# "}";
+    ServerMessage, None, r#"{"id": 1, "jsonrpc": "2.0", "result": {"n": ["# "]}}";
+    ServerMessage, None, r#"{"id": 1, "jsonrpc": "2.0", "result": {}, "unknown": "# "}";
+    ServerMessage, None, r#"{"id": 1, "jsonrpc": "2.0", "error": {"code": 1, "message": "", "data": "# "}}";
+    ServerMessage, SIGNED, r#"{"id": 1, "jsonrpc": "2.0", "error": {"message": "", "code": "# "}}";
+};
+
+/// Why a document is refused, and where.
+#[derive(Debug, PartialEq)]
+struct Refusal {
+    kind: ErrorKind,
+    path: String,
+}
+
+impl From<mcpgen_types::Error> for Refusal {
+    fn from(error: mcpgen_types::Error) -> Self {
+        Self { kind: error.kind().clone(), path: error.path() }
+    }
+}
+
+/// Decodes by every entrance and encodes by every exit; all of them must agree.
+fn recode<T>(document: &Json) -> Result<Json, Refusal>
+where
+    T: Decode + Encode + PartialEq + Serialize + DeserializeOwned,
+{
+    let text = document.text(&mut |_| false);
+    let by_text = mcpgen_types::from_str::<T>(&text);
+    let entrances = [
+        ("a string with escapes", mcpgen_types::from_str::<T>(&document.text(&mut |_| true))),
+        ("bytes", mcpgen_types::from_slice(text.as_bytes())),
+        ("a reader", mcpgen_types::from_reader(text.as_bytes())),
+        ("a Value", mcpgen_types::from_value(document.to_value())),
+    ];
+    for (name, decoded) in entrances {
+        match (&by_text, &decoded) {
+            (Ok(a), Ok(b)) => {
+                let (a, b) = (mcpgen_types::to_string(a), mcpgen_types::to_string(b));
+                assert!(Json::parse(&a).same(&Json::parse(&b), Free), "{text}\nfrom text: {a}\nfrom {name}: {b}");
+            }
+            (Err(a), Err(b)) => assert_eq!((a.kind(), a.path()), (b.kind(), b.path()), "from {name}: {text}"),
+            (a, b) => panic!("{text}\nfrom text: {:?}\nfrom {name}: {:?}", a.as_ref().err(), b.as_ref().err()),
+        }
+    }
+    let encoded = exits(&by_text?, &text);
+    // serde_json tells its own functions by private member names what a number is.
+    if !text.contains("$serde_json::private") {
+        through_serde::<T>(document, &text, &encoded);
+    }
+    Ok(encoded)
+}
+
+fn exits<T: Encode>(value: &T, text: &str) -> Json {
+    let encoded = Json::parse(&mcpgen_types::to_string(value));
+    let bytes = mcpgen_types::to_vec(value);
+    assert_eq!(encoded, Json::parse(&String::from_utf8_lossy(&bytes)), "{text}");
+    match mcpgen_types::to_value(value) {
+        Ok(value) => {
+            assert!(encoded.same(&Json::of(&value), Free), "{text}\nas text: {encoded:?}\nas a Value: {value}")
+        }
+        Err(error) => panic!("{text} is no Value: {error}"),
+    }
+    encoded
+}
+
+/// What serde's traits make of the document, where the type's rules are ours.
+fn through_serde<T>(document: &Json, text: &str, encoded: &Json)
+where
+    T: Serialize + DeserializeOwned,
+{
+    // `i64` and `u64` are std's, and know integers in one form only.
+    if !std::any::type_name::<T>().contains("::") {
+        return;
+    }
+    let agrees = |what: &str, result: serde_json::Result<T>| {
+        let value = result.unwrap_or_else(|error| panic!("{what} refuses {text}: {error}"));
+        let again = serde_json::to_string(&value).unwrap_or_else(|error| panic!("{what}: {text}: {error}"));
+        assert!(Json::parse(&again).same(encoded, Free), "{what}: {text}\n{again}");
+        let again = serde_json::to_value(&value).unwrap_or_else(|error| panic!("{what}: {text}: {error}"));
+        assert!(Json::of(&again).same(encoded, Free), "{what}: {text}\n{again}");
+    };
+    agrees("serde_json::from_str", serde_json::from_str(text));
+    agrees("serde_json::from_value", serde_json::from_value(document.to_value()));
+}
+
+/// The same numbers in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Any finite double; one in eight is too small to be normal, one in eight is integral.
+    fn double(&mut self) -> f64 {
+        loop {
+            let bits = self.next();
+            let double = match self.next() % 8 {
+                0 => f64::from_bits(bits & !(0x7ff << 52)),
+                1 => bits.cast_signed() as f64,
+                _ => f64::from_bits(bits),
+            };
+            if double.is_finite() {
+                return double;
+            }
+        }
+    }
+
+    /// Any integer of 64 bits, of any size.
+    fn integer(&mut self) -> String {
+        let bits = self.next() >> (self.next() % 64);
+        if self.next().is_multiple_of(2) {
+            bits.to_string()
+        } else {
+            (bits >> 1).cast_signed().wrapping_neg().to_string()
+        }
+    }
+}
+
+/// Random numbers of every kind.
+fn random_numbers(rounds: usize) -> Vec<String> {
+    let mut random = Random(20_261_121);
+    let round = |_| {
+        let double = random.double();
+        [format!("{double:?}"), format!("{double:e}"), random.integer(), format!("{}.0", random.next() >> 11)]
+    };
+    (0..rounds).flat_map(round).collect()
+}
+
+#[test]
+fn every_number_is_kept_in_every_place() {
+    let (mut kept, mut refused) = (0, 0);
+    let borders = NUMBERS.iter().map(|&number| number.to_owned());
+    for number in borders.chain(random_numbers(12)) {
+        let value = Number::read(&number);
+        for place in PLACES {
+            let document = Json::parse(&(place.document)(&number));
+            let belongs = place
+                .integers
+                .is_none_or(|(least, most)| value.integer().is_some_and(|integer| (least..=most).contains(&integer)));
+            match (place.recode)(&document) {
+                Ok(again) => {
+                    assert!(belongs, "{} takes {number}", place.name);
+                    assert!(document.same(&again, Free), "{}: {document:?} comes back as {again:?}", place.name);
+                    kept += 1;
+                }
+                Err(refusal) => {
+                    assert!(!belongs, "{} refuses {number}: {refusal:?}", place.name);
+                    refused += 1;
+                }
+            }
+        }
+    }
+    println!("{kept} numbers kept, {refused} refused");
+    assert!(kept > 2000 && refused > 500);
+}
+
+/// Many at once, in one document.
+#[test]
+fn random_numbers_are_kept() {
+    let numbers = random_numbers(800);
+    for chunk in numbers.chunks(500) {
+        let document = Json::Array(chunk.iter().cloned().map(Json::Number).collect());
+        for recode in [recode::<Value>, recode::<JsonValue>, recode::<Vec<OurNumber>>, recode::<RawJson>] {
+            let again = recode(&document).unwrap_or_else(|refusal| panic!("{refusal:?}: {document:?}"));
+            assert!(again.same(&document, Kept), "{document:?}\ncomes back as {again:?}");
+        }
+    }
+}
+
+/// Where nothing else is asked for, a number's form is kept as well.
+#[test]
+fn a_number_keeps_its_form() {
+    let table = [
+        ("0", "0"),
+        ("-0.0", "-0.0"),
+        ("1", "1"),
+        ("1.0", "1.0"),
+        ("-1.0", "-1.0"),
+        ("1e3", "1000.0"),
+        ("1.50", "1.5"),
+        ("9007199254740993", "9007199254740993"),
+        ("18446744073709551615", "18446744073709551615"),
+        ("-9223372036854775808", "-9223372036854775808"),
+    ];
+    let ours = |text: &str| mcpgen_types::from_str::<OurNumber>(text).map(|number| number.to_string());
+    let by_value = |text: &str| {
+        mcpgen_types::from_value::<OurNumber>(Json::parse(text).to_value()).map(|number| number.to_string())
+    };
+    let value = |text: &str| mcpgen_types::from_str::<Value>(text).map(|number| number.to_string());
+    for (text, form) in table {
+        for (name, written) in [("Number", ours(text)), ("Number from a Value", by_value(text)), ("Value", value(text))]
+        {
+            assert_eq!(written.as_deref().ok(), Some(form), "{name}: {text}");
+        }
+    }
+}
+
+/// Beyond the doubles there is one clear error, and text that nobody reads is kept all the same.
+#[test]
+fn a_number_beyond_the_doubles() {
+    for number in ["1e309", "-1e309", "1e999999999999", "17976931348623157e400"] {
+        for place in PLACES {
+            let text = (place.document)(number);
+            let Json::Object(document) = Json::parse(&text) else { continue };
+            // A response's result is not read, and comes back as it came.
+            if place.name == "ServerMessage"
+                && document.iter().any(|(name, value)| name == "result" && *value != Json::Object(vec![]))
+            {
+                let message: ServerMessage = mcpgen_types::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+                let again = Json::parse(&mcpgen_types::to_string(&message));
+                assert_eq!(again.get("result"), Json::Object(document).get("result"));
+                assert!(mcpgen_types::to_value(&message).is_err(), "{text}");
+                continue;
+            }
+            let refused = (place.refused)(&text);
+            assert!(refused.contains("number out of range"), "{}: {text}: {refused}", place.name);
+        }
+    }
+}
+
+fn string_documents() -> Vec<Json> {
+    let mut documents = Vec::new();
+    for string in STRINGS {
+        for other in ["1.5", "\"\\\0", "$serde_json::private::Number", "$serde_json::private::RawValue"] {
+            let value = |text: &str| Json::String(text.to_owned());
+            let object = |members: &[(&str, Json)]| {
+                Json::Object(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+            };
+            documents.push(object(&[(string, value(other))]));
+            documents.push(object(&[(string, Json::Number("1.5".to_owned())), ("z", value(other)), ("a", Json::Null)]));
+            documents
+                .push(object(&[(string, object(&[(other, value("1.5")), ("b", Json::Array(vec![value(string)]))]))]));
+        }
+    }
+    // Twice the same name is another matter.
+    documents.retain(|document| !matches!(document, Json::Object(members) if members.iter().skip(1).any(|(name, _)| *name == members[0].0)));
+    documents
+}
+
+/// Strings, member names that serde_json has uses of its own for, and the order of members.
+#[test]
+fn strings_names_and_order_are_kept() {
+    let around =
+        |before: &str, inner: &Json, after: &str| Json::parse(&[before, &inner.text(&mut |_| false), after].concat());
+    let order = if cfg!(feature = "preserve_order") { Kept } else { Free };
+    for inner in string_documents() {
+        let check = |document: &Json, recode: fn(&Json) -> Result<Json, Refusal>, order| {
+            let again = recode(document).unwrap_or_else(|refusal| panic!("{document:?}: {refusal:?}"));
+            assert!(again.same(document, order), "{document:?} comes back as {again:?}");
+        };
+        check(&inner, recode::<Value>, order);
+        check(&inner, recode::<JsonObject>, order);
+        check(&inner, recode::<JsonValue>, Free);
+        check(&inner, recode::<RawJson>, Kept);
+        check(
+            &around(r#"{"content": [], "structuredContent": "#, &inner, r#", "resultType": "complete"}"#),
+            recode::<CallToolResult>,
+            Free,
+        );
+        check(
+            &around(r#"{"content": [], "resultType": "complete", "_meta": {"m": "#, &inner, "}}"),
+            recode::<CallToolResult>,
+            Free,
+        );
+        check(&around(r#"{"jsonrpc": "2.0", "id": 1, "result": "#, &inner, "}"), recode::<ServerMessage>, Free);
+        let result = around(r#"{"content": [], "structuredContent": "#, &inner, r#", "resultType": "complete"}"#);
+        let again = recode::<CallToolResult>(&result).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+        let structured = again.get("structuredContent").unwrap_or(&Json::Null);
+        assert!(structured.same(&inner, order), "{inner:?} comes back as {structured:?}");
+        let response = around(r#"{"jsonrpc": "2.0", "id": 1, "result": "#, &inner, "}");
+        let again = recode::<ServerMessage>(&response).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+        assert_eq!(again.get("result"), Some(&inner), "a result that nobody reads");
+    }
+}
+
+/// Numbers do not count as containers, even where serde_json gives them as maps.
+#[test]
+fn depth_is_counted_alike() {
+    let nested = |depth: usize| [&"[".repeat(depth), "1.5", &"]".repeat(depth)].concat();
+    assert!(recode::<Value>(&Json::parse(&nested(100))).is_ok());
+    let refusal = recode::<Value>(&Json::parse(&nested(101))).expect_err("deeper than the limit");
+    assert_eq!(refusal.kind, ErrorKind::Depth);
+}
+
+/// The features that this crate was built with are those that serde_json has, or the tests above say nothing.
+#[test]
+fn serde_json_has_the_features_of_this_build() {
+    let precise = "1.50".parse::<serde_json::Number>().is_ok_and(|number| number.to_string() == "1.50");
+    assert_eq!(precise, cfg!(feature = "arbitrary_precision"));
+    let members: JsonObject =
+        [("b", 1), ("a", 2)].into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+    assert_eq!(members.keys().next().is_some_and(|name| name == "b"), cfg!(feature = "preserve_order"));
+    // mcpgen-types switches float_roundtrip on itself: without it one double in ten is read as its neighbour.
+    let mut random = Random(7);
+    for double in std::iter::repeat_with(|| random.double()).take(1000) {
+        let read: Option<f64> = serde_json::from_str(&format!("{double:?}")).ok();
+        assert_eq!(read, Some(double));
+    }
+}
