@@ -11,7 +11,7 @@ mod violate;
 
 use crate::judge::{definitions_keyword, escaped, subschemas};
 use build::{Builder, Part};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -87,13 +87,15 @@ struct Source {
     schema: Value,
     /// Every member name in the schema: the best unknown members are known elsewhere.
     names: Vec<String>,
+    /// Names that no unknown member may have.
+    reserved: BTreeSet<String>,
     /// The JSON pointers of the schemas, by their address.
     pointers: HashMap<usize, String>,
 }
 
 impl Source {
-    fn new(schema: Value, names: Vec<String>) -> Arc<Source> {
-        let mut source = Arc::new(Source { schema, names, pointers: HashMap::new() });
+    fn new(schema: Value, names: Vec<String>, reserved: BTreeSet<String>) -> Arc<Source> {
+        let mut source = Arc::new(Source { schema, names, reserved, pointers: HashMap::new() });
         let located = |pointer: String| Some((address(source.schema.pointer(&pointer)?), pointer));
         let pointers = subschemas(&source.schema).into_iter().filter_map(located).collect();
         Arc::get_mut(&mut source).expect("nobody else holds it yet").pointers = pointers;
@@ -126,23 +128,23 @@ impl Instances {
     /// If the schema has a keyword that is not among [`KEYWORDS`] and asserts something.
     #[must_use]
     pub fn new(schema: &Value, seed: u64) -> Instances {
-        let mut names = BTreeSet::new();
         for pointer in subschemas(schema) {
-            let Some(Value::Object(keywords)) = schema.pointer(&pointer) else {
-                continue;
-            };
-            for keyword in keywords.keys().map(String::as_str) {
+            let keywords = schema.pointer(&pointer).and_then(Value::as_object);
+            for keyword in keywords.into_iter().flat_map(Map::keys).map(String::as_str) {
                 assert!(
                     KEYWORDS.contains(&keyword) || ANNOTATIONS.contains(&keyword),
                     "no instances can be made after {keyword:?} at {pointer}"
                 );
             }
-            if let Some(Value::Object(properties)) = keywords.get("properties") {
-                names.extend(properties.keys().cloned());
-            }
         }
-        let source = Source::new(with_plain_references(schema), names.into_iter().collect());
-        Instances { source, seed }
+        let names = member_names(schema).into_iter().collect();
+        Instances { source: Source::new(with_plain_references(schema), names, BTreeSet::new()), seed }
+    }
+
+    /// Documents whose unknown members have none of these names, wherever they stand.
+    #[must_use]
+    pub fn reserving(&self, names: BTreeSet<String>) -> Instances {
+        Instances { source: Source::new(self.source.schema.clone(), Vec::new(), names), seed: self.seed }
     }
 
     /// Other documents of the same schema.
@@ -209,6 +211,14 @@ impl Instances {
         let keyword = definitions_keyword(&self.source.schema);
         format!("/{keyword}/{}", escaped(definition))
     }
+}
+
+/// Every name that the schema has for a member.
+#[must_use]
+pub fn member_names(schema: &Value) -> BTreeSet<String> {
+    let all = subschemas(schema);
+    let properties = all.iter().filter_map(|at| schema.pointer(at)?.get("properties")?.as_object());
+    properties.flat_map(Map::keys).cloned().collect()
 }
 
 /// The schema with references that are JSON pointers, and in draft-07 without what stands beside them.

@@ -76,8 +76,7 @@ fn prove(chunk: &Chunk, seed: u64) -> Outcome {
     let range = Range { start: *start, end: *end };
     let mut tally = Tally::default();
     let proof = Proof::of(revision);
-    let proved =
-        proof.prove(revision, definition, seed, range, &mut tally, |document| entry.recode(document));
+    let proved = proof.prove(revision, definition, seed, range, &mut tally, |document| entry.recode(document));
     Outcome { tally, disagreement: proved.err() }
 }
 

@@ -3,8 +3,8 @@
 //! Each finished chunk is a line of the state file. A run that was interrupted goes on from there, if the program and
 //! the seed are still the same; shards write files of their own, and the table is that of all files given.
 
-use std::collections::hash_map::DefaultHasher;
 use std::collections::HashSet;
+use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{Hash, Hasher};
 use std::io::{BufRead, BufReader, Write};

@@ -71,19 +71,21 @@ pub(super) struct Builder<'s> {
 
 impl<'s> Builder<'s> {
     pub(super) fn new(source: &'s Source, mut rng: Rng, index: u64, breaks: bool) -> Builder<'s> {
-        let shape = match (index, rng.u8(0..32)) {
+        let long_run = index >= 5000;
+        let shape = match (index, rng.u16(0..512)) {
             (0, _) => Shape::Least,
-            (1, _) | (_, 0..6) => Shape::Full,
-            (_, 6..8) => Shape::Least,
-            (_, 8..18) => Shape::Unknown,
-            (_, 18) => Shape::Deep,
+            (1, _) | (_, 0..96) => Shape::Full,
+            (_, 96..128) => Shape::Least,
+            (_, 128..288) => Shape::Unknown,
+            (_, 288..304) if !long_run => Shape::Deep,
+            (_, 288) => Shape::Deep,
             _ => Shape::Some,
         };
         // Small documents are quick, and their near misses telling; large ones are odd in more ways at once.
         let budget = match (index, rng.u8(0..16)) {
             (0..20, _) | (_, 0) => 250,
-            // A run that comes so far has seen what large documents are good for.
-            (5000.., _) => 6,
+            // A run that comes so far has seen what large and deep documents are good for.
+            _ if long_run => 6,
             (_, 1..5) => 60,
             _ => 15,
         };
@@ -148,7 +150,7 @@ impl<'s> Builder<'s> {
             for keyword in ["anyOf", "oneOf"] {
                 if let Some(Value::Array(members)) = part.keyword(keyword) {
                     let chosen = self.choose(members, depth);
-                    if self.shape == Shape::Unknown {
+                    if self.shape == Shape::Unknown && self.source.reserved.is_empty() {
                         self.rivals = self.known_to_others(members, chosen);
                     }
                     open.push(Part::new(&members[chosen]));
@@ -307,7 +309,7 @@ impl<'s> Builder<'s> {
         }
         if self.wants_to_dig(parts, depth) {
             let name = values::unknown_name(&mut self.rng, &[]);
-            if !known.contains(name.as_str()) {
+            if !known.contains(name.as_str()) && !self.source.reserved.contains(&name) {
                 members.insert(name, self.chain(DEPTH_LIMIT - depth - 1));
             }
         }
@@ -362,7 +364,8 @@ impl<'s> Builder<'s> {
             Some(rival) if self.rng.u8(0..4) > 0 => (*rival).to_owned(),
             _ => values::unknown_name(&mut self.rng, &self.source.names),
         };
-        (0..count).map(name).filter(|name| !known.contains(name.as_str())).collect()
+        let names = (0..count).map(name);
+        names.filter(|name| !known.contains(name.as_str()) && !self.source.reserved.contains(name)).collect()
     }
 
     fn array(&mut self, parts: &[Part<'s>], instance: &str, depth: usize) -> Value {

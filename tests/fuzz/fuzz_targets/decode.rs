@@ -1,0 +1,5 @@
+//! Any bytes as a document.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mcpgen_tests::fuzz::run(data));

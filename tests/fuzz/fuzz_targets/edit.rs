@@ -1,0 +1,5 @@
+//! Valid documents, edited.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mcpgen_tests::fuzz::run_edited(data));

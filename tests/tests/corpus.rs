@@ -1,0 +1,206 @@
+//! The committed fuzz corpus, on the stable toolchain and in every test run; and the seeds that it grew from.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mcpgen_tests::Proof;
+use mcpgen_tests::decisions::REVISIONS;
+use mcpgen_tests::fuzz::{Target, name_of, run, run_edited, target_of, targets};
+use mcpgen_tests::judge::{definitions_keyword, subschemas};
+use serde_json::Value;
+
+type Run = fn(&[u8]);
+
+/// The targets of `tests/fuzz`, each with a folder of its name.
+const FUZZED: [(&str, Run); 2] = [("decode", run), ("edit", run_edited)];
+
+fn fuzz_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
+}
+
+/// Every file of a folder of the corpus, by name.
+fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = fuzz_folder().join("corpus").join(folder);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries
+        .map(|entry| {
+            let path = entry.expect("a folder can be listed").path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            (name, fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_file_is_read_right() {
+    for (folder, run) in FUZZED {
+        let files = files(folder);
+        assert!(files.len() > 50, "{folder} has {} files only", files.len());
+        let wrong = files.iter().filter(|(name, data)| {
+            let panics = catch_unwind(AssertUnwindSafe(|| run(data))).is_err();
+            if panics {
+                eprintln!("that was {folder}/{name}");
+            }
+            panics
+        });
+        let wrong: Vec<_> = wrong.map(|(name, _)| name).collect();
+        assert!(wrong.is_empty(), "{folder}: {wrong:?}");
+    }
+}
+
+/// The corpus has a document for every member of every union, and every kind of message.
+#[test]
+fn nothing_is_forgotten() {
+    let documents: Vec<(*const Target, Value)> = files("decode")
+        .iter()
+        .filter_map(|(_, data)| target_of(data))
+        .filter_map(|(target, text)| Some((std::ptr::from_ref(target), serde_json::from_slice(text).ok()?)))
+        .collect();
+    let wishes = wishes();
+    assert!(wishes.len() > 200, "{} wishes only", wishes.len());
+    let open = wishes.iter().filter(|wish| {
+        let of_target = documents.iter().filter(|(target, _)| std::ptr::eq(*target, wish.target()));
+        !of_target.into_iter().any(|(_, document)| wish.is_granted_by(document))
+    });
+    let open: Vec<_> = open.map(|wish| &wish.name).collect();
+    assert!(open.is_empty(), "write the seeds again: the corpus has nothing for {open:?}");
+}
+
+/// Something that the corpus should have a document of.
+struct Wish {
+    /// `2025-11-25-ContentBlock-TextContent`
+    name: String,
+    /// The index of the target that accepts it.
+    target: usize,
+    proof: Arc<Proof>,
+    what: What,
+}
+
+enum What {
+    /// A value of this definition, somewhere.
+    Definition(String),
+    /// A message with this member, and with or without an id.
+    Message(&'static str, bool),
+}
+
+impl Wish {
+    fn target(&self) -> &'static Target {
+        &targets()[self.target]
+    }
+
+    fn is_granted_by(&self, document: &Value) -> bool {
+        let has = |name: &str| document.get(name).is_some();
+        let fits = match &self.what {
+            What::Message(member, id) => has(member) && has("id") == *id,
+            What::Definition(name) => anywhere(document, &|value| self.proof.judge.accepts(name, value)),
+        };
+        fits && self.target().accepts(document)
+    }
+
+    /// The shortest of a few documents that grant the wish.
+    fn seed(&self) -> Option<String> {
+        let own = (0..200).map(|index| self.target().instance(0, index));
+        let of_member = (0..20).filter_map(|index| match &self.what {
+            What::Definition(name) => Some(self.proof.instances.valid(name, index)),
+            What::Message(..) => None,
+        });
+        let documents = of_member.chain(own).filter(|document| self.is_granted_by(document));
+        documents.take(20).map(|document| document.to_string()).min_by_key(String::len)
+    }
+}
+
+fn anywhere(value: &Value, holds: &dyn Fn(&Value) -> bool) -> bool {
+    let inside = match value {
+        Value::Array(items) => items.iter().any(|item| anywhere(item, holds)),
+        Value::Object(members) => members.values().any(|member| anywhere(member, holds)),
+        _ => false,
+    };
+    inside || holds(value)
+}
+
+/// One wish for each member of each union of each definition, and for each kind of message that there is.
+fn wishes() -> Vec<Wish> {
+    let mut wishes = Vec::new();
+    for (index, target) in targets().iter().enumerate() {
+        let (revision, definition) = (target.entry.revision, target.entry.definition);
+        let proof = Proof::of(revision);
+        let mut wish = |name: &str, what| {
+            let name = format!("{revision}-{definition}-{name}");
+            wishes.push(Wish { name, target: index, proof: Arc::clone(&proof), what });
+        };
+        let Some(side) = target.side else {
+            for member in members(revision, definition) {
+                wish(&member, What::Definition(member.clone()));
+            }
+            continue;
+        };
+        let declared = |kind| proof.instances.definitions().contains(&format!("{side}{kind}").as_str());
+        if declared("Request") {
+            wish("request", What::Message("method", true));
+        }
+        if declared("Notification") {
+            wish("notification", What::Message("method", false));
+        }
+        wish("response", What::Message("result", true));
+        wish("error", What::Message("error", true));
+    }
+    wishes
+}
+
+/// The definitions that are members of unions in this one.
+fn members(revision: &str, definition: &str) -> BTreeSet<String> {
+    let schema = mcpgen_tests::schema(revision);
+    let schema = &schema[definitions_keyword(&schema)][definition];
+    let mut names = BTreeSet::new();
+    for pointer in subschemas(schema) {
+        let members = schema.pointer(&pointer).and_then(|union| union.get("anyOf")).and_then(Value::as_array);
+        let references = members.into_iter().flatten().filter_map(|member| member.get("$ref")?.as_str());
+        names.extend(references.filter_map(|reference| reference.rsplit('/').next()).map(str::to_owned));
+    }
+    names
+}
+
+/// `cargo test -p mcpgen-tests --test corpus -- --ignored` writes what the fuzzers start from: a document for every
+/// wish, a few edits, and a dictionary.
+#[test]
+#[ignore = "writes files"]
+fn write_seeds() -> std::io::Result<()> {
+    let corpus = fuzz_folder().join("corpus");
+    for (folder, _) in FUZZED {
+        fs::create_dir_all(corpus.join(folder))?;
+    }
+    for (index, wish) in wishes().iter().enumerate() {
+        let seed = wish.seed().unwrap_or_else(|| panic!("no instance for {}", wish.name));
+        let name = name_of(wish.target);
+        fs::write(corpus.join("decode").join(&wish.name), [&name[..], seed.as_bytes()].concat())?;
+        if index % 3 == 0 {
+            let edits = (0..3).map(|turn| index * 4 + turn).flat_map(|edit| [edit, edit * 7, edit * 31, edit * 5]);
+            let edits: Vec<u8> = edits.map(|number| (number % 256) as u8).collect();
+            let data = [&name[..], &[0, (index % 256) as u8], &edits].concat();
+            fs::write(corpus.join("edit").join(&wish.name), data)?;
+        }
+    }
+    fs::write(fuzz_folder().join("words.dict"), dictionary())
+}
+
+/// The member names and the constants of all schemas, as libFuzzer reads them.
+fn dictionary() -> String {
+    let mut words = BTreeSet::new();
+    for revision in REVISIONS {
+        let schema = mcpgen_tests::schema(revision);
+        for pointer in subschemas(&schema) {
+            let Some(schema) = schema.pointer(&pointer) else { continue };
+            let names = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(|named| named.keys());
+            words.extend(names.cloned());
+            let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+            let values = values.chain(schema.get("const"));
+            words.extend(values.filter_map(Value::as_str).map(str::to_owned));
+        }
+    }
+    words.iter().map(|word| format!("\"\\\"{word}\\\"\"\n")).collect()
+}

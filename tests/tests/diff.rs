@@ -1,0 +1,312 @@
+//! `diff` held to samples and to what a person knows: nothing that it calls compatible is refused by its reader.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use mcpgen::Protocol;
+use mcpgen::diff::{Diff, Verdict, diff};
+use mcpgen::workspace::Workspace;
+use mcpgen_tests::decisions::REVISIONS;
+use mcpgen_tests::instances::{Instances, member_names};
+use mcpgen_tests::judge::{Judge, fixed_up, within_limits};
+use mcpgen_tests::schema;
+use serde_json::{Value, json};
+
+fn count() -> u64 {
+    std::env::var("MCPGEN_DIFF_INSTANCES").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
+}
+
+fn model(revision: &str) -> Protocol {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let workspace = Workspace::open(Some(&root)).unwrap_or_else(|error| panic!("{error}"));
+    workspace.model(revision).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Models of the vendored revisions, oldest first.
+fn models() -> Vec<Protocol> {
+    REVISIONS.iter().map(|revision| model(revision)).collect()
+}
+
+/// One side of a comparison, for its samples.
+struct Side {
+    judge: Judge,
+    instances: Instances,
+    /// Requests (true) and notifications (false), whose envelope their definition may leave out.
+    messages: BTreeMap<String, bool>,
+}
+
+impl Side {
+    fn new(protocol: &Protocol, schema: &Value, judge: Judge, names: &BTreeSet<String>) -> Side {
+        let requests = protocol.requests.iter().map(|it| (it.type_id, true));
+        let notifications = protocol.notifications.iter().map(|it| (it.type_id, false));
+        let messages =
+            requests.chain(notifications).map(|(id, is_request)| (protocol.types[id].name.clone(), is_request));
+        let instances = Instances::new(schema, 5).reserving(names.clone());
+        Side { judge, instances, messages: messages.collect() }
+    }
+
+    /// A document that this side may send, as it is on the wire.
+    fn sends(&self, definition: &str, index: u64) -> Option<Value> {
+        let mut document = self.instances.valid(definition, index);
+        for (union, is_request) in UNIONS {
+            if (definition == union || self.messages.get(definition) == Some(&is_request))
+                && let Some(members) = document.as_object_mut()
+            {
+                members.entry("jsonrpc").or_insert_with(|| json!("2.0"));
+                if is_request {
+                    members.entry("id").or_insert_with(|| json!(1));
+                }
+            }
+        }
+        (within_limits(&document) && self.judge.accepts(definition, &document)).then_some(document)
+    }
+}
+
+const UNIONS: [(&str, bool); 4] =
+    [("ClientRequest", true), ("ServerRequest", true), ("ClientNotification", false), ("ServerNotification", false)];
+
+/// How often samples of a type bore out what is said of it.
+#[derive(Default)]
+struct Borne {
+    compatible: u64,
+    documents: u64,
+    /// Breaking findings by rule: those that a sample showed, and those that none did.
+    breaking: BTreeMap<&'static str, (u64, u64)>,
+}
+
+/// Holds every verdict of a comparison against samples, and says which are wrong.
+fn hold(diff: &Diff, old: &Side, new: &Side, count: u64, borne: &mut Borne) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for ty in &diff.types {
+        for (verdict, sender, reader, way) in
+            [(ty.old_to_new, old, new, "old to new"), (ty.new_to_old, new, old, "new to old")]
+        {
+            let sent = (0..count).filter_map(|index| sender.sends(&ty.name, index));
+            let refused =
+                sent.inspect(|_| borne.documents += 1).find(|document| !reader.judge.accepts(&ty.name, document));
+            match (verdict, refused) {
+                (Verdict::Compatible, Some(document)) => {
+                    let objections = reader.judge.objections(&ty.name, &document);
+                    wrong.push(format!("{} {way} is called compatible: {document}\n{objections}", ty.name));
+                }
+                (Verdict::Compatible, None) => borne.compatible += 1,
+                (Verdict::Breaking, refused) => {
+                    let here = diff.findings.iter().filter(|it| it.subject.split(['.', '[']).next() == Some(&ty.name));
+                    let breaking = here.filter(|it| match way {
+                        "old to new" => it.rule.old_to_new == Verdict::Breaking,
+                        _ => it.rule.new_to_old == Verdict::Breaking,
+                    });
+                    for rule in breaking.map(|it| it.rule.id).collect::<BTreeSet<_>>() {
+                        let counter = borne.breaking.entry(rule).or_default();
+                        match refused {
+                            Some(_) => counter.0 += 1,
+                            None => counter.1 += 1,
+                        }
+                    }
+                }
+                (Verdict::Dangerous, _) => {}
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn what_is_called_compatible_is() {
+    let models = models();
+    let schemas: Vec<Value> = REVISIONS.iter().map(|revision| fixed_up(revision, &schema(revision))).collect();
+    let (mut borne, mut wrong) = (Borne::default(), Vec::new());
+    for (a, b) in pairs() {
+        let names: BTreeSet<String> = member_names(&schemas[a]).union(&member_names(&schemas[b])).cloned().collect();
+        let side = |index: usize| {
+            let judge = Judge::for_revision(REVISIONS[index], &schema(REVISIONS[index]));
+            Side::new(&models[index], &schemas[index], judge, &names)
+        };
+        let (old, new) = (side(a), side(b));
+        let found = hold(&diff(&models[a], &models[b]), &old, &new, count(), &mut borne);
+        wrong.extend(found.iter().map(|text| format!("{} -> {}: {text}", REVISIONS[a], REVISIONS[b])));
+    }
+    println!("{} types compatible one way, {} documents", borne.compatible, borne.documents);
+    for (rule, (shown, unshown)) in &borne.breaking {
+        println!("{rule}: breaking in {shown} types by a sample, in {unshown} by none");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert!(borne.compatible > 200, "only {}", borne.compatible);
+}
+
+/// The older of two and the newer, by index.
+fn pairs() -> impl Iterator<Item = (usize, usize)> {
+    (0..REVISIONS.len()).flat_map(|old| (old + 1..REVISIONS.len()).map(move |new| (old, new)))
+}
+
+#[test]
+fn what_is_equal_does_not_differ() {
+    for model in models() {
+        let found = diff(&model, &model);
+        assert!(found.findings.is_empty(), "{}: {}", model.revision, found.findings[0].message);
+    }
+}
+
+#[test]
+fn what_came_went_the_other_way() {
+    let models = models();
+    for (a, b) in pairs() {
+        let (there, back) = (diff(&models[a], &models[b]), diff(&models[b], &models[a]));
+        for (added, removed) in [
+            ("request-added", "request-removed"),
+            ("notification-added", "notification-removed"),
+            ("type-added", "type-removed"),
+            ("error-code-added", "error-code-removed"),
+            ("enum-value-added", "enum-value-removed"),
+            ("member-became-required", "member-became-optional"),
+        ] {
+            let of = |diff: &Diff, rule: &str| -> BTreeSet<(String, String)> {
+                let found = diff.findings.iter().filter(|it| it.rule.id == rule);
+                found.map(|it| (it.subject.clone(), it.detail.clone())).collect()
+            };
+            let pair = format!("{} and {}: {added}", REVISIONS[a], REVISIONS[b]);
+            assert_eq!(of(&there, added), of(&back, removed), "{pair}");
+            assert_eq!(of(&back, added), of(&there, removed), "{pair}");
+        }
+    }
+}
+
+/// What the step from 2025-11-25 to 2026-07-28 is, read from the two schemas by a person: the rule, the subject.
+const MODERN: &[(&str, &str)] = &[
+    ("request-added", "server/discover"),
+    ("request-added", "subscriptions/listen"),
+    ("request-removed", "initialize"),
+    ("request-removed", "logging/setLevel"),
+    ("request-removed", "ping"),
+    ("request-removed", "resources/subscribe"),
+    ("request-removed", "resources/unsubscribe"),
+    ("request-removed", "tasks/cancel"),
+    ("request-removed", "tasks/get"),
+    ("request-removed", "tasks/list"),
+    ("request-removed", "tasks/result"),
+    ("request-embedded", "elicitation/create"),
+    ("request-embedded", "roots/list"),
+    ("request-embedded", "sampling/createMessage"),
+    ("notification-added", "notifications/subscriptions/acknowledged"),
+    ("notification-removed", "notifications/elicitation/complete"),
+    ("notification-removed", "notifications/initialized"),
+    ("notification-removed", "notifications/progress"),
+    ("notification-removed", "notifications/roots/list_changed"),
+    ("notification-removed", "notifications/tasks/status"),
+    ("error-code-removed", "URLElicitationRequiredError"),
+];
+
+/// Members that the newer revision requires of every answer, and of every request.
+const MODERN_MEMBERS: &[(&str, &str)] = &[
+    ("member-added-required", "CallToolResult.resultType"),
+    ("member-added-required", "CompleteResult.resultType"),
+    ("member-added-required", "GetPromptResult.resultType"),
+    ("member-added-required", "ListPromptsResult.cacheScope"),
+    ("member-added-required", "ListPromptsResult.resultType"),
+    ("member-added-required", "ListPromptsResult.ttlMs"),
+    ("member-added-required", "ListResourceTemplatesResult.resultType"),
+    ("member-added-required", "ListResourcesResult.resultType"),
+    ("member-added-required", "ListToolsResult.resultType"),
+    ("member-added-required", "ReadResourceResult.resultType"),
+    ("member-became-required", "CallToolRequestParams._meta"),
+    ("member-became-required", "CompleteRequestParams._meta"),
+    ("member-became-required", "GetPromptRequestParams._meta"),
+    ("member-became-required", "PaginatedRequestParams._meta"),
+    ("member-became-required", "ReadResourceRequestParams._meta"),
+    ("member-became-required", "ListToolsRequest.params"),
+    ("task-result-removed", "tools/call"),
+    ("union-member-added", "CallToolResult"),
+    ("union-member-added", "GetPromptResult"),
+    ("union-member-added", "ReadResourceResult"),
+    ("limit-added", "CompleteResult.completion.values"),
+    ("member-removed-optional", "CallToolRequestParams.task"),
+    ("member-removed-optional", "ClientCapabilities.tasks"),
+    ("member-removed-optional", "ServerCapabilities.tasks"),
+];
+
+#[test]
+fn the_step_to_the_modern_era_is_what_it_is() {
+    let found = diff(&model("2025-11-25"), &model("2026-07-28"));
+    let all: BTreeSet<(&str, &str)> = found.findings.iter().map(|it| (it.rule.id, it.subject.as_str())).collect();
+    let expected: BTreeSet<(&str, &str)> = MODERN.iter().chain(MODERN_MEMBERS).copied().collect();
+    let missing: Vec<_> = expected.difference(&all).collect();
+    assert!(missing.is_empty(), "not found: {missing:#?}");
+    // Of methods, the list is all there is.
+    let of_methods = |rule: &str| rule.starts_with("request-") || rule.starts_with("notification-");
+    let methods: BTreeSet<_> = all.iter().filter(|(rule, _)| of_methods(rule)).copied().collect();
+    assert_eq!(methods, MODERN.iter().filter(|(rule, _)| of_methods(rule)).copied().collect());
+    for finding in &found.findings {
+        // Only servers answer, only clients ask.
+        match finding.subject.as_str() {
+            "CallToolResult.resultType" => assert_eq!(finding.travel.as_str(), "server"),
+            "CallToolRequestParams._meta" => assert_eq!(finding.travel.as_str(), "client"),
+            _ => {}
+        }
+    }
+}
+
+/// The schema in the other dialect, its keys in another order.
+fn rewritten(schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) => {
+            let reversed = members.iter().rev().map(|(key, value)| {
+                let value = match (key.as_str(), value) {
+                    ("$ref", Value::String(target)) => json!(target.replace("#/$defs/", "#/definitions/")),
+                    ("$schema", _) => json!("http://json-schema.org/draft-07/schema#"),
+                    _ => rewritten(value),
+                };
+                (if key == "$defs" { "definitions".to_owned() } else { key.clone() }, value)
+            });
+            Value::Object(reversed.collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(rewritten).collect()),
+        other => other.clone(),
+    }
+}
+
+fn model_of(schema: &Value, name: &str) -> Protocol {
+    let document =
+        mcpgen::Document::parse(name, schema.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    mcpgen::model(document, name, false).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn how_a_schema_is_written_is_no_difference() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let original = schema(revision);
+        let found = diff(&model_of(&original, "original.json"), &model_of(&rewritten(&original), "rewritten.json"));
+        let messages: Vec<&str> = found.findings.iter().map(|it| it.message.as_str()).collect();
+        assert!(messages.is_empty(), "{revision}: {messages:#?}");
+    }
+}
+
+/// A definition that is written where it is used, and what is written there made a definition.
+#[test]
+fn where_a_type_stands_is_no_difference() {
+    let inline = schema("2025-11-25");
+    let mut outside = inline.clone();
+    let place = outside.pointer_mut("/$defs/Tool/properties/inputSchema").expect("a tool has an input schema");
+    let input = std::mem::replace(place, json!({ "$ref": "#/$defs/InputSchemaOfTool" }));
+    outside["$defs"]["InputSchemaOfTool"] = input;
+    let (inline, outside) = (model_of(&inline, "inline.json"), model_of(&outside, "outside.json"));
+    let rules =
+        |diff: Diff| -> Vec<(&str, String)> { diff.findings.into_iter().map(|it| (it.rule.id, it.subject)).collect() };
+    assert_eq!(rules(diff(&inline, &outside)), [("type-added", "InputSchemaOfTool".to_owned())]);
+    assert_eq!(rules(diff(&outside, &inline)), [("type-removed", "InputSchemaOfTool".to_owned())]);
+}
+
+/// The official files have descriptions, the vendored ones have none; nothing else is different.
+#[test]
+fn what_is_vendored_is_the_official_schema() {
+    for revision in REVISIONS {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/schema").join(revision).join("schema.json");
+        let Ok(text) = std::fs::read(&path) else {
+            eprintln!("NOTE: ../../shared/schema IS NOT PRESENT: THE OFFICIAL {revision} IS NOT COMPARED");
+            continue;
+        };
+        let official: Value = serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{error}"));
+        let found = diff(&model_of(&official, "official.json"), &model_of(&schema(revision), "vendored.json"));
+        let messages: Vec<&str> = found.findings.iter().map(|it| it.message.as_str()).collect();
+        assert!(messages.is_empty(), "{revision}: {messages:#?}");
+    }
+}
