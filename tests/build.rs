@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build");
     let workspace = Workspace::open(Some(&root))?;
     let mut code =
-        String::from("/// Every definition of every vendored revision.\npub const REGISTRY: &[Entry] = &[\n");
+        String::from("/// Every definition of every vendored revision.\npub static REGISTRY: &[Entry] = &[\n");
     let mut builders = String::new();
     for revision in &workspace.revisions {
         let protocol = workspace.model(&revision.name)?;

@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         builders.push_str(&more_builders);
     }
     let registry =
-        format!("/// Every definition of every schema.\npub const REGISTRY: &[Entry] = &[\n{entries}];\n{builders}");
+        format!("/// Every definition of every schema.\npub static REGISTRY: &[Entry] = &[\n{entries}];\n{builders}");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     std::fs::write(out.join("modules.rs"), modules)?;
     std::fs::write(out.join("registry.rs"), registry)?;
