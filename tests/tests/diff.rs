@@ -252,7 +252,7 @@ fn rewritten(schema: &Value) -> Value {
             let reversed = members.iter().rev().map(|(key, value)| {
                 let value = match (key.as_str(), value) {
                     ("$ref", Value::String(target)) => json!(target.replace("#/$defs/", "#/definitions/")),
-                    ("$schema", _) => json!("http://json-schema.org/draft-07/schema#"),
+                    ("$schema", Value::String(_)) => json!("http://json-schema.org/draft-07/schema#"),
                     _ => rewritten(value),
                 };
                 (if key == "$defs" { "definitions".to_owned() } else { key.clone() }, value)

@@ -535,13 +535,11 @@ impl<'p> Values<'p> {
         counterpart: Option<usize>,
     ) -> bool {
         let (sender, reading) = if from_old { (self.old, self.new) } else { (self.new, self.old) };
-        let (reached, may_fail) = match reader {
-            Some(reader) => {
-                let facts = Facts::of(choice.and_then(|choice| choice.decision), index);
-                reachable(reading, reader, sender, content, &facts)
-            }
+        let facts = Facts::of(choice.and_then(|choice| choice.decision), index);
+        let possible = facts.iter().map(|facts| match reader {
+            Some(reader) => reachable(reading, reader, sender, content, facts),
             None => (vec![0], false),
-        };
+        });
         let fits = |member: usize| {
             counterpart == Some(member)
                 || match from_old {
@@ -549,7 +547,7 @@ impl<'p> Values<'p> {
                     false => self.worst(&members[member], content).1 == Verdict::Compatible,
                 }
         };
-        !may_fail && reached.iter().all(|member| fits(*member))
+        possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
     }
 
     /// Which alternatives of two unions are each other's: by name, by tag, by JSON type.

@@ -161,18 +161,15 @@ pub(super) struct Facts<'d> {
 }
 
 impl<'d> Facts<'d> {
-    /// What a decision for this member says.
-    pub(super) fn of(decision: Option<&'d Decision>, member: usize) -> Facts<'d> {
-        let Some(Decision { guards, .. }) = decision else { return Facts::default() };
-        let leading = || guards.iter().filter(|guard| guard.member == member);
-        let before = guards.iter().take_while(|guard| guard.member != member);
-        Facts {
-            holding: match leading().count() {
-                1 => leading().next().map_or(&[], |guard| guard.when.as_slice()),
-                _ => &[],
-            },
-            failing: before.map(|guard| guard.when.as_slice()).collect(),
-        }
+    /// What a decision for this member says: one possibility for each guard that leads to it.
+    pub(super) fn of(decision: Option<&'d Decision>, member: usize) -> Vec<Facts<'d>> {
+        let Some(Decision { guards, .. }) = decision else { return vec![Facts::default()] };
+        let leading = guards.iter().enumerate().filter(|(_, guard)| guard.member == member);
+        let facts = leading.map(|(index, guard)| Facts {
+            holding: &guard.when,
+            failing: guards[..index].iter().map(|guard| guard.when.as_slice()).collect(),
+        });
+        facts.collect()
     }
 }
 
