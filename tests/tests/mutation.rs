@@ -22,8 +22,8 @@ use mutate::{Mutant, mutate};
 
 /// What a mutant is called in messages.
 const FILE: &str = "mutant.json";
-/// What one may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// After so long one hangs, on a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Failures after which a run gives up.
 const ENOUGH: usize = 20;
 
