@@ -697,12 +697,18 @@ fn nesting_is_limited() {
         assert!(mcpgen_types::from_str::<Anything>(&text).is_err());
         assert!(serde_json::from_str::<Tool>(&text).is_err());
     }
-    let raw = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"a":{}}}}}"#, nested(100_000));
-    let response: ResponseMessage = mcpgen_types::from_str(&raw).unwrap();
-    assert_eq!(response.decode::<OldPing>().unwrap_err().kind(), &ErrorKind::Depth);
-    assert_eq!(mcpgen_types::to_string(&response), raw);
-    assert!(mcpgen_types::to_value(&response).is_err());
-    assert!(response == response.clone());
+    // A result is read later, but its nesting counts from the message's root.
+    let response = |depth| format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, tool(&nested(depth)));
+    let deepest = response(98);
+    let read: ResponseMessage = mcpgen_types::from_str(&deepest).unwrap();
+    read.decode::<OldPing>().unwrap();
+    assert_eq!(mcpgen_types::to_string(&read), deepest);
+    for depth in [99, 100_000] {
+        let error = mcpgen_types::from_str::<ResponseMessage>(&response(depth)).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Depth);
+        assert_eq!(error.path(), "/result");
+        assert!(serde_json::from_str::<ResponseMessage>(&response(depth)).is_err());
+    }
 }
 
 #[test]
