@@ -250,7 +250,8 @@ impl<'a> Search<'a> {
                     Some(values) => Condition::Value(path.segments.clone(), distinct(values.concat())),
                     None => Condition::Present(path.segments.clone()),
                 };
-                best = Some((evenness, vec![(Some(condition), members(with)), (None, members(without))]));
+                let rest = required_only_by(views, paths, &without);
+                best = Some((evenness, vec![(Some(condition), members(with)), (rest, members(without))]));
             }
         }
         best.map(|(_, split)| split)
@@ -405,6 +406,18 @@ fn paths<'s>(views: &'s [View<'_>], base: &[String], algebra: &'s Algebra<'_>) -
     // Short paths first, otherwise the order in which members and their keys are written.
     found.sort_by_key(|path| path.segments.len());
     found
+}
+
+/// A key that one member alone requires, if it is the only one that remains: what lacks it is refused anyway, and an error
+/// that names the keys of all members says more than one that misses this member's. The first item of an array is not
+/// looked at: the array may be empty.
+fn required_only_by(views: &[View<'_>], paths: &[Path<'_>], rest: &[(&View<'_>, &At<'_>)]) -> Option<Condition> {
+    let [(only, _)] = rest else { return None };
+    let own = paths.iter().find(|path| {
+        let mut said = views.iter().zip(&path.at);
+        said.all(|(view, at)| if view.member == only.member { at.required } else { !at.declared })
+    })?;
+    (own.segments.first()? != "0").then(|| Condition::Present(own.segments.clone()))
 }
 
 fn keys<'s>(objects: impl Iterator<Item = &'s Object>) -> Vec<String> {

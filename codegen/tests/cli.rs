@@ -366,7 +366,7 @@ fn inspect_shows_the_protocol_to_people_and_programs() {
             "overlapping": true,
             "guards": [
                 {"when": [{"kind": "present", "path": ["text"]}], "member": "TextResourceContents"},
-                {"when": [], "member": "BlobResourceContents"},
+                {"when": [{ "kind": "present", "path": ["blob"] }], "member": "BlobResourceContents"},
             ],
             "absorbed": [],
         })

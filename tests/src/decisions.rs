@@ -197,20 +197,21 @@ const V2026_07_28: &[Decision] = &[
 /// Every result is a `Result`, so the union is.
 const RESULT: &[Rule] = &[otherwise("Result")];
 
-const CONTENTS: &[Rule] = &[rule(&[Present("text")], "TextResourceContents"), otherwise("BlobResourceContents")];
+const CONTENTS: &[Rule] =
+    &[rule(&[Present("text")], "TextResourceContents"), rule(&[Present("blob")], "BlobResourceContents")];
 
 const MESSAGE: &[Rule] = &[
     rule(&[Present("method"), Present("id")], "JSONRPCRequest"),
     rule(&[Present("method")], "JSONRPCNotification"),
     rule(&[Present("result")], "JSONRPCResponse"),
-    otherwise("JSONRPCError"),
+    rule(&[Present("error")], "JSONRPCError"),
 ];
 
 const MESSAGE_OR_NAMED_RESPONSE: &[Rule] = &[
     rule(&[Present("method"), Present("id")], "JSONRPCRequest"),
     rule(&[Present("method")], "JSONRPCNotification"),
     rule(&[Present("result")], "JSONRPCResultResponse"),
-    otherwise("JSONRPCErrorResponse"),
+    rule(&[Present("error")], "JSONRPCErrorResponse"),
 ];
 
 const MESSAGE_OR_BATCH: &[Rule] = &[
@@ -219,20 +220,26 @@ const MESSAGE_OR_BATCH: &[Rule] = &[
     rule(&[Present("method"), Present("id")], "JSONRPCRequest"),
     rule(&[Present("method")], "JSONRPCNotification"),
     rule(&[Present("result")], "JSONRPCResponse"),
-    otherwise("JSONRPCError"),
+    rule(&[Present("error")], "JSONRPCError"),
 ];
 
 const BATCHED_REQUEST: &[Rule] = &[rule(&[Present("id")], "JSONRPCRequest"), otherwise("JSONRPCNotification")];
 
-const BATCHED_RESPONSE: &[Rule] = &[rule(&[Present("result")], "JSONRPCResponse"), otherwise("JSONRPCError")];
+const BATCHED_RESPONSE: &[Rule] =
+    &[rule(&[Present("result")], "JSONRPCResponse"), rule(&[Present("error")], "JSONRPCError")];
 
-const RESPONSE: &[Rule] = &[rule(&[Present("result")], "JSONRPCResultResponse"), otherwise("JSONRPCErrorResponse")];
+const RESPONSE: &[Rule] =
+    &[rule(&[Present("result")], "JSONRPCResultResponse"), rule(&[Present("error")], "JSONRPCErrorResponse")];
 
-const SINGLE_SELECT: &[Rule] =
-    &[rule(&[Present("enum")], "UntitledSingleSelectEnumSchema"), otherwise("TitledSingleSelectEnumSchema")];
+const SINGLE_SELECT: &[Rule] = &[
+    rule(&[Present("enum")], "UntitledSingleSelectEnumSchema"),
+    rule(&[Present("oneOf")], "TitledSingleSelectEnumSchema"),
+];
 
-const MULTI_SELECT: &[Rule] =
-    &[rule(&[Present("items.enum")], "UntitledMultiSelectEnumSchema"), otherwise("TitledMultiSelectEnumSchema")];
+const MULTI_SELECT: &[Rule] = &[
+    rule(&[Present("items.enum")], "UntitledMultiSelectEnumSchema"),
+    rule(&[Present("items.anyOf")], "TitledMultiSelectEnumSchema"),
+];
 
 const STRING: Guard = OneOf("type", &["string"]);
 const ARRAY: Guard = OneOf("type", &["array"]);
@@ -242,9 +249,9 @@ const BOOLEAN: Guard = OneOf("type", &["boolean"]);
 const ENUM: &[Rule] = &[
     rule(&[STRING, Present("enum"), Present("enumNames")], "LegacyTitledEnumSchema"),
     rule(&[STRING, Present("enum")], "UntitledSingleSelectEnumSchema"),
-    rule(&[STRING], "TitledSingleSelectEnumSchema"),
+    rule(&[STRING, Present("oneOf")], "TitledSingleSelectEnumSchema"),
     rule(&[ARRAY, Present("items.enum")], "UntitledMultiSelectEnumSchema"),
-    rule(&[ARRAY], "TitledMultiSelectEnumSchema"),
+    rule(&[ARRAY, Present("items.anyOf")], "TitledMultiSelectEnumSchema"),
 ];
 
 const PRIMITIVE_WITH_ONE_ENUM: &[Rule] = &[
@@ -260,7 +267,7 @@ const PRIMITIVE: &[Rule] = &[
     rule(&[STRING, Present("oneOf")], "TitledSingleSelectEnumSchema"),
     rule(&[STRING], "StringSchema"),
     rule(&[ARRAY, Present("items.enum")], "UntitledMultiSelectEnumSchema"),
-    rule(&[ARRAY], "TitledMultiSelectEnumSchema"),
+    rule(&[ARRAY, Present("items.anyOf")], "TitledMultiSelectEnumSchema"),
     rule(&[NUMBER], "NumberSchema"),
     rule(&[BOOLEAN], "BooleanSchema"),
 ];
@@ -268,7 +275,7 @@ const PRIMITIVE: &[Rule] = &[
 const INPUT_RESPONSE: &[Rule] = &[
     rule(&[Present("model")], "CreateMessageResult"),
     rule(&[Present("roots")], "ListRootsResult"),
-    otherwise("ElicitResult"),
+    rule(&[Present("action")], "ElicitResult"),
 ];
 
 const INPUT_REQUIRED: Rule = rule(&[OneOf("resultType", &["input_required"])], "InputRequiredResult");

@@ -22,8 +22,10 @@ use mutate::{Mutant, mutate};
 
 /// What a mutant is called in messages.
 const FILE: &str = "mutant.json";
+/// More time of a processor than one may take.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// After so long one hangs, on a machine that is busy with other things.
-const PATIENCE: Duration = Duration::from_secs(60);
+const HANGS: Duration = Duration::from_secs(60);
 /// Failures after which a run gives up.
 const ENOUGH: usize = 20;
 
@@ -154,18 +156,35 @@ fn run_seed(originals: &'static [(String, Json)], seed: u64) -> (Duration, Resul
     let start = Instant::now();
     let thread = std::thread::Builder::new().name(format!("mutant of seed {seed}")).spawn(move || {
         let (revision, released, mutant) = make(originals, seed);
-        let start = Instant::now();
+        let start = time_of_thread();
         let result = run(&mutant.document, &revision, released).map(|files| files.is_some());
-        // Nobody listens any more if this took too long.
-        let _ = send.send((start.elapsed(), result));
+        let taken = time_of_thread().saturating_sub(start);
+        let result = if taken > PATIENCE { Err(format!("takes more than {PATIENCE:?}")) } else { result };
+        // Nobody listens any more if it hung.
+        let _ = send.send((taken, result));
     });
     let result = thread
         .map_err(|error| error.to_string())
-        .and_then(|_| receive.recv_timeout(PATIENCE).map_err(|_| format!("takes more than {PATIENCE:?}")));
+        .and_then(|_| receive.recv_timeout(HANGS).map_err(|_| format!("hangs, or takes more than {HANGS:?}")));
     match result {
         Ok((elapsed, result)) => (elapsed, result),
         Err(error) => (start.elapsed(), Err(error)),
     }
+}
+
+/// The processor's time that this thread has used.
+#[cfg(unix)]
+fn time_of_thread() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).expect("time that has passed")
+}
+
+/// Without that clock, the time that has passed.
+#[cfg(not(unix))]
+fn time_of_thread() -> Duration {
+    use std::sync::LazyLock;
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed()
 }
 
 fn run_all(originals: &'static [(String, Json)], first: u64, count: u64) -> Outcome {

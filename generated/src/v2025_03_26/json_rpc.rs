@@ -87,7 +87,7 @@ pub type JsonRpcBatchResponse = Vec<JsonRpcResponseOrError>;
 /// Which one a value is:
 ///
 /// * `result` is present: `JsonRpcResponse`
-/// * otherwise: `JsonRpcError`
+/// * `error` is present: `JsonRpcError`
 ///
 /// Used by [`JsonRpcBatchResponse`], [`JsonRpcMessage`].
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +123,11 @@ impl codec::Decode for JsonRpcResponseOrError {
                 member: 0,
             },
             codec::Guard {
-                when: &[],
+                when: &[
+                    codec::Condition::Present {
+                        path: &["error"],
+                    },
+                ],
                 member: 1,
             },
         ];
@@ -305,7 +309,7 @@ impl codec::Object for JsonRpcErrorError {
 /// * JSON type object, and `method` is present, and `id` is present: `JsonRpcRequest`
 /// * JSON type object, and `method` is present: `JsonRpcNotification`
 /// * JSON type object, and `result` is present: `JsonRpcResponse`
-/// * JSON type object: `JsonRpcError`
+/// * JSON type object, and `error` is present: `JsonRpcError`
 /// * JSON type array, and `0.method` is present: `JsonRpcRequestOrNotificationArray`
 /// * JSON type array: `JsonRpcResponseOrErrorArray`
 ///
@@ -397,7 +401,12 @@ impl codec::Decode for JsonRpcMessage {
                 member: 3,
             },
             codec::Guard {
-                when: &[codec::Condition::Type(codec::JsonTypes::OBJECT)],
+                when: &[
+                    codec::Condition::Type(codec::JsonTypes::OBJECT),
+                    codec::Condition::Present {
+                        path: &["error"],
+                    },
+                ],
                 member: 4,
             },
             codec::Guard {

@@ -161,7 +161,7 @@ impl codec::Object for JsonRpcErrorError {
 /// * `method` is present, and `id` is present: `JsonRpcRequest`
 /// * `method` is present: `JsonRpcNotification`
 /// * `result` is present: `JsonRpcResponse`
-/// * otherwise: `JsonRpcError`
+/// * `error` is present: `JsonRpcError`
 ///
 /// Specification: [`JSONRPCMessage`](https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcmessage)
 #[derive(Clone, Debug, PartialEq)]
@@ -232,7 +232,11 @@ impl codec::Decode for JsonRpcMessage {
                 member: 2,
             },
             codec::Guard {
-                when: &[],
+                when: &[
+                    codec::Condition::Present {
+                        path: &["error"],
+                    },
+                ],
                 member: 3,
             },
         ];

@@ -1001,9 +1001,9 @@ impl codec::Object for ElicitationCompleteNotificationParams {
 ///
 /// * `type` is "string", and `enum` is present, and `enumNames` is present: `LegacyTitledEnumSchema`
 /// * `type` is "string", and `enum` is present: `UntitledSingleSelectEnumSchema`
-/// * `type` is "string": `TitledSingleSelectEnumSchema`
+/// * `type` is "string", and `oneOf` is present: `TitledSingleSelectEnumSchema`
 /// * `type` is "array", and `items.enum` is present: `UntitledMultiSelectEnumSchema`
-/// * `type` is "array": `TitledMultiSelectEnumSchema`
+/// * `type` is "array", and `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
 /// Specification: [`EnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#enumschema)
 #[derive(Clone, Debug, PartialEq)]
@@ -1087,6 +1087,9 @@ impl codec::Decode for EnumSchema {
                         path: &["type"],
                         any_of: &[codec::Literal::Str("string")],
                     },
+                    codec::Condition::Present {
+                        path: &["oneOf"],
+                    },
                 ],
                 member: 1,
             },
@@ -1107,6 +1110,9 @@ impl codec::Decode for EnumSchema {
                     codec::Condition::Value {
                         path: &["type"],
                         any_of: &[codec::Literal::Str("array")],
+                    },
+                    codec::Condition::Present {
+                        path: &["items", "anyOf"],
                     },
                 ],
                 member: 3,
@@ -1284,7 +1290,7 @@ impl codec::Object for LegacyTitledEnumSchema {
 /// Which one a value is:
 ///
 /// * `items.enum` is present: `UntitledMultiSelectEnumSchema`
-/// * otherwise: `TitledMultiSelectEnumSchema`
+/// * `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
 /// Specification: [`MultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#multiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
@@ -1320,7 +1326,11 @@ impl codec::Decode for MultiSelectEnumSchema {
                 member: 0,
             },
             codec::Guard {
-                when: &[],
+                when: &[
+                    codec::Condition::Present {
+                        path: &["items", "anyOf"],
+                    },
+                ],
                 member: 1,
             },
         ];
@@ -1548,7 +1558,7 @@ impl codec::Encode for NumberSchemaType {
 /// * `type` is "integer" or "number": `NumberSchema`
 /// * `type` is "boolean": `BooleanSchema`
 /// * `type` is "array", and `items.enum` is present: `UntitledMultiSelectEnumSchema`
-/// * `type` is "array": `TitledMultiSelectEnumSchema`
+/// * `type` is "array", and `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
 /// Used by [`ElicitRequestFormParamsRequestedSchema`].
 ///
@@ -1712,6 +1722,9 @@ impl codec::Decode for PrimitiveSchemaDefinition {
                         path: &["type"],
                         any_of: &[codec::Literal::Str("array")],
                     },
+                    codec::Condition::Present {
+                        path: &["items", "anyOf"],
+                    },
                 ],
                 member: 6,
             },
@@ -1771,7 +1784,7 @@ impl codec::Encode for PrimitiveSchemaDefinition {
 /// Which one a value is:
 ///
 /// * `enum` is present: `UntitledSingleSelectEnumSchema`
-/// * otherwise: `TitledSingleSelectEnumSchema`
+/// * `oneOf` is present: `TitledSingleSelectEnumSchema`
 ///
 /// Specification: [`SingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#singleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
@@ -1807,7 +1820,11 @@ impl codec::Decode for SingleSelectEnumSchema {
                 member: 0,
             },
             codec::Guard {
-                when: &[],
+                when: &[
+                    codec::Condition::Present {
+                        path: &["oneOf"],
+                    },
+                ],
                 member: 1,
             },
         ];

@@ -89,7 +89,7 @@ impl codec::Object for JsonRpcErrorResponse {
 /// * `method` is present, and `id` is present: `JsonRpcRequest`
 /// * `method` is present: `JsonRpcNotification`
 /// * `result` is present: `JsonRpcResultResponse`
-/// * otherwise: `JsonRpcErrorResponse`
+/// * `error` is present: `JsonRpcErrorResponse`
 ///
 /// Specification: [`JSONRPCMessage`](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcmessage)
 #[derive(Clone, Debug, PartialEq)]
@@ -160,7 +160,11 @@ impl codec::Decode for JsonRpcMessage {
                 member: 2,
             },
             codec::Guard {
-                when: &[],
+                when: &[
+                    codec::Condition::Present {
+                        path: &["error"],
+                    },
+                ],
                 member: 3,
             },
         ];
@@ -356,7 +360,7 @@ impl codec::Object for JsonRpcRequest {
 /// Which one a value is:
 ///
 /// * `result` is present: `JsonRpcResultResponse`
-/// * otherwise: `JsonRpcErrorResponse`
+/// * `error` is present: `JsonRpcErrorResponse`
 ///
 /// Specification: [`JSONRPCResponse`](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresponse)
 #[derive(Clone, Debug, PartialEq)]
@@ -392,7 +396,11 @@ impl codec::Decode for JsonRpcResponse {
                 member: 0,
             },
             codec::Guard {
-                when: &[],
+                when: &[
+                    codec::Condition::Present {
+                        path: &["error"],
+                    },
+                ],
                 member: 1,
             },
         ];

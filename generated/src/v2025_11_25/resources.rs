@@ -106,7 +106,7 @@ impl codec::Object for BlobResourceContents {
 /// Which one a value is:
 ///
 /// * `text` is present: `TextResourceContents`
-/// * otherwise: `BlobResourceContents`
+/// * `blob` is present: `BlobResourceContents`
 ///
 /// Used by [`EmbeddedResource`](super::EmbeddedResource), [`ReadResourceResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -142,7 +142,11 @@ impl codec::Decode for TextOrBlobResourceContents {
                 member: 0,
             },
             codec::Guard {
-                when: &[],
+                when: &[
+                    codec::Condition::Present {
+                        path: &["blob"],
+                    },
+                ],
                 member: 1,
             },
         ];

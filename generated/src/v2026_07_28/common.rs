@@ -1919,7 +1919,7 @@ impl codec::Object for InputRequiredResult {
 ///
 /// * `model` is present: `CreateMessageResult`
 /// * `roots` is present: `ListRootsResult`
-/// * otherwise: `ElicitResult`
+/// * `action` is present: `ElicitResult`
 ///
 /// Used by [`InputResponses`].
 ///
@@ -1973,7 +1973,11 @@ impl codec::Decode for InputResponse {
                 member: 1,
             },
             codec::Guard {
-                when: &[],
+                when: &[
+                    codec::Condition::Present {
+                        path: &["action"],
+                    },
+                ],
                 member: 2,
             },
         ];

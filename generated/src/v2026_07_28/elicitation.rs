@@ -760,9 +760,9 @@ impl codec::Encode for ElicitResultContentValue {
 ///
 /// * `type` is "string", and `enum` is present, and `enumNames` is present: `LegacyTitledEnumSchema`
 /// * `type` is "string", and `enum` is present: `UntitledSingleSelectEnumSchema`
-/// * `type` is "string": `TitledSingleSelectEnumSchema`
+/// * `type` is "string", and `oneOf` is present: `TitledSingleSelectEnumSchema`
 /// * `type` is "array", and `items.enum` is present: `UntitledMultiSelectEnumSchema`
-/// * `type` is "array": `TitledMultiSelectEnumSchema`
+/// * `type` is "array", and `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
 /// Specification: [`EnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#enumschema)
 #[derive(Clone, Debug, PartialEq)]
@@ -846,6 +846,9 @@ impl codec::Decode for EnumSchema {
                         path: &["type"],
                         any_of: &[codec::Literal::Str("string")],
                     },
+                    codec::Condition::Present {
+                        path: &["oneOf"],
+                    },
                 ],
                 member: 1,
             },
@@ -866,6 +869,9 @@ impl codec::Decode for EnumSchema {
                     codec::Condition::Value {
                         path: &["type"],
                         any_of: &[codec::Literal::Str("array")],
+                    },
+                    codec::Condition::Present {
+                        path: &["items", "anyOf"],
                     },
                 ],
                 member: 3,
@@ -1043,7 +1049,7 @@ impl codec::Object for LegacyTitledEnumSchema {
 /// Which one a value is:
 ///
 /// * `items.enum` is present: `UntitledMultiSelectEnumSchema`
-/// * otherwise: `TitledMultiSelectEnumSchema`
+/// * `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
 /// Specification: [`MultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#multiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
@@ -1079,7 +1085,11 @@ impl codec::Decode for MultiSelectEnumSchema {
                 member: 0,
             },
             codec::Guard {
-                when: &[],
+                when: &[
+                    codec::Condition::Present {
+                        path: &["items", "anyOf"],
+                    },
+                ],
                 member: 1,
             },
         ];
@@ -1307,7 +1317,7 @@ impl codec::Encode for NumberSchemaType {
 /// * `type` is "integer" or "number": `NumberSchema`
 /// * `type` is "boolean": `BooleanSchema`
 /// * `type` is "array", and `items.enum` is present: `UntitledMultiSelectEnumSchema`
-/// * `type` is "array": `TitledMultiSelectEnumSchema`
+/// * `type` is "array", and `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
 /// Used by [`ElicitRequestFormParamsRequestedSchema`].
 ///
@@ -1471,6 +1481,9 @@ impl codec::Decode for PrimitiveSchemaDefinition {
                         path: &["type"],
                         any_of: &[codec::Literal::Str("array")],
                     },
+                    codec::Condition::Present {
+                        path: &["items", "anyOf"],
+                    },
                 ],
                 member: 6,
             },
@@ -1530,7 +1543,7 @@ impl codec::Encode for PrimitiveSchemaDefinition {
 /// Which one a value is:
 ///
 /// * `enum` is present: `UntitledSingleSelectEnumSchema`
-/// * otherwise: `TitledSingleSelectEnumSchema`
+/// * `oneOf` is present: `TitledSingleSelectEnumSchema`
 ///
 /// Specification: [`SingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#singleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
@@ -1566,7 +1579,11 @@ impl codec::Decode for SingleSelectEnumSchema {
                 member: 0,
             },
             codec::Guard {
-                when: &[],
+                when: &[
+                    codec::Condition::Present {
+                        path: &["oneOf"],
+                    },
+                ],
                 member: 1,
             },
         ];

@@ -77,13 +77,14 @@ impl<'s> Builder<'s> {
             (1, _) | (_, 0..96) => Shape::Full,
             (_, 96..128) => Shape::Least,
             (_, 128..288) => Shape::Unknown,
-            (_, 288..304) if !long_run => Shape::Deep,
+            (_, 288..320) if !long_run => Shape::Deep,
             (_, 288) => Shape::Deep,
             _ => Shape::Some,
         };
-        // Small documents are quick, and their near misses telling; large ones are odd in more ways at once.
+        // Large documents are odd in more ways at once; small ones are quick, and their near misses telling.
         let budget = match (index, rng.u8(0..16)) {
             (0..20, _) | (_, 0) => 250,
+            (0..200, _) if !breaks => 250,
             // A run that comes so far has seen what large and deep documents are good for.
             _ if long_run => 6,
             (_, 1..5) => 60,
@@ -373,10 +374,10 @@ impl<'s> Builder<'s> {
         let count = if self.exhausted(depth) {
             least
         } else {
-            match (self.shape, self.rng.u16(0..2000)) {
+            match (self.shape, self.rng.u16(0..500)) {
                 (Shape::Deep, _) => 1,
                 (_, 0) => 150,
-                (_, 1..100) if most < 300 => most,
+                (_, 1..25) if most < 300 => most,
                 (Shape::Full, _) => self.rng.usize(1..3),
                 _ => self.rng.usize(0..4),
             }

@@ -84,11 +84,11 @@ const NAMES: &[&str] = &[
 
 /// A string between two lengths, counted in characters.
 pub(super) fn string(rng: &mut Rng, least: usize, most: usize) -> String {
-    let text = match rng.u16(0..12_000) {
+    let text = match rng.u16(0..2400) {
         0 => "\u{e9}0123456789\"\\\n\u{1f600}".repeat(4096),
-        1..60 => "long ".repeat(rng.usize(10..300)),
-        60..5000 => (0..rng.usize(0..12)).map(|_| rng.alphanumeric()).collect(),
-        5000..7000 => (0..rng.usize(0..8)).map(|_| rng.char(..)).collect(),
+        1..30 => "long ".repeat(rng.usize(10..300)),
+        30..1000 => (0..rng.usize(0..12)).map(|_| rng.alphanumeric()).collect(),
+        1000..1400 => (0..rng.usize(0..8)).map(|_| rng.char(..)).collect(),
         _ => STRINGS[rng.usize(0..STRINGS.len())].to_owned(),
     };
     let padded = text.chars().chain(std::iter::repeat('\u{e9}'));

@@ -14,9 +14,15 @@ impl Seen<'_, '_> {
             return no_member(types.words(), Some(self.found_type(types)));
         }
         let possible = guards.iter().filter(|guard| guard.types().contains(self.types));
-        let failed =
-            possible.filter_map(|guard| guard.when.iter().find(|condition| self.holds(condition) != Some(true)));
+        let failed = possible.filter_map(|guard| {
+            let place = guard.when.iter().position(|condition| self.holds(condition) != Some(true))?;
+            Some((place, &guard.when[place]))
+        });
         let failed: Vec<_> = failed.collect();
+        // A guard of which more holds is nearer to what was meant.
+        let nearest = failed.iter().map(|(place, _)| *place).max();
+        let failed: Vec<_> =
+            failed.into_iter().filter(|(place, _)| Some(*place) == nearest).map(|(_, condition)| condition).collect();
         self.wrong_value(&failed).unwrap_or_else(|| wrong_members(&failed))
     }
 
@@ -58,20 +64,30 @@ impl Seen<'_, '_> {
 
 /// Guards looked for members to be there, or not to be there.
 fn wrong_members(failed: &[&Condition]) -> Error {
-    let quoted = |path: &[&str]| format!("`{}`", path.join("."));
     let mut wanted = Vec::new();
     let mut unwanted = Vec::new();
     for condition in failed {
-        match condition {
-            Condition::Present { path } => wanted.push(quoted(path)),
-            Condition::Absent { path } => unwanted.push(quoted(path)),
-            _ => {}
+        let (names, path) = match condition {
+            Condition::Present { path } => (&mut wanted, path),
+            Condition::Absent { path } => (&mut unwanted, path),
+            _ => continue,
+        };
+        let name = format!("`{}`", path.join("."));
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     match (wanted.is_empty(), unwanted.is_empty()) {
-        (false, _) => no_member(format!("a member {}", wanted.join(" or ")), Some("none".to_owned())),
-        (true, false) => no_member(format!("no member {}", unwanted.join(" or ")), Some("one".to_owned())),
+        (false, _) => no_member(format!("a member {}", or(&wanted)), Some("none".to_owned())),
+        (true, false) => no_member(format!("no member {}", or(&unwanted)), Some("one".to_owned())),
         (true, true) => no_member("nothing".to_owned(), Some("a value".to_owned())),
+    }
+}
+
+fn or(names: &[String]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => names.concat(),
     }
 }
 
