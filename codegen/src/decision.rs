@@ -344,7 +344,8 @@ impl<'a> Search<'a> {
     }
 }
 
-fn type_of_value(value: &Json) -> u8 {
+/// The JSON type of a value, as a bit of [`Types`].
+pub(crate) fn type_of_value(value: &Json) -> u8 {
     match value {
         Json::Null => 1,
         Json::Bool(_) => 2,

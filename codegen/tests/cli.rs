@@ -1,13 +1,15 @@
 //! The binary from outside: what it prints, writes, leaves alone and exits with.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use tempfile::TempDir;
+use support::Project;
 
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
@@ -27,36 +29,13 @@ const SMALL: &str = r##"{
 }
 "##;
 
-/// A temporary project, and mcpgen run in it.
-struct Project {
-    home: TempDir,
-}
-
 impl Project {
-    fn new() -> Project {
-        Project { home: tempfile::tempdir().expect("a temporary folder") }
-    }
-
     /// A project that has imported [`SMALL`] as `draft`.
     fn with_small() -> Project {
-        let project = Project::new();
+        let project = Project::empty();
         project.write("small.json", SMALL);
         project.run(&["import", "small.json", "--revision", "draft", "--root", "."]).exits(0);
         project
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.home.path().join(path)
-    }
-
-    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().expect("below home")).expect("a folder");
-        fs::write(path, text).expect("written");
-    }
-
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
     /// Every file with its text and the time of its last change.
@@ -76,51 +55,6 @@ impl Project {
         walk(self.home.path(), &mut found);
         found
     }
-
-    fn run(&self, arguments: &[&str]) -> Answer {
-        self.run_in(".", arguments)
-    }
-
-    fn run_in(&self, folder: &str, arguments: &[&str]) -> Answer {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mcpgen"));
-        let output = command.args(arguments).current_dir(self.path(folder)).output().expect("mcpgen runs");
-        Answer { arguments: arguments.join(" "), output }
-    }
-}
-
-struct Answer {
-    arguments: String,
-    output: Output,
-}
-
-impl Answer {
-    #[track_caller]
-    fn exits(self, code: i32) -> Answer {
-        let (out, err) = (self.out(), self.err());
-        assert_eq!(self.output.status.code(), Some(code), "mcpgen {}\n{out}\n{err}", self.arguments);
-        assert!(!err.contains("panicked"), "{err}");
-        if code == 2 {
-            assert!(err.starts_with("error: "), "{err}");
-        }
-        self
-    }
-
-    #[track_caller]
-    fn says(self, parts: &[&str]) -> Answer {
-        let all = format!("{}{}", self.out(), self.err());
-        for part in parts {
-            assert!(all.contains(part), "mcpgen {} does not say {part:?}:\n{all}", self.arguments);
-        }
-        self
-    }
-
-    fn out(&self) -> String {
-        String::from_utf8_lossy(&self.output.stdout).into_owned()
-    }
-
-    fn err(&self) -> String {
-        String::from_utf8_lossy(&self.output.stderr).into_owned()
-    }
 }
 
 fn vendored(revision: &str) -> String {
@@ -134,7 +68,7 @@ fn schema(definitions: &str) -> String {
 
 #[test]
 fn importing_what_was_imported_reproduces_it() {
-    let project = Project::new();
+    let project = Project::empty();
     for revision in REVISIONS {
         project.run(&["import", &vendored(revision), "--revision", revision, "--root", "."]).exits(0);
         let ours = fs::read_to_string(vendored(revision)).expect("vendored");
@@ -193,7 +127,7 @@ fn a_changed_import_needs_to_be_accepted() {
 
 #[test]
 fn a_released_revision_needs_its_fixups() {
-    let project = Project::new();
+    let project = Project::empty();
     let text = fs::read_to_string(vendored("2025-11-25")).expect("vendored");
     let mut mended: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let place = "/$defs/ElicitResult/properties/content/additionalProperties/anyOf/1/type";
@@ -281,7 +215,7 @@ fn a_failed_run_leaves_the_output_as_it_was() {
 
 #[test]
 fn somebody_s_schema_goes_to_somebody_s_folder() {
-    let project = Project::new();
+    let project = Project::empty();
     project.write("small.json", SMALL);
     project.write("src/main.rs", "fn main() {}\n");
     let command = ["generate", "--schema", "small.json", "--revision", "2025-11-25", "--out", "src/protocol"];
@@ -302,7 +236,7 @@ fn somebody_s_schema_goes_to_somebody_s_folder() {
 
 #[test]
 fn outside_a_project_the_remedy_is_named() {
-    let project = Project::new();
+    let project = Project::empty();
     project.write("small.json", SMALL);
     for arguments in [&["generate"][..], &["inspect", "2025-11-25"], &["import", "small.json", "--revision", "draft"]] {
         project.run(arguments).exits(2).says(&["schema/revisions.toml", "--root DIR"]);
@@ -325,7 +259,7 @@ fn outside_a_project_the_remedy_is_named() {
 #[test]
 fn inspect_shows_the_protocol_to_people_and_programs() {
     let root = format!("{}/..", env!("CARGO_MANIFEST_DIR"));
-    let project = Project::new();
+    let project = Project::empty();
     let definitions = [79, 83, 91, 145, 155];
     for (revision, count) in REVISIONS.into_iter().zip(definitions) {
         let text = project.run(&["inspect", revision, "--root", &root]).exits(0);
@@ -410,7 +344,7 @@ fn bad_schemas_are_refused_with_place_and_reason() {
         ("dialect", r#"{"$schema": "urn:x", "$defs": {"A": {}}}"#.into(), &["is not a dialect"]),
     ];
     for (name, text, parts) in cases {
-        let project = Project::new();
+        let project = Project::empty();
         project.write("bad.json", text);
         project.run(&["inspect", "bad.json"]).exits(2).says(parts);
         let generate = ["generate", "--schema", "bad.json", "--revision", "x", "--out", "out"];
@@ -422,7 +356,7 @@ fn bad_schemas_are_refused_with_place_and_reason() {
 
 #[test]
 fn a_byte_order_mark_is_no_obstacle() {
-    let project = Project::new();
+    let project = Project::empty();
     project.write("bom.json", format!("\u{feff}{SMALL}"));
     project.run(&["import", "bom.json", "--revision", "draft", "--root", "."]).exits(0);
     assert!(project.read("schema/draft/schema.json").starts_with('{'));
@@ -430,7 +364,7 @@ fn a_byte_order_mark_is_no_obstacle() {
 
 #[test]
 fn a_huge_file_is_refused_unread() {
-    let project = Project::new();
+    let project = Project::empty();
     let file = fs::File::create(project.path("huge.json")).expect("created");
     file.set_len(40 * 1024 * 1024).expect("sized");
     let (answer, time) = timed(|| project.run(&["inspect", "huge.json"]));
@@ -449,7 +383,7 @@ fn ten_thousand_definitions_take_seconds() {
         write!(structs, r#"{comma}"D{i}": {{"type": "object", "properties": {{{properties}}}, "required": ["name"]}}"#)
             .expect("written");
     }
-    let project = Project::new();
+    let project = Project::empty();
     project.write("many.json", schema(&structs));
     let (answer, time) = timed(|| project.run(&["inspect", "many.json"]));
     answer.exits(0).says(&["10000 definitions"]);

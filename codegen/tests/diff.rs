@@ -2,32 +2,25 @@
 //!
 //! `MCPGEN_BLESS=1 cargo test -p mcpgen --test diff` rewrites the reports in `tests/diff/`.
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use mcpgen::diff::RULES;
 use mcpgen::diff::report::Format;
 use serde_json::Value;
-use tempfile::TempDir;
+use support::{Answer, FOREIGN, Project};
 
 const OLD: &str = include_str!("diff/old.json");
 const NEW: &str = include_str!("diff/new.json");
 
-/// What the terminal, the CI or the git hook of whoever runs this asks for.
-const FOREIGN: [&str; 7] =
-    ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
-
-/// A temporary folder with both schemas, and mcpgen run in it.
-struct Project {
-    home: TempDir,
-}
-
 impl Project {
+    /// A temporary folder with both schemas.
     fn new() -> Project {
-        let project = Project { home: tempfile::tempdir().expect("a temporary folder") };
+        let project = Project::empty();
         project.write("old.json", OLD);
         project.write("new.json", NEW);
         project
@@ -58,20 +51,6 @@ impl Project {
         Some(project)
     }
 
-    fn path(&self, path: &str) -> PathBuf {
-        self.home.path().join(path)
-    }
-
-    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().expect("below home")).expect("a folder");
-        fs::write(path, text).expect("written");
-    }
-
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-    }
-
     fn git(&self, arguments: &[&str]) {
         let mut git = Command::new("git");
         git.args(arguments).current_dir(self.home.path());
@@ -84,20 +63,6 @@ impl Project {
         }
         let output = git.output().expect("git runs");
         assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mcpgen"));
-        command.args(arguments).current_dir(self.home.path());
-        for name in FOREIGN {
-            command.env_remove(name);
-        }
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Answer {
-        let output = self.command(arguments).stdin(Stdio::null()).output().expect("mcpgen runs");
-        Answer { arguments: arguments.join(" "), output }
     }
 
     /// With this text on standard input.
@@ -116,44 +81,10 @@ impl Project {
     }
 }
 
-struct Answer {
-    arguments: String,
-    output: Output,
-}
-
 impl Answer {
-    #[track_caller]
-    fn exits(self, code: i32) -> Answer {
-        let (out, err) = (self.out(), self.err());
-        assert_eq!(self.output.status.code(), Some(code), "mcpgen {}\n{out}\n{err}", self.arguments);
-        assert!(!err.contains("panicked"), "{err}");
-        if code == 2 {
-            assert!(err.starts_with("error: "), "{err}");
-            assert_eq!(out, "", "mcpgen {}: an error says nothing on standard output", self.arguments);
-        }
-        self
-    }
-
-    #[track_caller]
-    fn says(self, parts: &[&str]) -> Answer {
-        let all = format!("{}{}", self.out(), self.err());
-        for part in parts {
-            assert!(all.contains(part), "mcpgen {} does not say {part:?}:\n{all}", self.arguments);
-        }
-        self
-    }
-
     #[track_caller]
     fn json(&self) -> Value {
         serde_json::from_slice(&self.output.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.out()))
-    }
-
-    fn out(&self) -> String {
-        String::from_utf8_lossy(&self.output.stdout).into_owned()
-    }
-
-    fn err(&self) -> String {
-        String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 }
 

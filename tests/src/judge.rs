@@ -7,7 +7,7 @@
 use crate::decisions::{Decision, FIXUPS, Guard, Member, decisions};
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 /// How many containers may stand inside one another in a document.
@@ -37,12 +37,27 @@ impl Judge {
     /// If a decision does not fit the schema.
     #[must_use]
     pub fn with_decisions(schema: &Value, decisions: &[Decision]) -> Judge {
+        let keyword = definitions_keyword(schema);
+        let decided = decisions.iter().map(|decision| {
+            let pointer = format!("/{keyword}/{}", decision.at);
+            let rules = by_hand(decision, members(schema, &pointer));
+            (pointer, rules)
+        });
+        Judge::decided(schema, decided.collect())
+    }
+
+    /// A judge of a repaired schema of which the unions at these JSON pointers are decided by rules.
+    ///
+    /// # Panics
+    ///
+    /// If there is no union at one of them.
+    #[must_use]
+    pub fn decided(schema: &Value, mut unions: Vec<(String, Vec<Rule>)>) -> Judge {
         let mut schema = schema.clone();
         // A union inside another's member is rewritten before that member is moved.
-        let mut decisions = decisions.to_vec();
-        decisions.sort_by_key(|decision| std::cmp::Reverse(decision.at.matches('/').count()));
-        for decision in &decisions {
-            decide(&mut schema, decision);
+        unions.sort_by_key(|(pointer, _)| std::cmp::Reverse(pointer.matches('/').count()));
+        for (pointer, rules) in &unions {
+            decide(&mut schema, pointer, rules);
         }
         bound_integers(&mut schema);
         Judge::by_the_letter(&schema)
@@ -163,26 +178,68 @@ fn parsed(name: &str, text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Turns one `anyOf` into a chain of `if`/`then`/`else`.
-fn decide(schema: &mut Value, decision: &Decision) {
-    let keyword = definitions_keyword(schema);
-    let dialect = draft(schema);
-    let union = schema
-        .pointer_mut(&format!("/{keyword}/{}", decision.at))
-        .and_then(Value::as_object_mut)
-        .unwrap_or_else(|| panic!("{}: no such schema", decision.at));
-    let Some(Value::Array(members)) = union.remove("anyOf") else {
-        panic!("{}: no anyOf", decision.at);
+/// One step of a decision: if all conditions hold, the member of this index is responsible.
+pub type Rule = (BTreeSet<Condition>, usize);
+
+/// Something that a rule asks of a document.
+///
+/// A path's steps are keys of objects, and in arrays numbers; no steps: the document itself.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Condition {
+    /// There is a value at the path, be it `null`.
+    Present(Vec<String>),
+    /// There is no value at the path.
+    Absent(Vec<String>),
+    /// The value at the path is one of these, as JSON text.
+    OneOf(Vec<String>, BTreeSet<String>),
+    /// The document has one of these JSON types, of which `integer` and `fraction` are the numbers.
+    Type(BTreeSet<String>),
+}
+
+/// The rules of a decision from the table.
+///
+/// # Panics
+///
+/// If it names a member that the union does not have.
+#[must_use]
+pub fn by_hand(decision: &Decision, members: &[Value]) -> Vec<Rule> {
+    let path = |dotted: &str| dotted.split('.').map(str::to_owned).collect();
+    let condition = |guard: &Guard| match *guard {
+        Guard::Present(at) => Condition::Present(path(at)),
+        Guard::Absent(at) => Condition::Absent(path(at)),
+        Guard::OneOf(at, values) => Condition::OneOf(path(at), values.iter().map(|v| json!(v).to_string()).collect()),
+        Guard::Type(name) => Condition::Type([name.to_owned()].into()),
     };
+    let rules = decision.rules.iter();
+    rules.map(|rule| (rule.when.iter().map(condition).collect(), position(members, rule.member, decision.at))).collect()
+}
+
+/// The members of the union at a JSON pointer.
+///
+/// # Panics
+///
+/// If there is none.
+#[must_use]
+pub fn members<'s>(schema: &'s Value, pointer: &str) -> &'s [Value] {
+    let union = schema.pointer(pointer).unwrap_or_else(|| panic!("{pointer}: no such schema"));
+    union["anyOf"].as_array().unwrap_or_else(|| panic!("{pointer}: no anyOf"))
+}
+
+/// Turns one `anyOf` into a chain of `if`/`then`/`else`.
+fn decide(schema: &mut Value, pointer: &str, rules: &[Rule]) {
+    let dialect = draft(schema);
+    let members = members(schema, pointer).to_vec();
     let mut chain = json!(false);
-    for rule in decision.rules.iter().rev() {
-        let member = members[position(&members, rule.member, decision.at)].clone();
-        let guards: Vec<Value> = rule.when.iter().map(|g| condition(*g, dialect)).collect();
+    for (when, member) in rules.iter().rev() {
+        let member = members[*member].clone();
+        let guards: Vec<Value> = when.iter().map(|it| condition(it, dialect)).collect();
         chain = match guards.is_empty() {
             true => member,
             false => json!({ "if": { "allOf": guards }, "then": member, "else": chain }),
         };
     }
+    let Some(Value::Object(union)) = schema.pointer_mut(pointer) else { return };
+    union.remove("anyOf");
     // One more `allOf`, so that no keyword of the union's own is overwritten.
     let mut all = match union.remove("allOf") {
         Some(Value::Array(all)) => all,
@@ -209,20 +266,30 @@ pub fn position(members: &[Value], member: Member, at: &str) -> usize {
     found.unwrap_or_else(|| panic!("{at}: no member {member:?}"))
 }
 
-/// The schema that accepts exactly the documents of which the guard holds.
-fn condition(guard: Guard, dialect: Draft) -> Value {
-    match guard {
-        Guard::Present(path) => at_path(path, json!(true), dialect),
-        Guard::Absent(path) => json!({ "not": at_path(path, json!(true), dialect) }),
-        Guard::OneOf(path, values) => at_path(path, json!({ "enum": values }), dialect),
-        Guard::Type(name) => json!({ "type": name }),
+/// The schema that accepts exactly the documents of which the condition holds.
+fn condition(condition: &Condition, dialect: Draft) -> Value {
+    match condition {
+        Condition::Present(path) => at_path(path, json!(true), dialect),
+        Condition::Absent(path) => json!({ "not": at_path(path, json!(true), dialect) }),
+        Condition::OneOf(path, values) => {
+            let values: Vec<Value> = values.iter().map(|text| parsed("a value", text)).collect();
+            at_path(path, json!({ "enum": values }), dialect)
+        }
+        Condition::Type(names) => {
+            let any_of = names.iter().map(|name| match name.as_str() {
+                "fraction" => json!({ "type": "number", "not": { "type": "integer" } }),
+                name => json!({ "type": name }),
+            });
+            json!({ "anyOf": any_of.collect::<Vec<_>>() })
+        }
     }
 }
 
-fn at_path(path: &str, inner: Value, dialect: Draft) -> Value {
-    path.rsplit('.').fold(inner, |inner, step| {
+fn at_path(path: &[String], inner: Value, dialect: Draft) -> Value {
+    path.iter().rev().fold(inner, |inner, step| {
+        let member = json!({ "type": "object", "required": [step], "properties": { step: inner.clone() } });
         let Ok(index) = step.parse::<usize>() else {
-            return json!({ "type": "object", "required": [step], "properties": { step: inner } });
+            return member;
         };
         let keyword = match dialect {
             Draft::Draft7 => "items",
@@ -230,7 +297,7 @@ fn at_path(path: &str, inner: Value, dialect: Draft) -> Value {
         };
         let mut items = vec![json!(true); index];
         items.push(inner);
-        json!({ "type": "array", "minItems": index + 1, keyword: items })
+        json!({ "anyOf": [member, { "type": "array", "minItems": index + 1, keyword: items }] })
     })
 }
 

@@ -11,8 +11,10 @@ pub struct Readme;
 
 pub mod decisions;
 pub mod fuzz;
+pub mod inspected;
 pub mod instances;
 pub mod judge;
+pub mod mutate;
 pub mod registry;
 pub mod sweep;
 

@@ -73,7 +73,7 @@ pub fn sweep(chunks: &[Chunk], seed: u64, threads: usize, done: impl FnMut(&Chun
 fn prove(chunk: &Chunk, seed: u64) -> Outcome {
     let Chunk { revision, definition, start, end } = chunk;
     let entry = Entry::find(revision, definition).unwrap_or_else(|| panic!("{revision} has no {definition}"));
-    let range = Range { start: *start, end: *end };
+    let range = *start..*end;
     let mut tally = Tally::default();
     let proof = Proof::of(revision);
     let proved = proof.prove(revision, definition, seed, range, &mut tally, |document| entry.recode(document));

@@ -2,18 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcpgen::Protocol;
-use mcpgen::diff::{Diff, Verdict, diff};
+use mcpgen::diff::{Diff, TypeVerdict, Verdict, diff};
+use mcpgen::fixups::FIXUPS;
+use mcpgen::json::Json;
 use mcpgen::workspace::Workspace;
 use mcpgen_tests::decisions::REVISIONS;
+use mcpgen_tests::inspected::{inspected, list, rules, text};
 use mcpgen_tests::instances::{Instances, member_names};
-use mcpgen_tests::judge::{Judge, fixed_up, within_limits};
+use mcpgen_tests::judge::{Judge, definitions_keyword, fixed_up, within_limits};
+use mcpgen_tests::mutate::step;
 use mcpgen_tests::schema;
 use serde_json::{Value, json};
 
-fn count() -> u64 {
-    std::env::var("MCPGEN_DIFF_INSTANCES").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
+fn setting(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
 fn model(revision: &str) -> Protocol {
@@ -74,10 +79,28 @@ struct Borne {
     breaking: BTreeMap<&'static str, (u64, u64)>,
 }
 
-/// Holds every verdict of a comparison against samples, and says which are wrong.
-fn hold(diff: &Diff, old: &Side, new: &Side, count: u64, borne: &mut Borne) -> Vec<String> {
+impl Borne {
+    fn add(&mut self, other: Borne) {
+        self.compatible += other.compatible;
+        self.documents += other.documents;
+        for (rule, (shown, unshown)) in other.breaking {
+            let counter = self.breaking.entry(rule).or_default();
+            *counter = (counter.0 + shown, counter.1 + unshown);
+        }
+    }
+
+    fn print(&self) {
+        println!("{} types compatible one way, {} documents", self.compatible, self.documents);
+        for (rule, (shown, unshown)) in &self.breaking {
+            println!("{rule}: breaking in {shown} types by a sample, in {unshown} by none");
+        }
+    }
+}
+
+/// Holds the verdicts of a comparison on these types against samples, and says which are wrong.
+fn hold(diff: &Diff, types: &[&TypeVerdict], (old, new): (&Side, &Side), count: u64, borne: &mut Borne) -> Vec<String> {
     let mut wrong = Vec::new();
-    for ty in &diff.types {
+    for ty in types {
         for (verdict, sender, reader, way) in
             [(ty.old_to_new, old, new, "old to new"), (ty.new_to_old, new, old, "new to old")]
         {
@@ -123,15 +146,148 @@ fn what_is_called_compatible_is() {
             Side::new(&models[index], &schemas[index], judge, &names)
         };
         let (old, new) = (side(a), side(b));
-        let found = hold(&diff(&models[a], &models[b]), &old, &new, count(), &mut borne);
+        let diff = diff(&models[a], &models[b]);
+        let types: Vec<&TypeVerdict> = diff.types.iter().collect();
+        let found = hold(&diff, &types, (&old, &new), setting("MCPGEN_DIFF_INSTANCES", 60), &mut borne);
         wrong.extend(found.iter().map(|text| format!("{} -> {}: {text}", REVISIONS[a], REVISIONS[b])));
     }
-    println!("{} types compatible one way, {} documents", borne.compatible, borne.documents);
-    for (rule, (shown, unshown)) in &borne.breaking {
-        println!("{rule}: breaking in {shown} types by a sample, in {unshown} by none");
-    }
+    borne.print();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(borne.compatible > 200, "only {}", borne.compatible);
+}
+
+/// A schema after the generator's own fixups, and its judge under the generator's own decisions: the tables written by
+/// hand do not know mutants. `None` if it has a union whose members are not those of the schema any more.
+fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
+    let report = inspected(protocol);
+    let mut schema = schema.clone();
+    for told in list(&report["fixups"]) {
+        let fixup = FIXUPS.iter().find(|fixup| told["name"] == fixup.name)?;
+        for pointer in list(&told["pointers"]) {
+            *schema.pointer_mut(text(pointer))? = serde_json::from_str(fixup.becomes).ok()?;
+        }
+    }
+    let mut decided = Vec::new();
+    for union in list(&report["unions"]) {
+        for pointer in list(&union["schema_pointers"]).iter().map(text) {
+            // What is no `anyOf` has members that exclude each other.
+            if let Some(members) = schema.pointer(pointer).and_then(|union| union["anyOf"].as_array()) {
+                decided.push((pointer.to_owned(), rules(union, members)?));
+            }
+        }
+    }
+    let judge = Judge::decided(&schema, decided);
+    Some((schema, judge))
+}
+
+/// The definitions that differ, and those that refer to them.
+fn concerned(old: &Value, new: &Value) -> Vec<String> {
+    let definitions = |schema: &Value| schema[definitions_keyword(schema)].as_object().cloned().unwrap_or_default();
+    let (old, new) = (definitions(old), definitions(new));
+    let mut found: Vec<String> = new.keys().filter(|name| old.get(*name) != new.get(*name)).cloned().collect();
+    let gone: Vec<String> = old.keys().filter(|name| !new.contains_key(*name)).cloned().collect();
+    let mut next = 0;
+    while let Some(changed) = found.iter().chain(&gone).nth(next).cloned() {
+        next += 1;
+        let reference = format!("/{changed}\"");
+        let refers = |schema: &Value| schema.to_string().contains(&reference);
+        let more = new.iter().filter(|(name, schema)| refers(schema) && !found.contains(name));
+        let more: Vec<String> = more.map(|(name, _)| name.clone()).collect();
+        found.extend(more);
+    }
+    found
+}
+
+/// What became of mutants.
+#[derive(Default)]
+struct Steps {
+    compared: u64,
+    refused: u64,
+    /// Without a judge.
+    unjudged: u64,
+    borne: Borne,
+    wrong: Vec<String>,
+}
+
+impl Steps {
+    fn take(&mut self, original: &Json, seed: u64) {
+        let (before, mutant) = step(original, seed);
+        let value =
+            |json: &Json| serde_json::from_str::<Value>(&json.to_string()).unwrap_or_else(|error| panic!("{error}"));
+        let (old, new) = (value(&before), value(&mutant.document));
+        let model = |schema: &Value| {
+            let document = mcpgen::Document::parse("step.json", schema.to_string().as_bytes()).ok()?;
+            mcpgen::model(document, "step", false).ok()
+        };
+        let (Some(old_model), Some(new_model)) = (model(&old), model(&new)) else {
+            self.refused += 1;
+            return;
+        };
+        // What `allOf` makes of unions has no place in the schema.
+        let intersections = |schema: &Value| schema.to_string().matches("\"allOf\"").count();
+        let judges = match intersections(&new) > intersections(&old) {
+            true => None,
+            false => judged(&old_model, &old).zip(judged(&new_model, &new)),
+        };
+        let Some(((old, old_judge), (new, new_judge))) = judges else {
+            self.unjudged += 1;
+            return;
+        };
+        self.compared += 1;
+        let names: BTreeSet<String> = member_names(&old).union(&member_names(&new)).cloned().collect();
+        let sides = (Side::new(&old_model, &old, old_judge, &names), Side::new(&new_model, &new, new_judge, &names));
+        let diff = diff(&old_model, &new_model);
+        let concerned = concerned(&old, &new);
+        // The nearest to the change first.
+        let types = concerned.iter().filter_map(|name| diff.types.iter().find(|ty| ty.name == *name));
+        let types: Vec<&TypeVerdict> = types.take(6).collect();
+        let wrong = hold(&diff, &types, (&sides.0, &sides.1), 30, &mut self.borne);
+        let findings: Vec<&str> = diff.findings.iter().map(|finding| finding.message.as_str()).collect();
+        let told =
+            wrong.iter().map(|text| format!("seed {seed}: {}\n{findings:#?}\n{text}", mutant.history.join("\n")));
+        self.wrong.extend(told);
+    }
+}
+
+/// `MCPGEN_SEED=<seed> MCPGEN_STEPS=1` makes a failure again.
+#[test]
+fn what_is_called_compatible_of_mutants_is() {
+    let (first, count) = (setting("MCPGEN_SEED", 0), setting("MCPGEN_STEPS", 4000));
+    let originals = REVISIONS.map(|revision| {
+        let fixed = fixed_up(revision, &schema(revision)).to_string();
+        Json::parse(&fixed).unwrap_or_else(|error| panic!("{revision}: {error}"))
+    });
+    let next = AtomicU64::new(first);
+    let work = || {
+        let mut steps = Steps::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + count || steps.wrong.len() > 10 {
+                return steps;
+            }
+            steps.take(&originals[(seed % 5) as usize], seed);
+        }
+    };
+    let mut all = Steps::default();
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            let steps = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            all.compared += steps.compared;
+            all.refused += steps.refused;
+            all.unjudged += steps.unjudged;
+            all.borne.add(steps.borne);
+            all.wrong.extend(steps.wrong);
+        }
+    });
+    println!("{} mutants compared, {} refused, {} without a judge", all.compared, all.refused, all.unjudged);
+    all.borne.print();
+    assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n\n"));
+    if count >= 1000 {
+        assert!(all.compared * 3 > count, "only {} compared", all.compared);
+        assert!(all.unjudged * 10 < count, "{} without a judge", all.unjudged);
+    }
 }
 
 /// The older of two and the newer, by index.

@@ -4,9 +4,6 @@
 //! A failure names its seed. `MCPGEN_SEED=<seed> MCPGEN_MUTATIONS=1 cargo test -p mcpgen-tests --test mutation` makes it
 //! again, `MCPGEN_KEEP=<folder>` keeps the schema and the crate.
 
-#[path = "mutation/mutate.rs"]
-mod mutate;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use mcpgen::json::{Json, escape};
 use mcpgen::{Document, Error, Options, Problem};
-use mutate::{Mutant, mutate};
+use mcpgen_tests::mutate::{Mutant, mutate};
 
 /// What a mutant is called in messages.
 const FILE: &str = "mutant.json";

@@ -9,94 +9,20 @@ use std::path::Path;
 
 use mcpgen::fixups::FIXUPS;
 use mcpgen::workspace::Workspace;
-use mcpgen_tests::decisions::{Decision, Guard, REVISIONS, decisions};
+use mcpgen_tests::decisions::{Decision, REVISIONS, decisions};
+use mcpgen_tests::inspected::{self, list, reference, text};
 use mcpgen_tests::instances::Instances;
-use mcpgen_tests::judge::{Judge, definitions_keyword, fixed_up, position};
+use mcpgen_tests::judge::{Condition, Judge, Rule, by_hand, definitions_keyword, fixed_up, members};
 use mcpgen_tests::schema;
 use serde_json::{Value, json};
 
 /// How many documents of each member, and of each two members at once.
 const COUNT: u64 = 25;
 
-/// What `mcpgen inspect REVISION --format json` writes.
 fn inspected(revision: &str) -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let workspace = Workspace::open(Some(&root)).unwrap_or_else(|error| panic!("{error}"));
-    let protocol = workspace.model(revision).unwrap_or_else(|error| panic!("{error}"));
-    let report = mcpgen::inspect::inspect(&protocol).unwrap_or_else(|error| panic!("{error}"));
-    let report: Value = serde_json::from_str(&report.to_json()).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(report["version"], 1, "the documented form");
-    report
-}
-
-/// A condition in the words of neither table.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Condition {
-    Present(Vec<String>),
-    Absent(Vec<String>),
-    OneOf(Vec<String>, BTreeSet<String>),
-    Type(BTreeSet<String>),
-}
-
-/// If all conditions hold, the member of this index is responsible.
-type Rule = (BTreeSet<Condition>, usize);
-
-/// The rules written by hand.
-fn by_hand(decision: &Decision, members: &[Value]) -> Vec<Rule> {
-    let path = |dotted: &str| dotted.split('.').map(str::to_owned).collect();
-    let condition = |guard: &Guard| match *guard {
-        Guard::Present(at) => Condition::Present(path(at)),
-        Guard::Absent(at) => Condition::Absent(path(at)),
-        Guard::OneOf(at, values) => Condition::OneOf(path(at), values.iter().map(|v| json!(v).to_string()).collect()),
-        Guard::Type(name) => Condition::Type([name.to_owned()].into()),
-    };
-    let rules = decision.rules.iter();
-    rules.map(|rule| (rule.when.iter().map(condition).collect(), position(members, rule.member, decision.at))).collect()
-}
-
-/// The generator's rules, of a union as `inspect` tells it.
-fn generated(union: &Value, members: &[Value]) -> Vec<Rule> {
-    let rule = |guard: &Value| {
-        let when = list(&guard["when"]).iter().map(condition).collect();
-        (when, member(union, text(&guard["member"]), members))
-    };
-    list(&union["guards"]).iter().map(rule).collect()
-}
-
-fn condition(condition: &Value) -> Condition {
-    let path = || list(&condition["path"]).iter().map(|step| text(step).to_owned()).collect();
-    match text(&condition["kind"]) {
-        "present" => Condition::Present(path()),
-        "absent" => Condition::Absent(path()),
-        "value" => Condition::OneOf(path(), list(&condition["any_of"]).iter().map(Value::to_string).collect()),
-        "type" => Condition::Type(list(&condition["types"]).iter().map(|name| text(name).to_owned()).collect()),
-        other => panic!("no such condition is documented: {other}"),
-    }
-}
-
-/// Where the member stands in the schema's `anyOf`: by its name, or if it has none there, by its place.
-fn member(union: &Value, name: &str, members: &[Value]) -> usize {
-    let named = members.iter().position(|member| reference(member) == Some(name));
-    named.unwrap_or_else(|| {
-        let listed = list(&union["members"]);
-        assert_eq!(listed.len(), members.len(), "{union}");
-        let index = listed.iter().position(|listed| listed == name);
-        let index = index.unwrap_or_else(|| panic!("{name} is no member of {union}"));
-        assert_eq!(reference(&members[index]), None, "{name} has another name in the schema");
-        index
-    })
-}
-
-fn reference(member: &Value) -> Option<&str> {
-    member["$ref"].as_str()?.rsplit('/').next()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or_else(|| panic!("no list: {value}"), Vec::as_slice)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("no string: {value}"))
+    inspected::inspected(&workspace.model(revision).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// The member that the rules choose.
@@ -157,10 +83,10 @@ fn the_decisions_are_the_generators() {
         for decision in decisions(revision) {
             let pointer = format!("/{keyword}/{}", decision.at);
             let union = contested[&pointer];
-            let members = list(&schema.pointer(&pointer).unwrap_or(&Value::Null)["anyOf"]);
+            let members = members(&schema, &pointer);
             assert_absorbs(decision, union, members);
-            let both =
-                Both { by_hand: by_hand(decision, members), generated: generated(union, members), members, pointer };
+            let generated = inspected::rules(union, members).unwrap_or_else(|| panic!("other members than {union}"));
+            let both = Both { by_hand: by_hand(decision, members), generated, members, pointer };
             match canonical(&both.by_hand) == canonical(&both.generated) {
                 true => in_words += 1,
                 false => in_effect.push(format!("{revision} {}", decision.at)),

@@ -12,6 +12,7 @@
 pub mod compare;
 #[cfg(feature = "cli")]
 pub mod explain;
+mod limits;
 #[cfg(feature = "cli")]
 pub mod lines;
 #[cfg(feature = "cli")]
@@ -22,6 +23,7 @@ pub mod rules;
 #[cfg(feature = "cli")]
 pub mod subject;
 pub mod travel;
+mod unions;
 mod values;
 mod view;
 

@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use crate::diff::compare::{Difference, Local, Site, definition, place, rule};
-use crate::diff::view::{Choice, Facts, Integers, Object, Others, View, reachable, types};
+use crate::diff::limits::{Relation, bounds_in_words, integers_in_words, length_in_words, list};
+use crate::diff::view::{Integers, Object, Others, View, types};
 use crate::diff::{Place, Rule, Verdict};
 use crate::json::{Json, escape};
 use crate::naming;
@@ -13,8 +14,8 @@ use crate::schema::{Bounds, Length};
 
 /// Compares values of two models.
 pub(super) struct Values<'p> {
-    old: &'p Protocol,
-    new: &'p Protocol,
+    pub(super) old: &'p Protocol,
+    pub(super) new: &'p Protocol,
     /// What pairs of named types differ in by themselves.
     known: RefCell<HashMap<Pair, Known>>,
     /// Pairs that are being compared: nothing is claimed of them yet.
@@ -36,12 +37,6 @@ type Known = (Flow, Vec<Pair>);
 
 /// Enough for any schema; hostile ones end.
 const FUEL: u32 = 200_000;
-
-/// A type, and its alternatives if it is a union.
-type Side<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
-
-/// Whether an old and a new alternative are each other's.
-type Alike<'a> = &'a dyn Fn(&Type, &Type) -> bool;
 
 const FINE: Flow = (Verdict::Compatible, Verdict::Compatible);
 
@@ -76,17 +71,7 @@ impl<'p> Values<'p> {
             message,
         };
         let mut local = Local::default();
-        let mut differ = |name: &str, message: String| local.differences.push(site.difference(name, "", message));
-        match (was.deprecated, is.deprecated) {
-            (false, true) => differ("deprecated", format!("{} is deprecated", site.subject)),
-            (true, false) => differ("undeprecated", format!("{} is no longer deprecated", site.subject)),
-            _ => {}
-        }
-        if let (Some(before), Some(after)) = (&was.description, &is.description)
-            && before != after
-        {
-            differ("documentation-changed", format!("{} is described differently", site.subject));
-        }
+        local.remarks(&site, (was.deprecated, is.deprecated), (was.description.as_ref(), is.description.as_ref()));
         let silent = self.is_message_union(old, new);
         let mut inner = Local::default();
         let (old_type, new_type) = (Type::Named(old), Type::Named(new));
@@ -168,7 +153,7 @@ impl<'p> Values<'p> {
         messages(self.old, old) && messages(self.new, new)
     }
 
-    fn expressions(&self, old: &Type, new: &Type, site: &Site, local: &mut Local) {
+    pub(super) fn expressions(&self, old: &Type, new: &Type, site: &Site, local: &mut Local) {
         if let (Some(before), Some(after)) = (definition(self.old, old), definition(self.new, new))
             && before != after
         {
@@ -213,30 +198,26 @@ impl<'p> Values<'p> {
             (_, View::Any) | (View::Never, _) => self.widened(old, new, site, local),
             (View::Union(a), _) => self.unions((old, Some(a)), (new, None), site, local),
             (_, View::Union(b)) => self.unions((old, None), (new, Some(b)), site, local),
-            (View::Values(values), other) => match self.accepts(self.new, values, other, new) {
-                true => {
-                    let message =
-                        format!("{} takes {} instead of {}", site.subject, self.words(self.new, new), list(values));
-                    local.add(site, "values-opened", "", message);
-                }
-                false => self.changed(old, new, site, local),
-            },
-            (other, View::Values(values)) => match self.accepts(self.old, values, other, old) {
-                true => {
-                    let message = format!(
-                        "{} takes only {}, no longer every {}",
-                        site.subject,
-                        list(values),
-                        self.words(self.old, old)
-                    );
-                    local.add(site, "values-closed", "", message);
-                }
-                false => self.changed(old, new, site, local),
-            },
+            (View::Values(values), other) if self.accepts(self.new, values, other, new) => {
+                self.opened(values, new, site, local);
+            }
+            (other, View::Values(values)) if self.accepts(self.old, values, other, old) => {
+                self.closed(old, values, site, local);
+            }
             (View::Integer(a), View::Number(b)) if within(*a, b) => self.widened(old, new, site, local),
             (View::Number(a), View::Integer(b)) if within(*b, a) => self.narrowed(old, new, site, local),
             _ => self.changed(old, new, site, local),
         }
+    }
+
+    fn opened(&self, old: &[Json], new: &Type, site: &Site, local: &mut Local) {
+        let (was, is) = (list(old), self.words(self.new, new));
+        local.add(site, "values-opened", "", format!("{} takes {is} instead of {was}", site.subject));
+    }
+
+    fn closed(&self, old: &Type, new: &[Json], site: &Site, local: &mut Local) {
+        let (was, is) = (self.words(self.old, old), list(new));
+        local.add(site, "values-closed", "", format!("{} takes only {is}, before {was}", site.subject));
     }
 
     fn changed(&self, old: &Type, new: &Type, site: &Site, local: &mut Local) {
@@ -257,7 +238,7 @@ impl<'p> Values<'p> {
     }
 
     /// A type in words: the name of a definition, or what the expression is.
-    fn words(&self, protocol: &Protocol, content: &Type) -> String {
+    pub(super) fn words(&self, protocol: &Protocol, content: &Type) -> String {
         if definition(protocol, content).is_some() {
             return protocol.describe(content);
         }
@@ -437,16 +418,7 @@ impl<'p> Values<'p> {
             (true, false) => local.add(site, "member-became-optional", "", format!("{} may be absent", site.subject)),
             _ => {}
         }
-        match (old.deprecated, new.deprecated) {
-            (false, true) => local.add(site, "deprecated", "", format!("{} is deprecated", site.subject)),
-            (true, false) => local.add(site, "undeprecated", "", format!("{} is no longer deprecated", site.subject)),
-            _ => {}
-        }
-        if let (Some(before), Some(after)) = (&old.description, &new.description)
-            && before != after
-        {
-            local.add(site, "documentation-changed", "", format!("{} is described differently", site.subject));
-        }
+        local.remarks(site, (old.deprecated, new.deprecated), (old.description.as_ref(), new.description.as_ref()));
         if old.default != new.default {
             let words = |default: &Option<Json>| default.as_ref().map_or("none".to_owned(), Json::to_string);
             let (before, after) = (words(&old.default), words(&new.default));
@@ -465,181 +437,26 @@ impl<'p> Values<'p> {
             (View::Values(before), View::Values(after)) => self.fixed(&before, &after, site, local),
             (View::Values(values), _) => {
                 let Content::Value(content) = &new.content else { return };
-                let name =
-                    if self.takes(self.new, content, values[0].clone()) { "values-opened" } else { "type-changed" };
-                let words = self.words(self.new, content);
-                local.add(site, name, "", format!("{} takes {words} instead of {}", site.subject, list(&values)));
+                match values.iter().all(|value| self.takes(self.new, content, value.clone())) {
+                    true => self.opened(&values, content, site, local),
+                    false => {
+                        let (was, is) = (list(&values), self.words(self.new, content));
+                        local.add(site, "type-changed", "", format!("{} is {is} instead of {was}", site.subject));
+                    }
+                }
             }
             (_, View::Values(values)) => {
                 let Content::Value(content) = &old.content else { return };
-                let name =
-                    if self.takes(self.old, content, values[0].clone()) { "values-closed" } else { "type-changed" };
-                let words = self.words(self.old, content);
-                local.add(site, name, "", format!("{} takes only {}, before {words}", site.subject, list(&values)));
+                match values.iter().all(|value| self.takes(self.old, content, value.clone())) {
+                    true => self.closed(content, &values, site, local),
+                    false => {
+                        let (was, is) = (self.words(self.old, content), list(&values));
+                        local.add(site, "type-changed", "", format!("{} is {is} instead of {was}", site.subject));
+                    }
+                }
             }
             _ => {}
         }
-    }
-
-    fn unions(&self, old: Side<'_, 'p>, new: Side<'_, 'p>, site: &Site, local: &mut Local) {
-        let alternatives = |(content, choice): Side<'_, 'p>| {
-            choice.map_or_else(|| vec![content.clone()], |choice| choice.alternatives.clone())
-        };
-        let (olds, news) = (alternatives(old), alternatives(new));
-        let matches = self.matches(&olds, &news);
-        let newly = |index: usize| matches.iter().find(|(old, _)| *old == index).map(|(_, new)| *new);
-        let formerly = |index: usize| matches.iter().find(|(_, new)| *new == index).map(|(old, _)| *old);
-        for (before, after) in &matches {
-            self.expressions(&olds[*before], &news[*after], site, local);
-        }
-        for (index, alternative) in news.iter().enumerate() {
-            let taken = self.taken((alternative, index, new.1), false, old.1, &olds, formerly(index));
-            let name = self.new.describe(alternative);
-            match (formerly(index), taken) {
-                (_, true) => {}
-                (None, false) => {
-                    let message =
-                        format!("{} may be {}, which is new", site.subject, self.words(self.new, alternative));
-                    local.add(site, "union-member-added", &name, message);
-                }
-                (Some(_), false) => {
-                    let message = format!("the old schema may take a {name} in {} for another member", site.subject);
-                    local.add(site, "union-redecided-by-old", &name, message);
-                }
-            }
-        }
-        for (index, alternative) in olds.iter().enumerate() {
-            let taken = self.taken((alternative, index, old.1), true, new.1, &news, newly(index));
-            let name = self.old.describe(alternative);
-            match (newly(index), taken) {
-                (_, true) => {}
-                (None, false) => {
-                    let message = format!("{} may no longer be {}", site.subject, self.words(self.old, alternative));
-                    local.add(site, "union-member-removed", &name, message);
-                }
-                (Some(_), false) => {
-                    let message = format!("the new schema may take a {name} in {} for another member", site.subject);
-                    local.add(site, "union-redecided-by-new", &name, message);
-                }
-            }
-        }
-    }
-
-    /// Whether the reader decides for the counterpart of a sender's alternative, or for a member that takes all of it.
-    fn taken(
-        &self,
-        (content, index, choice): (&Type, usize, Option<&Choice<'p>>),
-        from_old: bool,
-        reader: Option<&Choice<'p>>,
-        members: &[Type],
-        counterpart: Option<usize>,
-    ) -> bool {
-        let (sender, reading) = if from_old { (self.old, self.new) } else { (self.new, self.old) };
-        let facts = Facts::of(choice.and_then(|choice| choice.decision), index);
-        let possible = facts.iter().map(|facts| match reader {
-            Some(reader) => reachable(reading, reader, sender, content, facts),
-            None => (vec![0], false),
-        });
-        let fits = |member: usize| {
-            counterpart == Some(member)
-                || match from_old {
-                    true => self.worst(content, &members[member]).0 == Verdict::Compatible,
-                    false => self.worst(&members[member], content).1 == Verdict::Compatible,
-                }
-        };
-        possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
-    }
-
-    /// Which alternatives of two unions are each other's: by name, by tag, by JSON type.
-    fn matches(&self, olds: &[Type], news: &[Type]) -> Vec<(usize, usize)> {
-        let mut matches: Vec<(usize, usize)> = Vec::new();
-        let by_name = |old: &Type, new: &Type| {
-            definition(self.old, old).is_some() && definition(self.old, old) == definition(self.new, new)
-        };
-        let by_tag = |old: &Type, new: &Type| {
-            let (before, after) = (tags(self.old, old), tags(self.new, new));
-            !before.is_empty()
-                && before.iter().any(|tag| after.contains(tag))
-                && before
-                    .iter()
-                    .all(|(name, value)| after.iter().all(|(other, theirs)| other != name || theirs == value))
-        };
-        let by_type = |old: &Type, new: &Type| {
-            types(self.old, old, 0) == types(self.new, new, 0) && !matches!(self.old.view(old), View::Object(_))
-        };
-        for alike in [&by_name as Alike<'_>, &by_tag, &by_type] {
-            for (before, old) in olds.iter().enumerate() {
-                let free = |new: &usize| !matches.iter().any(|(_, taken)| taken == new);
-                if matches.iter().any(|(taken, _)| *taken == before) {
-                    continue;
-                }
-                let candidates: Vec<usize> =
-                    (0..news.len()).filter(free).filter(|after| alike(old, &news[*after])).collect();
-                let only_one =
-                    olds.iter().filter(|other| candidates.iter().any(|c| alike(other, &news[*c]))).count() == 1;
-                if let ([after], true) = (candidates.as_slice(), only_one) {
-                    matches.push((before, *after));
-                }
-            }
-        }
-        // What is left over on both sides alone is compared, so that its differences are named.
-        let left = |all: &[Type], side: fn(&(usize, usize)) -> usize| -> Vec<usize> {
-            (0..all.len()).filter(|index| !matches.iter().any(|pair| side(pair) == *index)).collect()
-        };
-        if let ([old], [new]) = (left(olds, |pair| pair.0).as_slice(), left(news, |pair| pair.1).as_slice())
-            && definition(self.old, &olds[*old]).is_none()
-            && definition(self.new, &news[*new]).is_none()
-            && types(self.old, &olds[*old], 0) == types(self.new, &news[*new], 0)
-        {
-            matches.push((*old, *new));
-        }
-        matches.sort_unstable();
-        matches
-    }
-}
-
-/// The constants of a struct that must be there.
-fn tags(protocol: &Protocol, content: &Type) -> Vec<(String, Json)> {
-    let members = protocol.as_struct(content).map_or(&[][..], |body| body.members.as_slice());
-    let tags = members.iter().filter(|member| member.required).filter_map(|member| match &member.content {
-        Content::Constant(value) if member.wire != "jsonrpc" => Some((member.wire.clone(), value.clone())),
-        _ => None,
-    });
-    tags.collect()
-}
-
-/// How the limits of two types lie.
-enum Relation {
-    Equal,
-    Added,
-    Removed,
-    Looser,
-    Tighter,
-    Apart,
-}
-
-impl Relation {
-    fn of(new_includes_old: bool, old_includes_new: bool, old_is_free: bool, new_is_free: bool) -> Relation {
-        match (new_includes_old, old_includes_new) {
-            (true, true) => Relation::Equal,
-            (true, false) if new_is_free => Relation::Removed,
-            (true, false) => Relation::Looser,
-            (false, true) if old_is_free => Relation::Added,
-            (false, true) => Relation::Tighter,
-            (false, false) => Relation::Apart,
-        }
-    }
-
-    fn report(&self, site: &Site, local: &mut Local, old: &str, new: &str) {
-        let name = match self {
-            Relation::Equal => return,
-            Relation::Added => "limit-added",
-            Relation::Removed => "limit-removed",
-            Relation::Looser => "limit-loosened",
-            Relation::Tighter => "limit-tightened",
-            Relation::Apart => "limit-shifted",
-        };
-        local.add(site, name, "", format!("{} is limited to {new}, before {old}", site.subject));
     }
 }
 
@@ -653,39 +470,21 @@ fn worst_of(local: &Local) -> Flow {
     rules.fold(FINE, |worst, rule: &Rule| (worst.0.max(rule.old_to_new), worst.1.max(rule.new_to_old)))
 }
 
-fn list(values: &[Json]) -> String {
-    values.iter().map(Json::to_string).collect::<Vec<_>>().join(" or ")
-}
-
-fn length_in_words(length: &Length, unit: &str) -> String {
-    match (length.min, length.max) {
-        (0, None) => format!("any number of {unit}"),
-        (0, Some(most)) => format!("at most {most} {unit}"),
-        (least, None) => format!("at least {least} {unit}"),
-        (least, Some(most)) => format!("{least} to {most} {unit}"),
-    }
-}
-
-fn integers_in_words(range: Integers) -> String {
-    match (range.first == i64::MIN.into(), range.last == i64::MAX.into() || range.last == u64::MAX.into()) {
-        (true, true) => "any integer".to_owned(),
-        (false, true) => format!("at least {}", range.first),
-        (true, false) => format!("at most {}", range.last),
-        (false, false) => format!("{} to {}", range.first, range.last),
-    }
-}
-
-fn bounds_in_words(bounds: &Bounds) -> String {
-    let min = bounds.min.as_ref().map(|it| format!("{} {}", if it.exclusive { "above" } else { "at least" }, it.value));
-    let max = bounds.max.as_ref().map(|it| format!("{} {}", if it.exclusive { "below" } else { "at most" }, it.value));
-    match (min, max) {
-        (None, None) => "any number".to_owned(),
-        (Some(one), None) | (None, Some(one)) => one,
-        (Some(min), Some(max)) => format!("{min} and {max}"),
-    }
-}
-
 impl Local {
+    /// What is said about a type or a member, before and after, without a change to its values.
+    fn remarks(&mut self, site: &Site, deprecated: (bool, bool), descriptions: (Option<&String>, Option<&String>)) {
+        match deprecated {
+            (false, true) => self.add(site, "deprecated", "", format!("{} is deprecated", site.subject)),
+            (true, false) => self.add(site, "undeprecated", "", format!("{} is no longer deprecated", site.subject)),
+            _ => {}
+        }
+        if let (Some(before), Some(after)) = descriptions
+            && before != after
+        {
+            self.add(site, "documentation-changed", "", format!("{} is described differently", site.subject));
+        }
+    }
+
     pub(super) fn add(&mut self, site: &Site, name: &str, detail: &str, message: String) {
         self.differences.push(site.difference(name, detail, message));
     }

@@ -1,6 +1,6 @@
 //! What a type expression accepts, names and aliases seen through: what two revisions are compared by.
 
-use crate::decision::{Condition, Decision, Guard, Types};
+use crate::decision::{Condition, Decision, Guard, Types, type_of_value};
 use crate::json::Json;
 use crate::protocol::{Bounded, Content, Limit, Member, Protocol, Rest, Shape, Type, Union};
 use crate::schema::{Bounds, Length, first_integer, last_integer};
@@ -321,7 +321,7 @@ fn is_one_of(view: &View<'_>, values: &[Json]) -> Holds {
         View::Values(found) => {
             Holds::or_apart(found.iter().map(|value| if values.contains(value) { Holds::Always } else { Holds::Never }))
         }
-        view => match values.iter().any(|value| types_of_value(value) & types_of_view(view) != 0) {
+        view => match values.iter().any(|value| type_of_value(value) & types_of_view(view) != 0) {
             true => Holds::Perhaps,
             false => Holds::Never,
         },
@@ -351,18 +351,6 @@ fn types_of_view(view: &View<'_>) -> u8 {
         View::String(_) => 16,
         View::List(..) => 32,
         View::Object(_) => 64,
-        View::Values(values) => values.iter().fold(0, |all, value| all | types_of_value(value)),
-    }
-}
-
-fn types_of_value(value: &Json) -> u8 {
-    match value {
-        Json::Null => 1,
-        Json::Bool(_) => 2,
-        Json::Number(number) if crate::json::integer(number).is_some() => 4,
-        Json::Number(_) => 8,
-        Json::String(_) => 16,
-        Json::Array(_) => 32,
-        Json::Object(_) => 64,
+        View::Values(values) => values.iter().fold(0, |all, value| all | type_of_value(value)),
     }
 }

@@ -5,11 +5,11 @@ use indexmap::IndexMap;
 use mcpgen::json::{Json, escape};
 
 /// A mutated schema and how it came about.
-pub(crate) struct Mutant {
+pub struct Mutant {
     /// The document.
-    pub(crate) document: Json,
+    pub document: Json,
     /// What was done, one change a line.
-    pub(crate) history: Vec<String>,
+    pub history: Vec<String>,
 }
 
 /// A path from the root: member names and item numbers.
@@ -413,20 +413,38 @@ const UNKNOWN_KEYWORDS: &[&str] = &[
 ];
 
 /// Applies one to four changes to a schema, or to a part of it that stands alone.
-pub(crate) fn mutate(schema: &Json, seed: u64) -> Mutant {
+pub fn mutate(schema: &Json, seed: u64) -> Mutant {
     let mut rng = Rng::with_seed(seed);
-    let (mut document, mut history) = (schema.clone(), Vec::new());
+    let mut mutant = Mutant { document: schema.clone(), history: Vec::new() };
     // A part is quicker to go through than the whole, and a change is more likely to matter.
     if rng.u8(0..4) > 0 {
-        history.push(excerpt(&mut document, &mut rng));
+        mutant.history.push(excerpt(&mut mutant.document, &mut rng));
     }
     for _ in 0..rng.usize(1..=4) {
+        mutant.change(&mut rng);
+    }
+    mutant
+}
+
+/// A part of a schema, and the same with one change or two.
+pub fn step(schema: &Json, seed: u64) -> (Json, Mutant) {
+    let mut rng = Rng::with_seed(seed);
+    let mut mutant = Mutant { document: schema.clone(), history: Vec::new() };
+    mutant.history.push(excerpt(&mut mutant.document, &mut rng));
+    let before = mutant.document.clone();
+    for _ in 0..rng.usize(1..=2) {
+        mutant.change(&mut rng);
+    }
+    (before, mutant)
+}
+
+impl Mutant {
+    fn change(&mut self, rng: &mut Rng) {
         let (name, mutation) = MUTATIONS[rng.usize(0..MUTATIONS.len())];
-        if let Some(detail) = mutation(&mut document, &mut rng) {
-            history.push(format!("{name}: {detail}"));
+        if let Some(detail) = mutation(&mut self.document, rng) {
+            self.history.push(format!("{name}: {detail}"));
         }
     }
-    Mutant { document, history }
 }
 
 /// Keeps a few definitions and what they refer to.

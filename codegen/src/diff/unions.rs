@@ -1,0 +1,142 @@
+//! Two unions: which alternatives are each other's, and for which of its members a reader decides.
+
+use crate::diff::Verdict;
+use crate::diff::compare::{Local, Site, definition};
+use crate::diff::values::Values;
+use crate::diff::view::{Choice, Facts, View, reachable, types};
+use crate::json::Json;
+use crate::protocol::{Content, Protocol, Type};
+
+/// A type, and its alternatives if it is a union.
+pub(super) type Side<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
+
+/// Whether an old and a new alternative are each other's.
+type Alike<'a> = &'a dyn Fn(&Type, &Type) -> bool;
+
+impl<'p> Values<'p> {
+    pub(super) fn unions(&self, old: Side<'_, 'p>, new: Side<'_, 'p>, site: &Site, local: &mut Local) {
+        let alternatives = |(content, choice): Side<'_, 'p>| {
+            choice.map_or_else(|| vec![content.clone()], |choice| choice.alternatives.clone())
+        };
+        let (olds, news) = (alternatives(old), alternatives(new));
+        let matches = self.matches(&olds, &news);
+        let newly = |index: usize| matches.iter().find(|(old, _)| *old == index).map(|(_, new)| *new);
+        let formerly = |index: usize| matches.iter().find(|(_, new)| *new == index).map(|(old, _)| *old);
+        for (before, after) in &matches {
+            self.expressions(&olds[*before], &news[*after], site, local);
+        }
+        for (index, alternative) in news.iter().enumerate() {
+            let taken = self.taken((alternative, index, new.1), false, old.1, &olds, formerly(index));
+            let name = self.new.describe(alternative);
+            match (formerly(index), taken) {
+                (_, true) => {}
+                (None, false) => {
+                    let message =
+                        format!("{} may be {}, which is new", site.subject, self.words(self.new, alternative));
+                    local.add(site, "union-member-added", &name, message);
+                }
+                (Some(_), false) => {
+                    let message = format!("the old schema may take a {name} in {} for another member", site.subject);
+                    local.add(site, "union-redecided-by-old", &name, message);
+                }
+            }
+        }
+        for (index, alternative) in olds.iter().enumerate() {
+            let taken = self.taken((alternative, index, old.1), true, new.1, &news, newly(index));
+            let name = self.old.describe(alternative);
+            match (newly(index), taken) {
+                (_, true) => {}
+                (None, false) => {
+                    let message = format!("{} may no longer be {}", site.subject, self.words(self.old, alternative));
+                    local.add(site, "union-member-removed", &name, message);
+                }
+                (Some(_), false) => {
+                    let message = format!("the new schema may take a {name} in {} for another member", site.subject);
+                    local.add(site, "union-redecided-by-new", &name, message);
+                }
+            }
+        }
+    }
+
+    /// Whether the reader decides for the counterpart of a sender's alternative, or for a member that takes all of it.
+    fn taken(
+        &self,
+        (content, index, choice): (&Type, usize, Option<&Choice<'p>>),
+        from_old: bool,
+        reader: Option<&Choice<'p>>,
+        members: &[Type],
+        counterpart: Option<usize>,
+    ) -> bool {
+        let (sender, reading) = if from_old { (self.old, self.new) } else { (self.new, self.old) };
+        let facts = Facts::of(choice.and_then(|choice| choice.decision), index);
+        let possible = facts.iter().map(|facts| match reader {
+            Some(reader) => reachable(reading, reader, sender, content, facts),
+            None => (vec![0], false),
+        });
+        let fits = |member: usize| {
+            counterpart == Some(member)
+                || match from_old {
+                    true => self.worst(content, &members[member]).0 == Verdict::Compatible,
+                    false => self.worst(&members[member], content).1 == Verdict::Compatible,
+                }
+        };
+        possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
+    }
+
+    /// Which alternatives of two unions are each other's: by name, by tag, by JSON type.
+    fn matches(&self, olds: &[Type], news: &[Type]) -> Vec<(usize, usize)> {
+        let mut matches: Vec<(usize, usize)> = Vec::new();
+        let by_name = |old: &Type, new: &Type| {
+            definition(self.old, old).is_some() && definition(self.old, old) == definition(self.new, new)
+        };
+        let by_tag = |old: &Type, new: &Type| {
+            let (before, after) = (tags(self.old, old), tags(self.new, new));
+            !before.is_empty()
+                && before.iter().any(|tag| after.contains(tag))
+                && before
+                    .iter()
+                    .all(|(name, value)| after.iter().all(|(other, theirs)| other != name || theirs == value))
+        };
+        let by_type = |old: &Type, new: &Type| {
+            types(self.old, old, 0) == types(self.new, new, 0) && !matches!(self.old.view(old), View::Object(_))
+        };
+        for alike in [&by_name as Alike<'_>, &by_tag, &by_type] {
+            for (before, old) in olds.iter().enumerate() {
+                let free = |new: &usize| !matches.iter().any(|(_, taken)| taken == new);
+                if matches.iter().any(|(taken, _)| *taken == before) {
+                    continue;
+                }
+                let candidates: Vec<usize> =
+                    (0..news.len()).filter(free).filter(|after| alike(old, &news[*after])).collect();
+                let only_one =
+                    olds.iter().filter(|other| candidates.iter().any(|c| alike(other, &news[*c]))).count() == 1;
+                if let ([after], true) = (candidates.as_slice(), only_one) {
+                    matches.push((before, *after));
+                }
+            }
+        }
+        // What is left over on both sides alone is compared, so that its differences are named.
+        let left = |all: &[Type], side: fn(&(usize, usize)) -> usize| -> Vec<usize> {
+            (0..all.len()).filter(|index| !matches.iter().any(|pair| side(pair) == *index)).collect()
+        };
+        if let ([old], [new]) = (left(olds, |pair| pair.0).as_slice(), left(news, |pair| pair.1).as_slice())
+            && definition(self.old, &olds[*old]).is_none()
+            && definition(self.new, &news[*new]).is_none()
+            && types(self.old, &olds[*old], 0) == types(self.new, &news[*new], 0)
+        {
+            matches.push((*old, *new));
+        }
+        matches.sort_unstable();
+        matches
+    }
+}
+
+/// The constants of a struct that must be there.
+fn tags(protocol: &Protocol, content: &Type) -> Vec<(String, Json)> {
+    let members = protocol.as_struct(content).map_or(&[][..], |body| body.members.as_slice());
+    let tags = members.iter().filter(|member| member.required).filter_map(|member| match &member.content {
+        Content::Constant(value) if member.wire != "jsonrpc" => Some((member.wire.clone(), value.clone())),
+        _ => None,
+    });
+    tags.collect()
+}
