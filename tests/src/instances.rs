@@ -128,14 +128,8 @@ impl Instances {
     /// If the schema has a keyword that is not among [`KEYWORDS`] and asserts something.
     #[must_use]
     pub fn new(schema: &Value, seed: u64) -> Instances {
-        for pointer in subschemas(schema) {
-            let keywords = schema.pointer(&pointer).and_then(Value::as_object);
-            for keyword in keywords.into_iter().flat_map(Map::keys).map(String::as_str) {
-                assert!(
-                    KEYWORDS.contains(&keyword) || ANNOTATIONS.contains(&keyword),
-                    "no instances can be made after {keyword:?} at {pointer}"
-                );
-            }
+        if let Some((pointer, keyword)) = unsupported(schema) {
+            panic!("no instances can be made after {keyword:?} at {pointer}");
         }
         let names = member_names(schema).into_iter().collect();
         Instances { source: Source::new(with_plain_references(schema), names, BTreeSet::new()), seed }
@@ -211,6 +205,17 @@ impl Instances {
         let keyword = definitions_keyword(&self.source.schema);
         format!("/{keyword}/{}", escaped(definition))
     }
+}
+
+/// A keyword of the schema that asserts something, and that instances are not made after; and where it is.
+#[must_use]
+pub fn unsupported(schema: &Value) -> Option<(String, String)> {
+    let supported = |keyword: &str| KEYWORDS.contains(&keyword) || ANNOTATIONS.contains(&keyword);
+    subschemas(schema).into_iter().find_map(|pointer| {
+        let mut keywords = schema.pointer(&pointer)?.as_object()?.keys();
+        let keyword = keywords.find(|keyword| !supported(keyword))?.clone();
+        Some((pointer, keyword))
+    })
 }
 
 /// Every name that the schema has for a member.

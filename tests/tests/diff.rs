@@ -11,8 +11,8 @@ use mcpgen::json::Json;
 use mcpgen::workspace::Workspace;
 use mcpgen_tests::decisions::REVISIONS;
 use mcpgen_tests::inspected::{inspected, list, rules, text};
-use mcpgen_tests::instances::{Instances, member_names};
-use mcpgen_tests::judge::{Judge, definitions_keyword, fixed_up, within_limits};
+use mcpgen_tests::instances::{Instances, member_names, unsupported};
+use mcpgen_tests::judge::{Judge, definitions_keyword, fixed_up, subschemas, within_limits};
 use mcpgen_tests::mutate::step;
 use mcpgen_tests::schema;
 use serde_json::{Value, json};
@@ -180,6 +180,19 @@ fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
     Some((schema, judge))
 }
 
+/// Whether a judge and instances can be had of a mutant that the generator takes.
+fn judgeable(old: &Value, new: &Value) -> bool {
+    // What `allOf` makes of unions has no place in the schema.
+    let intersections = |schema: &Value| schema.to_string().matches("\"allOf\"").count();
+    // The validator is stricter about style than we are, to which `required` may name a member twice and a reference
+    // need not be a URI.
+    let references = subschemas(new);
+    let mut references = references.iter().filter_map(|at| new.pointer(at)?["$ref"].as_str());
+    let plain =
+        references.all(|target| target.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"#/$_".contains(&byte)));
+    intersections(new) <= intersections(old) && jsonschema::meta::is_valid(new) && unsupported(new).is_none() && plain
+}
+
 /// The definitions that differ, and those that refer to them.
 fn concerned(old: &Value, new: &Value) -> Vec<String> {
     let definitions = |schema: &Value| schema[definitions_keyword(schema)].as_object().cloned().unwrap_or_default();
@@ -223,11 +236,9 @@ impl Steps {
             self.refused += 1;
             return;
         };
-        // What `allOf` makes of unions has no place in the schema.
-        let intersections = |schema: &Value| schema.to_string().matches("\"allOf\"").count();
-        let judges = match intersections(&new) > intersections(&old) {
-            true => None,
-            false => judged(&old_model, &old).zip(judged(&new_model, &new)),
+        let judges = match judgeable(&old, &new) {
+            true => judged(&old_model, &old).zip(judged(&new_model, &new)),
+            false => None,
         };
         let Some(((old, old_judge), (new, new_judge))) = judges else {
             self.unjudged += 1;
@@ -286,7 +297,7 @@ fn what_is_called_compatible_of_mutants_is() {
     assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n\n"));
     if count >= 1000 {
         assert!(all.compared * 3 > count, "only {} compared", all.compared);
-        assert!(all.unjudged * 10 < count, "{} without a judge", all.unjudged);
+        assert!(all.unjudged * 8 < count, "{} without a judge", all.unjudged);
     }
 }
 

@@ -69,6 +69,9 @@ pub(super) struct Builder<'s> {
     rivals: BTreeMap<&'s str, Part<'s>>,
 }
 
+/// No array has more items, whatever a schema insists on.
+const MOST_ITEMS: usize = 300;
+
 impl<'s> Builder<'s> {
     pub(super) fn new(source: &'s Source, mut rng: Rng, index: u64, breaks: bool) -> Builder<'s> {
         let long_run = index >= 5000;
@@ -116,6 +119,10 @@ impl<'s> Builder<'s> {
     /// A value that every schema of the view accepts.
     fn build(&mut self, view: Vec<Part<'s>>, instance: String, depth: usize) -> Value {
         self.budget = self.budget.saturating_sub(1);
+        if depth > DEPTH_LIMIT + 30 {
+            // Whatever requires itself has no end, and so no instance.
+            return Value::Null;
+        }
         let parts = self.expand(view, depth);
         let value = match self.fixed(&parts) {
             Some(value) => value,
@@ -377,12 +384,12 @@ impl<'s> Builder<'s> {
             match (self.shape, self.rng.u16(0..500)) {
                 (Shape::Deep, _) => 1,
                 (_, 0) => 150,
-                (_, 1..25) if most < 300 => most,
+                (_, 1..25) if most < MOST_ITEMS => most,
                 (Shape::Full, _) => self.rng.usize(1..3),
                 _ => self.rng.usize(0..4),
             }
         };
-        let count = count.clamp(least, most.max(least));
+        let count = count.clamp(least, most.max(least)).min(MOST_ITEMS);
         let mut items = Vec::with_capacity(count);
         for index in 0..count {
             let view = parts.iter().filter_map(|part| part.keyword("items")).map(Part::new).collect();

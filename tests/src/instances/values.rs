@@ -82,6 +82,9 @@ const NAMES: &[&str] = &[
     "\u{10ffff}",
 ];
 
+/// No string is longer, whatever a schema insists on.
+const LONGEST: usize = 100_000;
+
 /// A string between two lengths, counted in characters.
 pub(super) fn string(rng: &mut Rng, least: usize, most: usize) -> String {
     let text = match rng.u16(0..2400) {
@@ -92,7 +95,7 @@ pub(super) fn string(rng: &mut Rng, least: usize, most: usize) -> String {
         _ => STRINGS[rng.usize(0..STRINGS.len())].to_owned(),
     };
     let padded = text.chars().chain(std::iter::repeat('\u{e9}'));
-    let length = text.chars().count().clamp(least, most.max(least));
+    let length = text.chars().count().clamp(least, most.max(least)).min(LONGEST);
     padded.take(length).collect()
 }
 
