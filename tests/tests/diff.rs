@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcpgen::Protocol;
-use mcpgen::diff::{Diff, TypeVerdict, Verdict, diff};
+use mcpgen::diff::{Axis, Diff, Finding, TypeVerdict, Verdict, diff};
 use mcpgen::fixups::FIXUPS;
 use mcpgen::json::Json;
 use mcpgen::workspace::Workspace;
@@ -45,7 +45,16 @@ impl Side {
         let requests = protocol.requests.iter().map(|it| (it.type_id, true));
         let notifications = protocol.notifications.iter().map(|it| (it.type_id, false));
         let messages =
-            requests.chain(notifications).map(|(id, is_request)| (protocol.types[id].name.clone(), is_request));
+            requests.chain(notifications).map(|(id, is_request)| (protocol.types[id].name.as_str(), is_request));
+        // What messages have in common travels as one of them.
+        let definitions = schema[definitions_keyword(schema)].as_object().expect("a schema has definitions");
+        let is_base = |schema: &Value| {
+            let method = schema["properties"]["method"].as_object();
+            let required = schema["required"].as_array().is_some_and(|names| names.contains(&json!("method")));
+            required && method.is_some_and(|method| !method.contains_key("const"))
+        };
+        let bases = definitions.iter().filter(|(_, schema)| is_base(schema)).map(|(name, _)| (name.as_str(), true));
+        let messages = bases.chain(messages).map(|(name, is_request)| (name.to_owned(), is_request));
         let instances = Instances::new(schema, 5).reserving(names.clone());
         Side { judge, instances, messages: messages.collect() }
     }
@@ -329,7 +338,9 @@ fn what_came_went_the_other_way() {
         ] {
             let of = |diff: &Diff, rule: &str| -> BTreeSet<(String, String)> {
                 let found = diff.findings.iter().filter(|it| it.rule.id == rule);
-                found.map(|it| (it.subject.clone(), it.detail.clone())).collect()
+                // The type was given this name on the way, and a finding has that of the new schema.
+                let subject = |it: &Finding| it.subject.replace("JSONRPCErrorResponse", "JSONRPCError");
+                found.map(|it| (subject(it), it.detail.clone())).collect()
             };
             let pair = format!("{} and {}: {added}", REVISIONS[a], REVISIONS[b]);
             assert_eq!(of(&there, added), of(&back, removed), "{pair}");
@@ -409,6 +420,63 @@ fn the_step_to_the_modern_era_is_what_it_is() {
             "CallToolRequestParams._meta" => assert_eq!(finding.travel.as_str(), "client"),
             _ => {}
         }
+    }
+}
+
+/// What is dangerous or breaking in each step before, read from the schemas and the official changelogs by a person.
+const STEPS: &[(&str, &str, &[(&str, &str)])] = &[
+    (
+        "2024-11-05",
+        "2025-03-26",
+        &[
+            ("union-member-added", "CallToolResult.content[]"),
+            ("union-member-added", "CreateMessageResult.content"),
+            ("union-member-added", "JSONRPCMessage"),
+        ],
+    ),
+    (
+        "2025-03-26",
+        "2025-06-18",
+        &[
+            ("request-added", "elicitation/create"),
+            ("union-member-added", "ContentBlock"),
+            ("union-member-removed", "JSONRPCMessage"),
+        ],
+    ),
+    (
+        "2025-06-18",
+        "2025-11-25",
+        &[
+            ("error-code-added", "URLElicitationRequiredError"),
+            ("member-became-optional", "CancelledNotificationParams.requestId"),
+            ("member-became-optional", "JSONRPCErrorResponse.id"),
+            ("member-removed-optional", "JSONRPCNotification.params._meta"),
+            ("member-removed-optional", "JSONRPCRequest.params._meta"),
+            ("member-removed-optional", "Notification.params._meta"),
+            ("member-removed-optional", "Request.params._meta"),
+            ("notification-added", "notifications/elicitation/complete"),
+            ("notification-added", "notifications/tasks/status"),
+            ("request-added", "tasks/cancel"),
+            ("request-added", "tasks/get"),
+            ("request-added", "tasks/list"),
+            ("request-added", "tasks/result"),
+            ("union-member-added", "CreateMessageResult.content"),
+            ("union-member-added", "ElicitRequestParams"),
+            ("union-member-added", "ElicitResult.content.*"),
+            ("union-member-added", "EnumSchema"),
+            ("union-member-added", "JSONRPCResponse"),
+            ("union-member-added", "PrimitiveSchemaDefinition"),
+        ],
+    ),
+];
+
+#[test]
+fn the_steps_before_are_what_they_are() {
+    for (old, new, expected) in STEPS {
+        let found = diff(&model(old), &model(new));
+        let worth_telling = found.findings.iter().filter(|it| it.verdicts.worst(&Axis::WIRE) > Verdict::Compatible);
+        let told: BTreeSet<(&str, &str)> = worth_telling.map(|it| (it.rule.id, it.subject.as_str())).collect();
+        assert_eq!(told, expected.iter().copied().collect(), "{old} -> {new}");
     }
 }
 

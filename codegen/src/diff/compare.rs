@@ -324,7 +324,11 @@ impl<'p> Comparison<'p> {
     }
 
     fn error_codes(&mut self) {
-        let codes = |protocol: &'p Protocol| protocol.error_codes.iter().map(|it| (it.code, it)).collect();
+        // JSON-RPC's own are known to everybody, stated or not.
+        let own = |error: &&ErrorCode| matches!(error.code, -32700 | -32603..=-32600);
+        let codes = |protocol: &'p Protocol| {
+            protocol.error_codes.iter().filter(|it| !own(it)).map(|it| (it.code, it)).collect()
+        };
         let (olds, news): (BTreeMap<i64, &ErrorCode>, BTreeMap<i64, &ErrorCode>) = (codes(self.old), codes(self.new));
         for (code, error) in news.iter().filter(|(code, _)| !olds.contains_key(code)) {
             let site = self.site_of(None, Some(error.type_id));

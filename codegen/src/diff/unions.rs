@@ -1,11 +1,13 @@
 //! Two unions: which alternatives are each other's, and for which of its members a reader decides.
 
+use std::cmp::Reverse;
+
 use crate::diff::Verdict;
 use crate::diff::compare::{Local, Site, definition};
 use crate::diff::values::Values;
-use crate::diff::view::{Choice, Facts, View, reachable, types};
+use crate::diff::view::{Choice, Facts, Reached, View, reachable, types};
 use crate::json::Json;
-use crate::protocol::{Content, Protocol, Type};
+use crate::protocol::{Content, Member, Protocol, Type};
 
 /// A type, and its alternatives if it is a union.
 pub(super) type Side<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
@@ -71,19 +73,38 @@ impl<'p> Values<'p> {
         let facts = Facts::of(choice.and_then(|choice| choice.decision), index);
         let possible = facts.iter().map(|facts| match reader {
             Some(reader) => reachable(reading, reader, sender, content, facts),
-            None => (vec![0], false),
+            None => (vec![Reached { member: 0, without: Vec::new() }], false),
         });
-        let fits = |member: usize| {
+        let fits = |Reached { member, without }: Reached<'_>| {
             counterpart == Some(member)
                 || match from_old {
-                    true => self.worst(content, &members[member]).0 == Verdict::Compatible,
-                    false => self.worst(&members[member], content).1 == Verdict::Compatible,
+                    true => self.worst_without(content, &members[member], &without).0 == Verdict::Compatible,
+                    false => self.worst_without(&members[member], content, &without).1 == Verdict::Compatible,
                 }
         };
         possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
     }
 
-    /// Which alternatives of two unions are each other's: by name, by tag, by JSON type.
+    /// Of the objects that are left over, those that are most alike, if they are alike enough to be versions of one.
+    fn by_likeness(&self, olds: &[Type], news: &[Type], matches: &mut Vec<(usize, usize)>) {
+        let members = |protocol: &'p Protocol, content: &Type| match protocol.view(content) {
+            View::Object(object) => object.members.to_vec(),
+            _ => Vec::new(),
+        };
+        let olds: Vec<Vec<Member>> = olds.iter().map(|content| members(self.old, content)).collect();
+        let news: Vec<Vec<Member>> = news.iter().map(|content| members(self.new, content)).collect();
+        let pairs = (0..olds.len()).flat_map(|old| (0..news.len()).map(move |new| (old, new)));
+        let mut alike: Vec<(Likeness, (usize, usize))> =
+            pairs.filter_map(|(old, new)| Some((shared(&olds[old], &news[new])?, (old, new)))).collect();
+        alike.sort_by_key(|(likeness, pair)| (Reverse(*likeness), *pair));
+        for (_, (old, new)) in alike {
+            if !matches.iter().any(|(before, after)| *before == old || *after == new) {
+                matches.push((old, new));
+            }
+        }
+    }
+
+    /// Which alternatives of two unions are each other's: by name, by tag, by JSON type, by likeness.
     fn matches(&self, olds: &[Type], news: &[Type]) -> Vec<(usize, usize)> {
         let mut matches: Vec<(usize, usize)> = Vec::new();
         let by_name = |old: &Type, new: &Type| {
@@ -115,6 +136,7 @@ impl<'p> Values<'p> {
                 }
             }
         }
+        self.by_likeness(olds, news, &mut matches);
         // What is left over on both sides alone is compared, so that its differences are named.
         let left = |all: &[Type], side: fn(&(usize, usize)) -> usize| -> Vec<usize> {
             (0..all.len()).filter(|index| !matches.iter().any(|pair| side(pair) == *index)).collect()
@@ -130,6 +152,26 @@ impl<'p> Values<'p> {
         matches
     }
 }
+
+/// The names that a struct has for its members, if the two may be versions of one another.
+fn shared(old: &[Member], new: &[Member]) -> Option<Likeness> {
+    let constant = |member: &Member| match &member.content {
+        Content::Constant(value) if member.required => Some(value.clone()),
+        _ => None,
+    };
+    let pairs = old.iter().filter_map(|was| Some((was, new.iter().find(|is| is.wire == was.wire)?)));
+    let shared = pairs.clone().count();
+    let contrary = pairs.into_iter().any(|(was, is)| constant(was).zip(constant(is)).is_some_and(|(a, b)| a != b));
+    let least = old.len().min(new.len());
+    (!contrary && shared >= 2 && shared * 4 >= least * 3).then(|| {
+        let all = old.len() + new.len() - shared;
+        // In thousandths, so that they have an order.
+        (shared * 1000 / least, shared * 1000 / all)
+    })
+}
+
+/// How much of the smaller of two structs is in the larger, and of all their members in both.
+type Likeness = (usize, usize);
 
 /// The constants of a struct that must be there.
 fn tags(protocol: &Protocol, content: &Type) -> Vec<(String, Json)> {

@@ -22,9 +22,8 @@ pub(super) struct Values<'p> {
     open: RefCell<HashSet<Pair>>,
     /// How many more pairs are looked into for the sake of unions.
     fuel: Cell<u32>,
-    /// Whether a type is a request or a notification that travels by itself.
-    old_messages: HashMap<TypeId, bool>,
-    new_messages: HashMap<TypeId, bool>,
+    old_messages: HashMap<TypeId, Option<bool>>,
+    new_messages: HashMap<TypeId, Option<bool>>,
 }
 
 /// The worst of some rules, for messages from old to new and from new to old.
@@ -42,11 +41,6 @@ const FINE: Flow = (Verdict::Compatible, Verdict::Compatible);
 
 impl<'p> Values<'p> {
     pub(super) fn new(old: &'p Protocol, new: &'p Protocol) -> Self {
-        let messages = |protocol: &Protocol| {
-            let requests = protocol.requests.iter().filter(|it| !it.senders.is_empty()).map(|it| (it.type_id, true));
-            let notifications = protocol.notifications.iter().map(|it| (it.type_id, false));
-            requests.chain(notifications).collect()
-        };
         let (old_messages, new_messages) = (messages(old), messages(new));
         let (known, open, fuel) = (RefCell::default(), RefCell::default(), Cell::new(FUEL));
         Values { old, new, known, open, fuel, old_messages, new_messages }
@@ -62,7 +56,7 @@ impl<'p> Values<'p> {
     /// What differs between two named types by themselves.
     pub(super) fn compare_named(&self, old: TypeId, new: TypeId, site: &Site) -> Local {
         let (was, is) = (&self.old.types[old], &self.new.types[new]);
-        let message = self.old_messages.get(&old).filter(|_| self.new_messages.contains_key(&new)).copied();
+        let message = self.old_messages.get(&old).zip(self.new_messages.get(&new)).and_then(|(was, is)| was.or(*is));
         let name = definition(self.new, &Type::Named(new)).or(definition(self.old, &Type::Named(old)));
         let site = Site {
             subject: name.unwrap_or(&site.subject).to_owned(),
@@ -109,9 +103,29 @@ impl<'p> Values<'p> {
 
     /// The worst that differs between two expressions, all that they hold included.
     pub(super) fn worst(&self, old: &Type, new: &Type) -> Flow {
-        let here = self.compare(old, new, &Site::nowhere());
-        let mut worst = worst_of(&here);
-        let mut queue: Vec<Pair> = here.children.iter().map(|(old, new, _)| (*old, *new)).collect();
+        self.worst_within(&self.compare(old, new, &Site::nowhere()))
+    }
+
+    /// As [`Self::worst`], of documents that do not have these keys.
+    pub(super) fn worst_without(&self, old: &Type, new: &Type, keys: &[&str]) -> Flow {
+        let (Type::Named(before), Type::Named(after)) = (self.old.follow(old), self.new.follow(new)) else {
+            return self.worst(old, new);
+        };
+        if keys.is_empty() || self.fuel.get() == 0 || !self.open.borrow_mut().insert((*before, *after)) {
+            return self.worst(old, new);
+        }
+        let mut local = self.compare_named(*before, *after, &Site::nowhere());
+        self.open.borrow_mut().remove(&(*before, *after));
+        let owner = definition(self.new, new).or(definition(self.old, old)).unwrap_or_default();
+        let concerns = |subject: &str| keys.iter().any(|key| *subject == format!("{owner}.{key}"));
+        let optional = ["member-removed-optional", "member-added-optional"];
+        local.differences.retain(|it| !optional.contains(&it.rule.id) || !concerns(&it.subject));
+        self.worst_within(&local)
+    }
+
+    fn worst_within(&self, local: &Local) -> Flow {
+        let mut worst = worst_of(local);
+        let mut queue: Vec<Pair> = local.children.iter().map(|(old, new, _)| (*old, *new)).collect();
         let mut seen = HashSet::new();
         while let Some(pair) = queue.pop() {
             if !seen.insert(pair) {
@@ -458,6 +472,22 @@ impl<'p> Values<'p> {
             _ => {}
         }
     }
+}
+
+/// The types that travel by themselves: whether each is a request or a notification, if that is known.
+fn messages(protocol: &Protocol) -> HashMap<TypeId, Option<bool>> {
+    let requests = protocol.requests.iter().filter(|it| !it.senders.is_empty()).map(|it| (it.type_id, Some(true)));
+    let notifications = protocol.notifications.iter().map(|it| (it.type_id, Some(false)));
+    // What messages have in common: a method, but none in particular.
+    let bases = protocol.types.iter().enumerate().filter_map(|(id, def)| {
+        let Shape::Struct(body) = &def.shape else { return None };
+        let member = |name: &str| body.members.iter().find(|member| member.wire == name && member.required);
+        matches!(member("method")?.content, Content::Value(_)).then(|| {
+            let is_request = member("id").map(|_| true).or(member("jsonrpc").map(|_| false));
+            (id, is_request)
+        })
+    });
+    bases.chain(requests).chain(notifications).collect()
 }
 
 fn within(range: Integers, bounds: &Bounds) -> bool {

@@ -173,47 +173,61 @@ impl<'d> Facts<'d> {
     }
 }
 
+/// A member that a reader's union may decide for.
+#[derive(Debug, PartialEq)]
+pub(super) struct Reached<'d> {
+    pub(super) member: usize,
+    /// Keys that such a document does not have, or another guard would have held.
+    pub(super) without: Vec<&'d str>,
+}
+
 /// The members that a reader's union may decide for, given a document of this type, and whether it may find none.
 ///
 /// Documents do not use names of either revision for members that their type does not know; so a key that only the
 /// reader knows is absent.
-pub(super) fn reachable(
+pub(super) fn reachable<'d>(
     reader: &Protocol,
-    choice: &Choice<'_>,
+    choice: &Choice<'d>,
     sender: &Protocol,
     content: &Type,
     facts: &Facts<'_>,
-) -> (Vec<usize>, bool) {
-    let mut members = Vec::new();
+) -> (Vec<Reached<'d>>, bool) {
+    let mut reached = Vec::new();
     let Some(decision) = choice.decision else {
         let types = types(sender, content, 0);
         let mut taken = 0;
-        for (index, alternative) in choice.alternatives.iter().enumerate() {
+        for (member, alternative) in choice.alternatives.iter().enumerate() {
             let theirs = self::types(reader, alternative, 0);
             if theirs & types != 0 {
-                members.push(index);
+                reached.push(Reached { member, without: Vec::new() });
             }
             taken |= theirs;
         }
-        return (members, types & !taken != 0);
+        return (reached, types & !taken != 0);
     };
+    let mut without = Vec::new();
     for Guard { when, member } in &decision.guards {
         let refuted = facts.failing.iter().any(|failing| failing.iter().all(|f| when.iter().any(|w| implies(w, f))));
-        let holds = if refuted {
-            Holds::Never
-        } else {
-            when.iter().fold(Holds::Always, |so_far, condition| {
-                so_far.and(known(condition, facts).unwrap_or_else(|| holds(sender, content, condition)))
-            })
-        };
-        if holds != Holds::Never && !members.contains(member) {
-            members.push(*member);
+        if refuted {
+            continue;
         }
-        if holds == Holds::Always {
-            return (members, false);
+        let each = when.iter().map(|condition| {
+            let holds = known(condition, facts).unwrap_or_else(|| holds(sender, content, condition));
+            (condition, holds)
+        });
+        let open: Vec<(&Condition, Holds)> = each.filter(|(_, holds)| *holds != Holds::Always).collect();
+        if open.iter().any(|(_, holds)| *holds == Holds::Never) {
+            continue;
+        }
+        reached.push(Reached { member: *member, without: without.clone() });
+        match open.as_slice() {
+            [] => return (reached, false),
+            // Whoever goes on to the next guard failed this one for want of the key.
+            [(Condition::Present(path), _)] if path.len() == 1 => without.push(path[0].as_str()),
+            _ => {}
         }
     }
-    (members, true)
+    (reached, true)
 }
 
 /// What the facts say about a condition by themselves.
