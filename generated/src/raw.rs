@@ -106,6 +106,18 @@ fn has_lines(text: &str, limit: u32) -> Result<bool, Error> {
     Ok(lines)
 }
 
+/// The text as it is, line feeds between its tokens aside.
+impl TryFrom<Box<RawValue>> for RawJson {
+    type Error = Error;
+
+    /// # Errors
+    ///
+    /// [`Depth`](ErrorKind::Depth)
+    fn try_from(text: Box<RawValue>) -> Result<Self, Error> {
+        Self::from_text(text, codec::MAX_DEPTH)
+    }
+}
+
 /// The value's text.
 impl<T: Encode + ?Sized> From<&T> for RawJson {
     fn from(value: &T) -> Self {

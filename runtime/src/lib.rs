@@ -16,6 +16,8 @@
 //! # Ok::<(), mcpgen_types::Error>(())
 //! ```
 
+pub mod envelope;
+
 pub use mcpgen_types::{
     Error, ErrorCode, ErrorId, ErrorMessage, ErrorObject, Message, NotificationMessage, NotificationSet, RawJson,
     Request, RequestId, RequestMessage, RequestSet, ResponseMessage,

@@ -1,0 +1,278 @@
+//! What arrived: one JSON-RPC message, or in revision 2025-03-26 several at once.
+//!
+//! One pass over the bytes finds the members; whatever is not needed to tell messages apart stays text until somebody
+//! knows its type.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use mcpgen_types::{ErrorCode, ErrorId, ErrorObject, RequestId};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// One message, told apart by the keys that are there: `method` and `id`, a request; `method` alone, a notification;
+/// `result`, a response; `error`, an error.
+#[derive(Clone, Debug)]
+pub enum Envelope<'a> {
+    /// Asks for an answer.
+    Request {
+        /// What the answer will be known by.
+        id: RequestId,
+        /// What is asked for.
+        method: Cow<'a, str>,
+        /// Not decoded yet; `None` if absent.
+        params: Option<&'a RawValue>,
+    },
+    /// Asks for nothing.
+    Notification {
+        /// What it is about.
+        method: Cow<'a, str>,
+        /// Not decoded yet; `None` if absent.
+        params: Option<&'a RawValue>,
+    },
+    /// Answers a request.
+    Response {
+        /// The id of the request.
+        id: RequestId,
+        /// Not decoded yet: what it must be, the request says.
+        result: &'a RawValue,
+    },
+    /// Says why a request has no other answer.
+    Error {
+        /// The id of the request, as far as it is known.
+        id: ErrorId,
+        /// What went wrong.
+        error: ErrorObject,
+    },
+}
+
+/// Something that arrived and is no message; and what its sender is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invalid {
+    /// The id that the answer has: the message's own where it could be read, otherwise null.
+    pub id: ErrorId,
+    /// The code says whether it is no JSON ([`ErrorCode::PARSE_ERROR`]) or no message ([`ErrorCode::INVALID_REQUEST`]).
+    pub error: ErrorObject,
+}
+
+/// All that arrived at once.
+#[derive(Clone, Debug)]
+pub enum Frame<'a> {
+    /// A message by itself.
+    One(Envelope<'a>),
+    /// An array of messages, each of them read by itself. It is not empty.
+    Batch(Vec<Result<Envelope<'a>, Invalid>>),
+}
+
+impl<'a> Frame<'a> {
+    /// Reads a frame.
+    ///
+    /// Whether batches are allowed is for the receiver to say: it knows the revision.
+    ///
+    /// # Errors
+    ///
+    /// It is no JSON, no message, or an array of nothing.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Invalid> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| parse_error(format!("not UTF-8 after byte {}", error.valid_up_to())))?;
+        if !text.trim_start().starts_with('[') {
+            return Envelope::read(text).map(Self::One);
+        }
+        match serde_json::from_str::<Vec<&RawValue>>(text) {
+            Ok(messages) if messages.is_empty() => Err(invalid(ErrorId::Null, "a batch of no messages")),
+            Ok(messages) => Ok(Self::Batch(messages.iter().map(|message| Envelope::read(message.get())).collect())),
+            Err(error) => Err(parse_error(error.to_string())),
+        }
+    }
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads one message.
+    ///
+    /// # Errors
+    ///
+    /// It is no JSON, or no message.
+    pub fn read(text: &'a str) -> Result<Self, Invalid> {
+        let mut members = Members::default();
+        let mut json = serde_json::Deserializer::from_str(text);
+        let read = members.deserialize(&mut json).and_then(|()| json.end());
+        match read {
+            Ok(()) => members.message().map_err(|why| invalid(members.error_id(), why)),
+            Err(error) if error.is_data() => Err(invalid(members.error_id(), &error.to_string())),
+            Err(error) => Err(parse_error(error.to_string())),
+        }
+    }
+
+    /// The method of a request or a notification.
+    #[must_use]
+    pub fn method(&self) -> Option<&str> {
+        match self {
+            Self::Request { method, .. } | Self::Notification { method, .. } => Some(method),
+            _ => None,
+        }
+    }
+
+    /// The part of the method before its last slash, such as `tools` of `tools/call` and `notifications/tools` of
+    /// `notifications/tools/list_changed`; `None` if it has none, as `ping`.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.method()?.rsplit_once('/').map(|(namespace, _)| namespace)
+    }
+
+    /// Whether it asks for an answer.
+    #[must_use]
+    pub fn is_request(&self) -> bool {
+        matches!(self, Self::Request { .. })
+    }
+
+    /// Whether it has a method and asks for nothing.
+    #[must_use]
+    pub fn is_notification(&self) -> bool {
+        matches!(self, Self::Notification { .. })
+    }
+
+    /// Whether it answers a request, be it with an error.
+    #[must_use]
+    pub fn is_response(&self) -> bool {
+        matches!(self, Self::Response { .. } | Self::Error { .. })
+    }
+
+    /// Whether it says that something went wrong.
+    #[must_use]
+    pub fn has_error(&self) -> bool {
+        matches!(self, Self::Error { .. })
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+fn parse_error(why: String) -> Invalid {
+    Invalid { id: ErrorId::Null, error: ErrorObject::new(ErrorCode::PARSE_ERROR, format!("not JSON: {why}")) }
+}
+
+fn invalid(id: ErrorId, why: &str) -> Invalid {
+    Invalid { id, error: ErrorObject::new(ErrorCode::INVALID_REQUEST, format!("not a JSON-RPC message: {why}")) }
+}
+
+/// The members that JSON-RPC names, as text.
+#[derive(Default)]
+struct Members<'a> {
+    /// In the order of [`NAMES`].
+    values: [Option<&'a RawValue>; NAMES.len()],
+}
+
+const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+impl<'a> Members<'a> {
+    fn message(&self) -> Result<Envelope<'a>, &'static str> {
+        let [version, id, method, params, result, error] = self.values;
+        match version {
+            Some(version) if string(version).as_deref() == Some("2.0") => {}
+            Some(_) => return Err("`jsonrpc` is not \"2.0\""),
+            None => return Err("there is no `jsonrpc`"),
+        }
+        match (method, result, error) {
+            (Some(method), None, None) => {
+                let method = string(method).ok_or("`method` is no string")?;
+                match id {
+                    None => Ok(Envelope::Notification { method, params }),
+                    Some(_) => Ok(Envelope::Request { id: self.id()?, method, params }),
+                }
+            }
+            (None, Some(result), None) => Ok(Envelope::Response { id: self.id()?, result }),
+            (None, None, Some(error)) => {
+                let error = mcpgen_types::from_str(error.get())
+                    .map_err(|_| "`error` is no object with an integer `code` and a string `message`")?;
+                let id = if id.is_some() { self.error_id() } else { ErrorId::Absent };
+                Ok(Envelope::Error { id, error })
+            }
+            (None, None, None) => Err("it has no `method`, `result` or `error`"),
+            _ => Err("it has two of `method`, `result` and `error`"),
+        }
+    }
+
+    fn id(&self) -> Result<RequestId, &'static str> {
+        let [_, id, ..] = self.values;
+        let id = id.ok_or("there is no `id`")?;
+        mcpgen_types::from_str(id.get()).map_err(|_| "`id` is no string and no integer")
+    }
+
+    /// The id as far as it can be read.
+    fn error_id(&self) -> ErrorId {
+        self.id().map_or(ErrorId::Null, ErrorId::Id)
+    }
+}
+
+/// The text of a string, borrowed unless something in it is escaped.
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let inside = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    match inside.contains('\\') {
+        false => Some(Cow::Borrowed(inside)),
+        true => serde_json::from_str(raw.get()).ok().map(Cow::Owned),
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Members<'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Members<'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        // What stands twice is said only in the end, so that the id of the message may still be found.
+        let mut twice = None;
+        while let Some(name) = map.next_key_seed(Name)? {
+            match name {
+                None => drop(map.next_value::<IgnoredAny>()?),
+                Some(index) => {
+                    let value = map.next_value()?;
+                    if self.values[index].replace(value).is_some() {
+                        twice = Some(NAMES[index]);
+                    }
+                }
+            }
+        }
+        match twice {
+            Some(name) => Err(A::Error::custom(format!("`{name}` is given twice"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The index of a key among [`NAMES`].
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(NAMES.iter().position(|name| *name == key))
+    }
+}

@@ -1,0 +1,115 @@
+//! What arrives, and what it is taken for.
+
+use mcpgen_runtime::envelope::{Envelope, Frame};
+
+/// What a frame is, in words: of a message its kind, id, method and raw part; of an error its id and code.
+fn read(bytes: &[u8]) -> String {
+    match Frame::read(bytes) {
+        Ok(Frame::One(envelope)) => words(&envelope),
+        Ok(Frame::Batch(messages)) => {
+            let each = messages.iter().map(|message| match message {
+                Ok(envelope) => words(envelope),
+                Err(invalid) => format!("{:?} {}", invalid.id, invalid.error.code),
+            });
+            format!("[{}]", each.collect::<Vec<_>>().join("; "))
+        }
+        Err(invalid) => format!("{:?} {}: {}", invalid.id, invalid.error.code, invalid.error.message),
+    }
+}
+
+fn words(envelope: &Envelope<'_>) -> String {
+    match envelope {
+        Envelope::Request { id, method, params } => format!("request {id} {method} {params:?}"),
+        Envelope::Notification { method, params } => format!("notification {method} {params:?}"),
+        Envelope::Response { id, result } => format!("response {id} {result}"),
+        Envelope::Error { id, error } => format!("error {id:?} {error}"),
+    }
+}
+
+#[test]
+fn messages_are_told_apart() {
+    let table = [
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request 1 ping None"),
+        (r#"{"id":"a","params":{"x":1},"jsonrpc":"2.0","method":"m"}"#, r#"request a m Some(RawValue({"x":1}))"#),
+        (r#"{"jsonrpc":"2.0","id":1.0,"method":"m","params":null}"#, "request 1 m Some(RawValue(null))"),
+        (r#"{"jsonrpc":"2.0","method":"a/b","more":[{}]}"#, "notification a/b None"),
+        (r#"{"json\u0072pc":"2.\u0030","method":"a\/b"}"#, "notification a/b None"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{"x":1}}"#, r#"response 1 {"x":1}"#),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#, "error Id(Integer(1)) no (-1)"),
+        (r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}"#, "error Null no (-1)"),
+        (r#"{"jsonrpc":"2.0","error":{"code":-1,"message":"no"}}"#, "error Absent no (-1)"),
+        (" {\"jsonrpc\":\"2.0\",\r\n\"method\":\"m\"}\r", "notification m None"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(read(text.as_bytes()), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_message_is_answered_with_its_id_if_it_has_one() {
+    let table: &[(&str, &str)] = &[
+        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, "Id(Integer(1)) -32600"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#, "Id(Integer(1)) -32600"),
+        (r#"{"jsonrpc":"1.0","id":"a","method":"m"}"#, "Id(String(\"a\")) -32600"),
+        (r#"{"jsonrpc":2.0,"id":1,"method":"m"}"#, "Id(Integer(1)) -32600"),
+        (r#"{"id":1,"method":"m"}"#, "Id(Integer(1)) -32600"),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, "Null -32600"),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, "Null -32600"),
+        (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, "Null -32600"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "Id(Integer(1)) -32600"),
+        (r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}"#, "Id(Integer(1)) -32600"),
+        (r#"{"jsonrpc":"2.0","result":{}}"#, "Null -32600"),
+        (r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, "Id(Integer(1)) -32600"),
+        (r#"{"jsonrpc":"2.0","id":1}"#, "Id(Integer(1)) -32600"),
+        ("{}", "Null -32600"),
+        ("5", "Null -32600"),
+        ("null", "Null -32600"),
+        ("[]", "Null -32600"),
+        ("", "Null -32700"),
+        ("{", "Null -32700"),
+        ("[1,", "Null -32700"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m"} x"#, "Null -32700"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":}}"#, "Null -32700"),
+    ];
+    for (text, expected) in table {
+        let found = read(text.as_bytes());
+        assert!(found.starts_with(&format!("{expected}: ")), "{text}: {found}");
+    }
+    assert!(
+        read(b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}")
+            .starts_with("Null -32700: not JSON: not UTF-8 after byte 27")
+    );
+}
+
+#[test]
+fn each_message_of_a_batch_is_read_by_itself() {
+    let text = r#" [{"jsonrpc":"2.0","id":1,"method":"m"}, 5, {"jsonrpc":"2.0","method":"n"}, [], {"id":2}]"#;
+    let expected = "[request 1 m None; Null -32600; notification n None; Null -32600; Id(Integer(2)) -32600]";
+    assert_eq!(read(text.as_bytes()), expected);
+}
+
+#[test]
+fn messages_say_what_they_are() {
+    let text = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let notification = Envelope::read(text).expect("a notification");
+    assert_eq!(notification.method(), Some("notifications/tools/list_changed"));
+    assert_eq!(notification.namespace(), Some("notifications/tools"));
+    assert!(notification.is_notification() && !notification.is_request() && !notification.is_response());
+    let ping = Envelope::read(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).expect("a request");
+    assert_eq!(ping.namespace(), None);
+    assert!(ping.is_request());
+    let error = Envelope::read(r#"{"jsonrpc":"2.0","error":{"code":1,"message":""}}"#).expect("an error");
+    assert!(error.has_error() && error.is_response());
+}
+
+/// However deep or large, what nobody asks for is skipped.
+#[test]
+fn what_is_not_asked_for_is_not_decoded() {
+    let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+    for name in ["params", "more"] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"{name}":{deep},"method":"m"}}"#);
+        assert!(Envelope::read(&text).is_ok_and(|envelope| envelope.is_request()));
+    }
+    let text = format!(r#"{{"jsonrpc":"2.0","id":{deep},"method":"m"}}"#);
+    assert!(Envelope::read(&text).is_err());
+}
