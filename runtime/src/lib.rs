@@ -16,7 +16,18 @@
 //! # Ok::<(), mcpgen_types::Error>(())
 //! ```
 
+pub mod connection;
+pub mod context;
 pub mod envelope;
+pub mod era;
+pub mod errors;
+pub mod legacy;
+mod outbox;
+pub mod peer;
+pub mod router;
+pub mod transport;
+
+pub use outbox::Closed;
 
 pub use mcpgen_types::{
     Error, ErrorCode, ErrorId, ErrorMessage, ErrorObject, Message, NotificationMessage, NotificationSet, RawJson,

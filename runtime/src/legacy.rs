@@ -1,0 +1,328 @@
+//! The revisions that begin with `initialize`: 2024-11-05 to 2025-11-25.
+//!
+//! Both sides agree on a revision and on what each is able to do; the connection holds to it.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
+use serde_json::json;
+use tokio::task::JoinHandle;
+use tower::Service;
+
+use crate::connection::{Connection, Limits};
+use crate::era::{About, Admission, Era, Level, can};
+use crate::errors;
+use crate::peer::{CallError, Peer};
+use crate::router::{AnyRequest, Router};
+use crate::transport::{Incoming, Outgoing};
+
+/// All revisions of this kind, oldest first.
+pub fn revisions() -> impl DoubleEndedIterator<Item = Revision> {
+    Revision::ALL.iter().copied().filter(|revision| revision.is_legacy())
+}
+
+/// What one side says of itself when the connection begins.
+#[derive(Clone, Debug)]
+pub struct Introduction {
+    /// The revisions that it speaks, best first.
+    pub revisions: Vec<Revision>,
+    /// What it is able to do: the JSON of a revision's `ServerCapabilities` or `ClientCapabilities`.
+    pub capabilities: JsonObject,
+    /// Its name and version: the JSON of a revision's `Implementation`.
+    pub implementation: JsonObject,
+    /// How a server wants to be used.
+    pub instructions: Option<String>,
+}
+
+impl Introduction {
+    /// Someone who speaks all revisions of this kind and is able to do nothing yet.
+    pub fn new(name: &str, version: &str) -> Self {
+        let implementation = [("name", name), ("version", version)];
+        Self {
+            revisions: revisions().rev().collect(),
+            capabilities: JsonObject::new(),
+            implementation: implementation
+                .map(|(key, value)| (key.to_owned(), Value::from(value)))
+                .into_iter()
+                .collect(),
+            instructions: None,
+        }
+    }
+
+    /// Adds a capability, such as `tools` with `{"listChanged": true}`.
+    #[must_use]
+    pub fn able(mut self, capability: &str, details: Value) -> Self {
+        self.capabilities.insert(capability.to_owned(), details);
+        self
+    }
+}
+
+/// One end of a connection of this era.
+pub struct Legacy {
+    side: Side,
+    ours: Introduction,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Client,
+    Server,
+}
+
+#[derive(Default)]
+struct State {
+    /// Known once the handshake is through.
+    theirs: Option<Arc<About>>,
+    /// The other side knows that it is.
+    ready: bool,
+    level: Option<Level>,
+}
+
+impl Legacy {
+    /// The end that is asked to initialize.
+    pub fn server(ours: Introduction) -> Self {
+        Self { side: Side::Server, ours, state: Mutex::default() }
+    }
+
+    fn client(ours: Introduction) -> Self {
+        Self { side: Side::Client, ours, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer to `initialize`: the revision that was asked for if we speak it, otherwise the best that we speak.
+    fn initialize(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
+        let invalid = |what: &str| Err(errors::invalid_params_in_words(what));
+        let mut state = self.state();
+        if state.theirs.is_some() {
+            return Err(errors::invalid_request("the connection is initialized already"));
+        }
+        let mut params: JsonObject = match params.map(RawJson::decode) {
+            Some(Ok(params)) => params,
+            Some(Err(error)) => return Err(errors::invalid_params(&error.at_key("params"))),
+            None => return invalid("params: missing required member"),
+        };
+        let Some(Value::String(asked)) = params.remove("protocolVersion") else {
+            return invalid("params.protocolVersion: expected a string");
+        };
+        let Some(Value::Object(capabilities)) = params.remove("capabilities") else {
+            return invalid("params.capabilities: expected an object");
+        };
+        let Some(Value::Object(implementation)) = params.remove("clientInfo") else {
+            return invalid("params.clientInfo: expected an object");
+        };
+        let spoken = &self.ours.revisions;
+        let Some(revision) = spoken.iter().find(|revision| revision.as_str() == asked).or(spoken.first()).copied()
+        else {
+            let data = json!({ "supported": [], "requested": asked });
+            return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "unsupported protocol version").with_data(data));
+        };
+        state.theirs = Some(Arc::new(About { revision, capabilities, implementation, instructions: None }));
+        let mut result = json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": self.ours.capabilities,
+            "serverInfo": self.ours.implementation,
+        });
+        if let Some(instructions) = &self.ours.instructions {
+            result["instructions"] = json!(instructions);
+        }
+        Ok(RawJson::from(&result))
+    }
+
+    fn set_level(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
+        let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
+        let level = params.get("level").and_then(Value::as_str).and_then(Level::from_name);
+        let Some(level) = level else {
+            return Err(errors::invalid_params_in_words("params.level: expected the name of a level"));
+        };
+        self.state().level = Some(level);
+        Ok(RawJson::from(&json!({})))
+    }
+
+    /// What the side that answers (of a notification: the side that sends) must be able to do.
+    fn needs(method: &str, revision: Revision) -> (Side, &'static [&'static str]) {
+        match method {
+            "tools/list" | "tools/call" => (Side::Server, &["tools"]),
+            "resources/list" | "resources/read" | "resources/templates/list" => (Side::Server, &["resources"]),
+            "resources/subscribe" | "resources/unsubscribe" | "notifications/resources/updated" => {
+                (Side::Server, &["resources", "subscribe"])
+            }
+            "prompts/list" | "prompts/get" => (Side::Server, &["prompts"]),
+            "logging/setLevel" | "notifications/message" => (Side::Server, &["logging"]),
+            // The first revision had no name for this capability.
+            "completion/complete" if revision != Revision::V2024_11_05 => (Side::Server, &["completions"]),
+            "notifications/tools/list_changed" => (Side::Server, &["tools", "listChanged"]),
+            "notifications/resources/list_changed" => (Side::Server, &["resources", "listChanged"]),
+            "notifications/prompts/list_changed" => (Side::Server, &["prompts", "listChanged"]),
+            "roots/list" => (Side::Client, &["roots"]),
+            "notifications/roots/list_changed" => (Side::Client, &["roots", "listChanged"]),
+            "sampling/createMessage" => (Side::Client, &["sampling"]),
+            "elicitation/create" => (Side::Client, &["elicitation"]),
+            _ => (Side::Server, &[]),
+        }
+    }
+
+    /// Whether one of the two lacks what the method takes: its words for an error.
+    fn lacks(&self, method: &str, theirs: &About) -> Option<String> {
+        let (side, path) = Self::needs(method, theirs.revision);
+        let able = if side == self.side { can(&self.ours.capabilities, path) } else { theirs.can(path) };
+        let who = if side == Side::Server { "server" } else { "client" };
+        (!able).then(|| format!("{method}: the {who} has not declared the capability {}", path.join(".")))
+    }
+}
+
+impl Era for Legacy {
+    fn request(&self, method: &str, params: Option<&RawJson>) -> Result<Admission, ErrorObject> {
+        let theirs = self.state().theirs.clone();
+        match (method, theirs) {
+            ("ping", _) => Ok(Admission::Answer(RawJson::from(&json!({})))),
+            ("initialize", _) if self.side == Side::Server => self.initialize(params).map(Admission::Answer),
+            (_, None) => Err(errors::invalid_request("the connection is not initialized yet")),
+            (_, Some(theirs)) => match self.lacks(method, &theirs) {
+                Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
+                None if method == "logging/setLevel" => self.set_level(params).map(Admission::Answer),
+                None => Ok(Admission::Handle(theirs.revision)),
+            },
+        }
+    }
+
+    fn notification(&self, method: &str, _: Option<&RawJson>) -> Option<Revision> {
+        let mut state = self.state();
+        if method == "notifications/initialized" {
+            state.ready = true;
+        }
+        state.theirs.as_ref().map(|theirs| theirs.revision)
+    }
+
+    fn batches(&self) -> bool {
+        self.about().is_some_and(|theirs| theirs.revision == Revision::V2025_03_26)
+    }
+
+    fn may_send(&self, method: &str) -> Result<(), String> {
+        let State { theirs, ready, .. } = &*self.state();
+        let early = match (self.side, method) {
+            (_, "ping" | "notifications/cancelled" | "notifications/progress") | (Side::Client, "initialize") => {
+                return Ok(());
+            }
+            (Side::Server, "notifications/message") => true,
+            _ => false,
+        };
+        match theirs {
+            Some(theirs) if *ready || early || self.side == Side::Client => {
+                self.lacks(method, theirs).map_or(Ok(()), Err)
+            }
+            _ => Err(format!("{method}: the connection is not initialized yet")),
+        }
+    }
+
+    fn about(&self) -> Option<Arc<About>> {
+        self.state().theirs.clone()
+    }
+
+    fn logs(&self, level: Level) -> bool {
+        can(&self.ours.capabilities, &["logging"]) && self.state().level.is_none_or(|least| level >= least)
+    }
+}
+
+/// Why a connection could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum HandshakeError {
+    /// The server refused, or said nothing.
+    #[error("initialize: {0}")]
+    Call(#[from] CallError),
+    /// The server speaks a revision that we do not.
+    #[error("the server speaks revision {0:?}, which is not supported here")]
+    Version(String),
+    /// The server's answer is not one to `initialize`.
+    #[error("initialize: the result lacks {0}")]
+    Invalid(&'static str),
+}
+
+/// A client whose connection is ready, and the task that runs it.
+#[derive(Debug)]
+pub struct Client {
+    /// The server.
+    pub peer: Peer,
+    /// Ends when the connection does.
+    pub connection: JoinHandle<io::Result<()>>,
+}
+
+/// Begins a connection as its client: `handlers` answer the server's own requests.
+///
+/// # Errors
+///
+/// The server refuses, is silent, or speaks no revision that we speak. The connection is closed then.
+pub async fn connect(
+    ours: Introduction,
+    handlers: Router,
+    incoming: impl Incoming,
+    outgoing: impl Outgoing,
+    limits: Limits,
+) -> Result<Client, HandshakeError> {
+    let params = json!({
+        "protocolVersion": ours.revisions.first().map_or("", |revision| revision.as_str()),
+        "capabilities": ours.capabilities,
+        "clientInfo": ours.implementation,
+    });
+    let era = Arc::new(Legacy::client(ours));
+    let connection = Connection::new(handlers.clone(), handlers, era.clone(), limits);
+    let peer = connection.peer().clone();
+    let running = tokio::spawn(connection.run(incoming, outgoing));
+    let shaken = shake(&peer, &era, params).await;
+    if let Err(error) = shaken {
+        peer.close();
+        running.abort();
+        return Err(error);
+    }
+    Ok(Client { peer, connection: running })
+}
+
+async fn shake(peer: &Peer, era: &Legacy, params: Value) -> Result<(), HandshakeError> {
+    let params = match params {
+        Value::Object(params) => Some(params),
+        _ => None,
+    };
+    let result = peer.call_method("initialize", params).uncancellable().await?;
+    let mut result: JsonObject = result.decode().map_err(CallError::Invalid)?;
+    let Some(Value::String(version)) = result.remove("protocolVersion") else {
+        return Err(HandshakeError::Invalid("the string `protocolVersion`"));
+    };
+    let Some(revision) = era.ours.revisions.iter().find(|revision| revision.as_str() == version).copied() else {
+        return Err(HandshakeError::Version(version));
+    };
+    let Some(Value::Object(capabilities)) = result.remove("capabilities") else {
+        return Err(HandshakeError::Invalid("the object `capabilities`"));
+    };
+    let Some(Value::Object(implementation)) = result.remove("serverInfo") else {
+        return Err(HandshakeError::Invalid("the object `serverInfo`"));
+    };
+    let instructions = result.get("instructions").and_then(Value::as_str).map(str::to_owned);
+    era.state().theirs = Some(Arc::new(About { revision, capabilities, implementation, instructions }));
+    peer.notify_method("notifications/initialized", None).await?;
+    Ok(())
+}
+
+/// Runs a server on a connection until its client is gone. `requests` is the router itself, or the router in layers of
+/// middleware; `handlers` takes the notifications.
+///
+/// # Errors
+///
+/// Reading or writing failed.
+pub async fn serve<S>(
+    ours: Introduction,
+    requests: S,
+    handlers: Router,
+    incoming: impl Incoming,
+    outgoing: impl Outgoing,
+    limits: Limits,
+) -> io::Result<()>
+where
+    S: Service<AnyRequest, Response = RawJson, Error = ErrorObject> + Clone + Send + Sync + 'static,
+    S::Future: Send,
+{
+    Connection::new(requests, handlers, Arc::new(Legacy::server(ours)), limits).run(incoming, outgoing).await
+}

@@ -1,0 +1,58 @@
+//! Messages on their way out: one order, one writer, and no more bytes in memory than there is room for.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+/// The connection is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the connection is closed")]
+pub struct Closed;
+
+/// Where messages are put for the writer.
+#[derive(Clone, Debug)]
+pub(crate) struct Outbox {
+    /// `None` ends the writer.
+    lines: mpsc::UnboundedSender<Option<Line>>,
+    /// A permit is a byte.
+    room: Arc<Semaphore>,
+    capacity: u32,
+}
+
+/// A message, and its room until it is written.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) room: Option<OwnedSemaphorePermit>,
+}
+
+impl Outbox {
+    /// An outbox with room for so many bytes, and where the writer takes messages from it.
+    pub(crate) fn new(capacity: u32) -> (Self, mpsc::UnboundedReceiver<Option<Line>>) {
+        let (lines, written) = mpsc::unbounded_channel();
+        let capacity = capacity.max(1);
+        (Self { lines, room: Arc::new(Semaphore::new(capacity as usize)), capacity }, written)
+    }
+
+    /// Waits until there is room, in the order of the calls. A message larger than all the room goes alone.
+    pub(crate) async fn send(&self, bytes: Vec<u8>) -> Result<(), Closed> {
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX).clamp(1, self.capacity);
+        let room = Arc::clone(&self.room).acquire_many_owned(size).await.map_err(|_| Closed)?;
+        self.lines.send(Some(Line { bytes, room: Some(room) })).map_err(|_| Closed)
+    }
+
+    /// Puts a message that is short and bounded in number, whether there is room or not: what is said on drop.
+    pub(crate) fn send_now(&self, bytes: Vec<u8>) -> Result<(), Closed> {
+        if self.room.is_closed() {
+            return Err(Closed);
+        }
+        self.lines.send(Some(Line { bytes, room: None })).map_err(|_| Closed)
+    }
+
+    /// From now on nothing is taken; what was taken is still written.
+    pub(crate) fn close(&self) {
+        self.room.close();
+        // The writer may have ended by itself.
+        let _ = self.lines.send(None);
+    }
+}

@@ -1,0 +1,392 @@
+//! The other side: calling it, telling it things, and what is known of it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use mcpgen_types::codec::{Encode, Literal, Members, Node, Object};
+use mcpgen_types::{Error, ErrorObject, JsonObject, Notification, Params, RawJson, Request, RequestId};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+
+use crate::era::{About, Era};
+use crate::outbox::{Closed, Outbox};
+
+/// Why a call has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The other side answered with an error.
+    #[error("{0}")]
+    Refused(ErrorObject),
+    /// The other side answered with something that is no result of the request.
+    #[error("{0}")]
+    Invalid(Error),
+    /// No answer came, nor any progress, within this time.
+    #[error("no answer within {0:?}")]
+    Timeout(Duration),
+    /// The connection's revision, or what the two sides have declared, does not allow the call.
+    #[error("{0}")]
+    NotAllowed(String),
+    /// The connection closed before an answer came.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+/// The other side of a connection. Clones are the same peer.
+#[derive(Clone)]
+pub struct Peer(Arc<Shared>);
+
+struct Shared {
+    outbox: Outbox,
+    era: Arc<dyn Era>,
+    next_id: AtomicI64,
+    /// `None` once the connection is closed.
+    pending: Mutex<Option<HashMap<RequestId, Pending>>>,
+    idle: Option<Duration>,
+    cap: Option<Duration>,
+}
+
+/// A call that waits for its answer.
+struct Pending {
+    answer: oneshot::Sender<Result<RawJson, ErrorObject>>,
+    progress: Option<mpsc::UnboundedSender<Progress>>,
+}
+
+/// How far the other side has come with a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Increases from one report to the next.
+    pub progress: f64,
+    /// What `progress` will be in the end, if that is known.
+    pub total: Option<f64>,
+    /// For people.
+    pub message: Option<String>,
+}
+
+impl Peer {
+    pub(crate) fn new(outbox: Outbox, era: Arc<dyn Era>, idle: Option<Duration>, cap: Option<Duration>) -> Self {
+        let pending = Mutex::new(Some(HashMap::new()));
+        Self(Arc::new(Shared { outbox, era, next_id: AtomicI64::new(1), pending, idle, cap }))
+    }
+
+    /// What the other side has said of itself; `None` before it has.
+    pub fn about(&self) -> Option<Arc<About>> {
+        self.0.era.about()
+    }
+
+    pub(crate) fn era(&self) -> &dyn Era {
+        &*self.0.era
+    }
+
+    /// A request under an id of its own. Nothing is sent before the call is awaited or [sent](Call::send).
+    pub fn call<R: Request>(&self, params: R::Params) -> Call<R::Result> {
+        let decode =
+            |result: RawJson| result.decode().map_err(|error| error.with_type_name(format!("{} result", R::METHOD)));
+        self.raw_call(R::METHOD, member(&params), Box::new(decode))
+    }
+
+    /// As [`call`](Self::call), of a method that no revision has: `params` and the result are JSON as it is.
+    pub fn call_method(&self, method: &str, params: Option<JsonObject>) -> Call<RawJson> {
+        self.raw_call(method, params.map(|params| RawJson::from(&params)), Box::new(Ok))
+    }
+
+    fn raw_call<T>(&self, method: &str, params: Option<RawJson>, decode: Box<Decoder<T>>) -> Call<T> {
+        let id = RequestId::Integer(self.0.next_id.fetch_add(1, Ordering::Relaxed));
+        let Shared { idle, cap, .. } = *self.0;
+        Call {
+            peer: self.clone(),
+            id,
+            method: method.to_owned(),
+            params,
+            decode,
+            idle,
+            cap,
+            on_progress: None,
+            cancellable: true,
+        }
+    }
+
+    /// Tells the other side something. Done once there is room for the message.
+    ///
+    /// # Errors
+    ///
+    /// [`NotAllowed`](CallError::NotAllowed), [`Closed`](CallError::Closed)
+    pub async fn notify<N: Notification>(&self, params: N::Params) -> Result<(), CallError> {
+        self.notify_method(N::METHOD, member(&params)).await
+    }
+
+    /// As [`notify`](Self::notify), of any method.
+    ///
+    /// # Errors
+    ///
+    /// [`NotAllowed`](CallError::NotAllowed), [`Closed`](CallError::Closed)
+    pub async fn notify_method(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
+        self.0.era.may_send(method).map_err(CallError::NotAllowed)?;
+        Ok(self.0.outbox.send(notification(method, params)).await?)
+    }
+
+    pub(crate) async fn send(&self, bytes: Vec<u8>) -> Result<(), Closed> {
+        self.0.outbox.send(bytes).await
+    }
+
+    /// An answer arrived. One that nobody waits for any more is no news.
+    pub(crate) fn answered(&self, id: &RequestId, answer: Result<RawJson, ErrorObject>) {
+        let pending = self.pending().as_mut().and_then(|pending| pending.remove(id));
+        if let Some(pending) = pending {
+            // The caller may have gone in this moment.
+            let _ = pending.answer.send(answer);
+        }
+    }
+
+    pub(crate) fn progressed(&self, token: &RequestId, progress: Progress) {
+        if let Some(pending) = self.pending().as_ref().and_then(|pending| pending.get(token))
+            && let Some(reports) = &pending.progress
+        {
+            let _ = reports.send(progress);
+        }
+    }
+
+    /// Nothing is sent and nothing is answered any more.
+    pub(crate) fn close(&self) {
+        self.0.outbox.close();
+        self.pending().take();
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Option<HashMap<RequestId, Pending>>> {
+        self.0.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer").field("calls", &self.pending().as_ref().map(HashMap::len)).finish_non_exhaustive()
+    }
+}
+
+type Decoder<T> = dyn FnOnce(RawJson) -> Result<T, Error> + Send;
+type OnProgress = Box<dyn FnMut(Progress) + Send>;
+
+/// A call that is not sent yet. Awaiting it sends it.
+#[must_use = "nothing is sent before the call is awaited"]
+pub struct Call<T> {
+    peer: Peer,
+    id: RequestId,
+    method: String,
+    params: Option<RawJson>,
+    decode: Box<Decoder<T>>,
+    idle: Option<Duration>,
+    cap: Option<Duration>,
+    on_progress: Option<OnProgress>,
+    cancellable: bool,
+}
+
+impl<T: 'static> Call<T> {
+    /// What the answer will be known by.
+    pub fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// Gives up after so long without an answer or a report of progress; `None`: never.
+    pub fn idle_timeout(mut self, idle: impl Into<Option<Duration>>) -> Self {
+        self.idle = idle.into();
+        self
+    }
+
+    /// Gives up after so long, whatever is reported; `None`: never.
+    pub fn timeout(mut self, cap: impl Into<Option<Duration>>) -> Self {
+        self.cap = cap.into();
+        self
+    }
+
+    /// Asks for reports of progress.
+    pub fn on_progress(mut self, report: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.on_progress = Some(Box::new(report));
+        self
+    }
+
+    /// The other side is not told if the caller goes: `initialize` may not be cancelled.
+    pub(crate) fn uncancellable(mut self) -> Self {
+        self.cancellable = false;
+        self
+    }
+
+    /// The call in flight. It is sent when it is first polled.
+    pub fn send(self) -> InFlight<T> {
+        let id = self.id.clone();
+        InFlight { id, answer: Box::pin(self.run()) }
+    }
+
+    async fn run(mut self) -> Result<T, CallError> {
+        self.peer.0.era.may_send(&self.method).map_err(CallError::NotAllowed)?;
+        let (answer, mut answered) = oneshot::channel();
+        let (progress, mut reports) = match self.on_progress {
+            None => (None, None),
+            Some(_) => {
+                let (progress, reports) = mpsc::unbounded_channel();
+                self.ask_for_progress();
+                (Some(progress), Some(reports))
+            }
+        };
+        match self.peer.pending().as_mut() {
+            Some(pending) => pending.insert(self.id.clone(), Pending { answer, progress }),
+            None => return Err(Closed.into()),
+        };
+        let mut guard = Guard { peer: self.peer.clone(), id: self.id.clone(), cancel: false };
+        let request = Outgoing { id: Some(&self.id), method: &self.method, params: self.params.as_ref() };
+        let bytes = mcpgen_types::to_vec(&request);
+        let started = Instant::now();
+        let end = self.cap.map(|cap| started + cap);
+        let mut quiet = self.idle.map(|idle| started + idle);
+        let mut sending = Box::pin(self.peer.0.outbox.send(bytes));
+        let mut sent = false;
+        loop {
+            let deadline = [end, quiet].into_iter().flatten().min();
+            tokio::select! {
+                biased;
+                answer = &mut answered => {
+                    guard.cancel = false;
+                    // What was reported before the answer is told before it.
+                    while let Some(report) = reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
+                        if let Some(on_progress) = &mut self.on_progress {
+                            on_progress(report);
+                        }
+                    }
+                    let result = answer.map_err(|_| Closed)?.map_err(CallError::Refused)?;
+                    return (self.decode)(result).map_err(CallError::Invalid);
+                }
+                done = &mut sending, if !sent => {
+                    done?;
+                    sent = true;
+                    guard.cancel = self.cancellable;
+                }
+                Some(report) = next(&mut reports) => {
+                    quiet = self.idle.map(|idle| Instant::now() + idle);
+                    if let Some(on_progress) = &mut self.on_progress {
+                        on_progress(report);
+                    }
+                }
+                () = at(deadline) => {
+                    let after = if deadline == end { self.cap } else { self.idle };
+                    return Err(CallError::Timeout(after.unwrap_or_default()));
+                }
+            }
+        }
+    }
+
+    /// The id is the token: it is as unique as a token must be.
+    fn ask_for_progress(&mut self) {
+        let params = self.params.as_ref().and_then(|params| params.decode::<JsonObject>().ok());
+        let mut params = params.unwrap_or_default();
+        let token = mcpgen_types::to_value(&self.id).unwrap_or_default();
+        if let Some(meta) = params.entry("_meta").or_insert_with(|| json!({})).as_object_mut() {
+            meta.insert("progressToken".to_owned(), token);
+        }
+        self.params = Some(RawJson::from(&params));
+    }
+}
+
+async fn next<T>(from: &mut Option<mpsc::UnboundedReceiver<T>>) -> Option<T> {
+    match from {
+        Some(from) => from.recv().await,
+        None => None,
+    }
+}
+
+async fn at(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl<T: Send + 'static> IntoFuture for Call<T> {
+    type Output = Result<T, CallError>;
+    type IntoFuture = InFlight<T>;
+
+    fn into_future(self) -> InFlight<T> {
+        self.send()
+    }
+}
+
+/// A call in flight. Dropping it before the answer is there tells the other side that nobody waits any more.
+#[must_use = "a call that is dropped is cancelled"]
+pub struct InFlight<T> {
+    id: RequestId,
+    answer: Pin<Box<dyn Future<Output = Result<T, CallError>> + Send>>,
+}
+
+impl<T> InFlight<T> {
+    /// What the answer is known by.
+    pub fn id(&self) -> &RequestId {
+        &self.id
+    }
+}
+
+impl<T> Future for InFlight<T> {
+    type Output = Result<T, CallError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        self.answer.as_mut().poll(context)
+    }
+}
+
+/// Takes a call back when its future goes.
+struct Guard {
+    peer: Peer,
+    id: RequestId,
+    /// Whether the other side works on it.
+    cancel: bool,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let waiting = self.peer.pending().as_mut().is_some_and(|pending| pending.remove(&self.id).is_some());
+        if self.cancel && waiting {
+            let id = mcpgen_types::to_value(&self.id).unwrap_or_default();
+            let params = RawJson::from(&json!({ "requestId": id }));
+            // The connection may have closed in this moment.
+            let _ = self.peer.0.outbox.send_now(notification("notifications/cancelled", Some(params)));
+        }
+    }
+}
+
+fn notification(method: &str, params: Option<RawJson>) -> Vec<u8> {
+    mcpgen_types::to_vec(&Outgoing { id: None, method, params: params.as_ref() })
+}
+
+/// The member `params`, unless it is absent.
+fn member(params: &impl Params) -> Option<RawJson> {
+    params.to_member().is_some().then(|| RawJson::from(params))
+}
+
+/// A request or a notification of any method.
+struct Outgoing<'a> {
+    id: Option<&'a RequestId>,
+    method: &'a str,
+    params: Option<&'a RawJson>,
+}
+
+impl Encode for Outgoing<'_> {
+    fn encode(&self) -> Node<'_> {
+        Node::Object(self)
+    }
+}
+
+impl Object for Outgoing<'_> {
+    fn members(&self, out: &mut Members<'_>) {
+        out.constant("jsonrpc", Literal::Str("2.0"));
+        if let Some(id) = self.id {
+            out.member("id", id);
+        }
+        out.member("method", self.method);
+        if let Some(params) = self.params {
+            out.member("params", params);
+        }
+    }
+}

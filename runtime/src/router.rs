@@ -1,0 +1,232 @@
+//! From a method to its handler.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use mcpgen_types::{ErrorObject, Notification, Params, RawJson, Request, Revision};
+use tower::Service;
+
+use crate::context::Context;
+use crate::errors;
+
+/// A request on its way to its handler.
+#[derive(Clone, Debug)]
+pub struct AnyRequest {
+    /// What is asked for.
+    pub method: String,
+    /// Not decoded yet; `None` if absent.
+    pub params: Option<RawJson>,
+    /// Everything else.
+    pub context: Context,
+}
+
+/// A notification on its way to its handler.
+#[derive(Clone, Debug)]
+pub struct AnyNotification {
+    /// What it is about.
+    pub method: String,
+    /// Not decoded yet; `None` if absent.
+    pub params: Option<RawJson>,
+    /// Everything else.
+    pub context: Context,
+}
+
+/// What a service promises: the result as JSON, or an error for the other side.
+pub type Answer = Pin<Box<dyn Future<Output = Result<RawJson, ErrorObject>> + Send>>;
+
+type RequestFn = Arc<dyn Fn(AnyRequest) -> Answer + Send + Sync>;
+type NotificationFn = Arc<dyn Fn(AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// An async function that answers requests of a type. There is nothing to implement: functions and closures from a
+/// [`Context`] and the params to a result are handlers, whatever their errors are that turn into [`ErrorObject`].
+pub trait RequestHandler<R: Request>:
+    Fn(Context, R::Params) -> <Self as RequestHandler<R>>::Future + Send + Sync + 'static
+{
+    /// What the function returns.
+    type Future: Future<Output = Result<R::Result, <Self as RequestHandler<R>>::Error>> + Send + 'static;
+    /// What it fails with.
+    type Error: Into<ErrorObject>;
+}
+
+impl<R, F, Fut, E> RequestHandler<R> for F
+where
+    R: Request,
+    F: Fn(Context, R::Params) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<R::Result, E>> + Send + 'static,
+    E: Into<ErrorObject>,
+{
+    type Future = Fut;
+    type Error = E;
+}
+
+/// An async function that takes notifications of a type. There is nothing to implement.
+pub trait NotificationHandler<N: Notification>:
+    Fn(Context, N::Params) -> <Self as NotificationHandler<N>>::Future + Send + Sync + 'static
+{
+    /// What the function returns.
+    type Future: Future<Output = ()> + Send + 'static;
+}
+
+impl<N, F, Fut> NotificationHandler<N> for F
+where
+    N: Notification,
+    F: Fn(Context, N::Params) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    type Future = Fut;
+}
+
+/// Handlers by revision and method. A [`Service`] for requests; clones share their handlers.
+#[derive(Clone, Default)]
+pub struct Router {
+    requests: Arc<Handlers<RequestFn>>,
+    notifications: Arc<Handlers<NotificationFn>>,
+    fallback: Option<RequestFn>,
+}
+
+/// The handlers of each method, by the revision that they are for: methods of one's own belong to none.
+type Handlers<H> = HashMap<Cow<'static, str>, Vec<(Option<Revision>, H)>>;
+
+fn add<H: Clone>(handlers: &mut Arc<Handlers<H>>, revision: Option<Revision>, method: Cow<'static, str>, handler: H) {
+    let of_method = Arc::make_mut(handlers).entry(method).or_default();
+    of_method.retain(|(known, _)| *known != revision);
+    of_method.push((revision, handler));
+}
+
+fn find<'h, H>(handlers: &'h Handlers<H>, revision: Revision, method: &str) -> Option<&'h H> {
+    let of_method = handlers.get(method)?;
+    let of = |wanted| of_method.iter().find(|(known, _)| *known == wanted).map(|(_, handler)| handler);
+    of(Some(revision)).or_else(|| of(None))
+}
+
+impl Router {
+    /// A router that knows no method.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Answers requests of a type. The last handler of a method stays.
+    #[must_use]
+    pub fn request<R: Request>(mut self, handler: impl RequestHandler<R>) -> Self {
+        let handle = move |request: AnyRequest| -> Answer {
+            match R::Params::from_member(request.params.as_ref()) {
+                Ok(params) => {
+                    let answer = handler(request.context, params);
+                    Box::pin(async move { answer.await.map(|result| RawJson::from(&result)).map_err(Into::into) })
+                }
+                Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
+            }
+        };
+        add(&mut self.requests, Some(R::REVISION), R::METHOD.into(), Arc::new(handle));
+        self
+    }
+
+    /// Takes notifications of a type. The last handler of a method stays.
+    #[must_use]
+    pub fn notification<N: Notification>(mut self, handler: impl NotificationHandler<N>) -> Self {
+        let handle = move |message: AnyNotification| -> Pin<Box<dyn Future<Output = ()> + Send>> {
+            match N::Params::from_member(message.params.as_ref()) {
+                Ok(params) => Box::pin(handler(message.context, params)),
+                Err(error) => {
+                    tracing::warn!(method = N::METHOD, %error, "a notification that is not valid");
+                    Box::pin(ready(()))
+                }
+            }
+        };
+        add(&mut self.notifications, Some(N::REVISION), N::METHOD.into(), Arc::new(handle));
+        self
+    }
+
+    /// Answers requests of a method that no revision has, in whichever is spoken. Params and result are types of serde's.
+    #[must_use]
+    pub fn method<P, T, F, Fut, E>(mut self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
+    where
+        P: serde::de::DeserializeOwned,
+        T: serde::Serialize,
+        F: Fn(Context, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        E: Into<ErrorObject>,
+    {
+        let handle = move |request: AnyRequest| -> Answer {
+            let text = request.params.as_ref().map_or_else(|| "null".to_owned(), mcpgen_types::to_string);
+            match serde_json::from_str(&text) {
+                Ok(params) => {
+                    let answer = handler(request.context, params);
+                    Box::pin(async move {
+                        let result = answer.await.map_err(Into::into)?;
+                        let text = serde_json::value::to_raw_value(&result).map_err(|_| errors::internal())?;
+                        RawJson::try_from(text).map_err(|_| errors::internal())
+                    })
+                }
+                Err(error) => Box::pin(ready(Err(errors::invalid_params_in_words(&error.to_string())))),
+            }
+        };
+        add(&mut self.requests, None, method.into(), Arc::new(handle));
+        self
+    }
+
+    /// Answers all other requests.
+    #[must_use]
+    pub fn fallback<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(AnyRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
+    {
+        self.fallback = Some(Arc::new(move |request| Box::pin(handler(request))));
+        self
+    }
+
+    /// The revisions that at least one handler is of, oldest first.
+    #[must_use]
+    pub fn revisions(&self) -> Vec<Revision> {
+        let mut found: Vec<Revision> = self.requests.values().flatten().filter_map(|(revision, _)| *revision).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Answers a request.
+    pub fn answer(&self, request: AnyRequest) -> Answer {
+        let known = find(&self.requests, request.context.revision(), &request.method);
+        match known.or(self.fallback.as_ref()) {
+            Some(handle) => handle(request),
+            None => Box::pin(ready(Err(errors::method_not_found(&request.method)))),
+        }
+    }
+
+    /// Takes a notification; what nobody handles is no error.
+    pub fn notify(&self, message: AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        match find(&self.notifications, message.context.revision(), &message.method) {
+            Some(handle) => handle(message),
+            None => Box::pin(ready(())),
+        }
+    }
+}
+
+impl Service<AnyRequest> for Router {
+    type Response = RawJson;
+    type Error = ErrorObject;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), ErrorObject>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: AnyRequest) -> Answer {
+        self.answer(request)
+    }
+}
+
+impl fmt::Debug for Router {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut methods: Vec<&str> = self.requests.keys().chain(self.notifications.keys()).map(Cow::as_ref).collect();
+        methods.sort_unstable();
+        f.debug_struct("Router").field("methods", &methods).finish_non_exhaustive()
+    }
+}

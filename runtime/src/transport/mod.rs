@@ -1,0 +1,30 @@
+//! Ways for messages to travel: each is a stream of what arrives and a sink for what leaves.
+
+pub mod lines;
+#[cfg(feature = "stdio")]
+pub mod stdio;
+
+use std::io;
+
+use futures_util::{Sink, Stream};
+
+/// What a transport could not deliver.
+#[derive(Debug, thiserror::Error)]
+pub enum ReceiveError {
+    /// A message longer than so many bytes; it is skipped, and the next one is read.
+    #[error("a message of more than {0} bytes")]
+    TooLong(usize),
+    /// Nothing more can be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Messages as they arrive, not read yet. There is nothing to implement: every such stream is one.
+pub trait Incoming: Stream<Item = Result<Vec<u8>, ReceiveError>> + Send + 'static {}
+
+impl<S: Stream<Item = Result<Vec<u8>, ReceiveError>> + Send + 'static> Incoming for S {}
+
+/// Where messages leave, each on one line. There is nothing to implement: every such sink is one.
+pub trait Outgoing: Sink<Vec<u8>, Error = io::Error> + Send + 'static {}
+
+impl<S: Sink<Vec<u8>, Error = io::Error> + Send + 'static> Outgoing for S {}

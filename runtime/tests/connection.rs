@@ -1,0 +1,249 @@
+//! Two ends of a connection in one process, and a hand-driven other end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcpgen_runtime::connection::{Connection, Limits};
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::era::Always;
+use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::router::Router;
+use mcpgen_runtime::transport::lines;
+use mcpgen_types::v2025_11_25::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, EmptyResult, PingRequest, TextContent,
+};
+use mcpgen_types::{ErrorCode, ErrorObject, Revision};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines as TokioLines, ReadHalf, WriteHalf};
+
+/// Runs one end over a pipe.
+fn run(router: Router, limits: Limits, pipe: DuplexStream) -> Peer {
+    let connection = Connection::new(router.clone(), router, Arc::new(Always(Revision::V2025_11_25)), limits);
+    let peer = connection.peer().clone();
+    let (reader, writer) = tokio::io::split(pipe);
+    tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
+    peer
+}
+
+/// Both ends: a server with these handlers, and a client that has none.
+fn both(server: Router) -> Peer {
+    let (here, there) = tokio::io::duplex(4096);
+    run(server, Limits::default(), there);
+    run(Router::new(), Limits::default(), here)
+}
+
+/// The other end, driven by hand.
+struct Wire {
+    lines: TokioLines<BufReader<ReadHalf<DuplexStream>>>,
+    writer: WriteHalf<DuplexStream>,
+}
+
+impl Wire {
+    fn to(server: Router, limits: Limits) -> (Wire, Peer) {
+        let (here, there) = tokio::io::duplex(4096);
+        let peer = run(server, limits, there);
+        let (reader, writer) = tokio::io::split(here);
+        (Wire { lines: BufReader::new(reader).lines(), writer }, peer)
+    }
+
+    async fn say(&mut self, text: &str) {
+        self.writer.write_all(format!("{text}\n").as_bytes()).await.expect("the server reads");
+    }
+
+    async fn hear(&mut self) -> Value {
+        let line = tokio::time::timeout(Duration::from_secs(5), self.lines.next_line()).await.expect("a line in time");
+        serde_json::from_str(&line.expect("the server writes").expect("the server is there")).expect("JSON")
+    }
+
+    async fn ask(&mut self, text: &str) -> Value {
+        self.say(text).await;
+        self.hear().await
+    }
+}
+
+fn call(name: &str) -> CallToolRequestParams {
+    CallToolRequestParams::new(name)
+}
+
+fn text(text: impl Into<String>) -> CallToolResult {
+    CallToolResult::new(vec![TextContent::new(text).into()])
+}
+
+async fn echo(_: Context, params: CallToolRequestParams) -> Result<CallToolResult, ErrorObject> {
+    match params.name.as_str() {
+        "panic" => panic!("secret"),
+        "fail" => Err(ErrorObject::new(-32042, "no").with_data(json!({ "why": 1 }))),
+        "hang" => std::future::pending().await,
+        name => Ok(text(name)),
+    }
+}
+
+fn echoes() -> Router {
+    Router::new().request::<CallToolRequest>(echo)
+}
+
+#[tokio::test]
+async fn a_call_is_answered_by_its_handler() {
+    let peer = both(echoes());
+    let result = peer.call::<CallToolRequest>(call("a")).await.expect("a result");
+    assert_eq!(result, text("a"));
+    let error = peer.call::<CallToolRequest>(call("fail")).await.expect_err("an error");
+    let CallError::Refused(error) = error else { panic!("{error}") };
+    assert_eq!((error.code, error.data), (ErrorCode(-32042), Some(json!({ "why": 1 }))));
+    let error = peer.call::<PingRequest>(None).await.expect_err("no handler");
+    assert_eq!(error.to_string(), "unknown method \"ping\" (-32601)");
+}
+
+#[tokio::test]
+async fn what_goes_wrong_has_its_code_and_the_connection_lives() {
+    let (mut wire, _peer) = Wire::to(echoes(), Limits::default());
+    let table = [
+        ("{", json!({ "id": null, "code": -32700 })),
+        ("5", json!({ "id": null, "code": -32600 })),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"tools/call"}]"#, json!({ "id": null, "code": -32600 })),
+        (r#"{"jsonrpc":"2.0","id":"x","method":"m"}"#, json!({ "id": "x", "code": -32601 })),
+        (r#"{"jsonrpc":"2.0","id":2,"method":"tools/call"}"#, json!({ "id": 2, "code": -32602 })),
+        (
+            r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"panic"}}"#,
+            json!({ "id": 3, "code": -32603 }),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"fail"}}"#,
+            json!({ "id": 4, "code": -32042 }),
+        ),
+    ];
+    for (request, expected) in table {
+        let answer = wire.ask(request).await;
+        assert_eq!(json!({ "id": answer["id"], "code": answer["error"]["code"] }), expected, "{request}: {answer}");
+        assert!(!answer.to_string().contains("secret"), "{answer}");
+    }
+    let answer = wire.ask(r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":5}}"#).await;
+    assert_eq!(answer["error"]["data"]["path"], "/params/name");
+    assert_eq!(wire.ask(r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"a"}}"#).await["id"], 6);
+}
+
+#[tokio::test]
+async fn an_id_is_answered_once_and_cancelled_by_its_name() {
+    let (mut wire, _peer) = Wire::to(echoes(), Limits::default());
+    let hang = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#;
+    wire.say(hang).await;
+    assert_eq!(wire.ask(hang).await["error"]["code"], -32600);
+    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}"#).await;
+    assert_eq!(wire.ask(hang).await["error"]["code"], -32600, "another id");
+    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
+    // No answer to the cancelled one; the next is of the next.
+    let answer = wire.ask(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"b"}}"#).await;
+    assert_eq!(answer["id"], 2);
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_is_cancelled() {
+    let (mut wire, peer) = Wire::to(Router::new(), Limits::default());
+    let mut call = peer.call::<CallToolRequest>(call("a")).send();
+    let asked = tokio::select! {
+        _ = &mut call => panic!("no answer was given"),
+        asked = wire.hear() => asked,
+    };
+    assert_eq!(asked["method"], "tools/call");
+    drop(call);
+    let cancelled = wire.hear().await;
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], asked["id"]);
+    // An answer that comes late is no news.
+    wire.say(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": {} }).to_string()).await;
+    assert_eq!(wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#).await["error"]["code"], -32601);
+}
+
+#[tokio::test]
+async fn progress_increases_until_the_answer() {
+    let router = Router::new().request::<CallToolRequest>(|context, _| async move {
+        for progress in [1.0, 2.0, 2.0, f64::NAN, 1.5, 3.0] {
+            context.progress(progress, Some(3.0), Some("on")).await;
+        }
+        let late = context.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            late.progress(9.0, None, None).await;
+        });
+        Ok::<_, ErrorObject>(text("done"))
+    });
+    let peer = both(router);
+    let (seen, last) = (Arc::new(AtomicUsize::new(0)), Arc::new(std::sync::Mutex::new(Vec::new())));
+    let (counter, reports) = (seen.clone(), last.clone());
+    let call = peer.call::<CallToolRequest>(call("a")).on_progress(move |report| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        reports.lock().expect("no panic").push(report.progress);
+    });
+    call.await.expect("a result");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(*last.lock().expect("no panic"), [1.0, 2.0, 3.0]);
+    assert_eq!(seen.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_give_up_in_time() {
+    let (mut wire, peer) = Wire::to(Router::new(), Limits::default());
+    let call = peer.call::<CallToolRequest>(call("a")).idle_timeout(Duration::from_secs(1));
+    let error = call.await.expect_err("no answer");
+    assert!(matches!(error, CallError::Timeout(after) if after == Duration::from_secs(1)), "{error}");
+    wire.hear().await;
+    assert_eq!(wire.hear().await["method"], "notifications/cancelled");
+}
+
+#[tokio::test]
+async fn ten_thousand_calls_at_once_are_all_answered() {
+    let peer = both(echoes());
+    let calls = (0..10_000).map(|number| {
+        let peer = peer.clone();
+        tokio::spawn(async move { (number, peer.call::<CallToolRequest>(call(&number.to_string())).await) })
+    });
+    for answer in futures_util::future::join_all(calls).await {
+        let (number, result) = answer.expect("no panic");
+        assert_eq!(result.expect("a result"), text(number.to_string()));
+    }
+}
+
+#[tokio::test]
+async fn more_than_can_wait_is_refused() {
+    let limits = Limits { in_flight: 1, waiting: 1, ..Limits::default() };
+    let (mut wire, _peer) = Wire::to(echoes(), limits);
+    for id in 1..=2 {
+        wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"hang"}}}}"#)).await;
+    }
+    let answer = wire.ask(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a"}}"#).await;
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(-32000)));
+    // What is taken back makes room.
+    for id in 1..=2 {
+        wire.say(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#))
+            .await;
+    }
+    let answer = wire.ask(r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a"}}"#).await;
+    assert_eq!(answer["id"], 4);
+}
+
+#[tokio::test]
+async fn what_was_asked_is_answered_when_nothing_more_comes() {
+    let router = Router::new().request::<PingRequest>(|_, _| async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        Ok::<_, ErrorObject>(EmptyResult::default())
+    });
+    let (mut wire, _peer) = Wire::to(router, Limits::default());
+    wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
+    wire.writer.shutdown().await.expect("closed");
+    assert_eq!(wire.hear().await["id"], 1);
+    assert!(wire.lines.next_line().await.expect("closed well").is_none());
+}
+
+#[tokio::test]
+async fn calls_end_when_the_connection_does() {
+    let (mut wire, peer) = Wire::to(Router::new(), Limits::default());
+    let call = peer.call::<CallToolRequest>(call("a")).send();
+    let call = tokio::spawn(call);
+    wire.hear().await;
+    drop(wire);
+    let error = call.await.expect("no panic").expect_err("no answer");
+    assert!(matches!(error, CallError::Closed(_)), "{error}");
+    let error = peer.call::<PingRequest>(None).await.expect_err("closed");
+    assert!(matches!(error, CallError::Closed(_)), "{error}");
+}
