@@ -136,7 +136,7 @@ where
         desk.abandon().await;
         drop(desk);
         listener.abort();
-        peer.close();
+        peer.disconnect();
         let written = match writer.is_finished() {
             true => Ok(()),
             false => match tokio::time::timeout(drain, &mut writer).await {

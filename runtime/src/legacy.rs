@@ -274,7 +274,7 @@ pub async fn connect(
     let running = tokio::spawn(connection.run(incoming, outgoing));
     let shaken = shake(&peer, &era, params).await;
     if let Err(error) = shaken {
-        peer.close();
+        peer.disconnect();
         running.abort();
         return Err(error);
     }

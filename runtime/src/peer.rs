@@ -152,8 +152,8 @@ impl Peer {
         }
     }
 
-    /// Nothing is sent and nothing is answered any more.
-    pub(crate) fn close(&self) {
+    /// Ends the connection: what was sent is still written, calls that wait end with an error.
+    pub fn disconnect(&self) {
         self.0.outbox.close();
         self.pending().take();
     }

@@ -1,0 +1,35 @@
+// A server of the SDK's on standard input and output, with the tools of the example server.
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
+
+const server = new Server({ name: "sdk", version: "1" }, { capabilities: { tools: {}, logging: {} } });
+const text = (text) => ({ content: [{ type: "text", text: String(text) }] });
+
+server.setRequestHandler(ListToolsRequestSchema, () => ({
+  tools: ["echo", "add", "ask", "wait"].map((name) => ({ name, inputSchema: { type: "object" } })),
+}));
+server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
+  const { name, arguments: given } = request.params;
+  await server.sendLoggingMessage({ level: "info", data: `${name} is called` });
+  switch (name) {
+    case "echo":
+      return text(given.message);
+    case "add":
+      return text(given.a + given.b);
+    case "ask": {
+      const content = { type: "text", text: given.question };
+      const answer = await server.createMessage({ messages: [{ role: "user", content }], maxTokens: 10 });
+      return text(`${answer.model} says: ${answer.content.text}`);
+    }
+    case "wait":
+      for (let step = 1; step <= given.steps; step += 1) {
+        const params = { progressToken: request.params._meta.progressToken, progress: step, total: given.steps };
+        await extra.sendNotification({ method: "notifications/progress", params });
+      }
+      return text("done");
+    default:
+      throw new McpError(ErrorCode.InvalidParams, `unknown tool ${name}`);
+  }
+});
+await server.connect(new StdioServerTransport());
