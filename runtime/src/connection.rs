@@ -11,7 +11,7 @@ use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, JsonObject, Number, Progr
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tower::{Service, ServiceExt};
+use tower::{BoxError, Service, ServiceExt};
 use tracing::Instrument;
 
 use crate::context::Context;
@@ -74,8 +74,7 @@ pub struct Connection<S> {
 
 impl<S> Connection<S>
 where
-    S: Service<AnyRequest, Response = RawJson, Error = ErrorObject> + Clone + Send + Sync + 'static,
-    S::Future: Send,
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
 {
     /// A connection whose requests go to `service` and whose notifications go to `notifications`.
     pub fn new(service: S, notifications: Router, era: Arc<dyn Era>, limits: Limits) -> Self {
@@ -183,8 +182,7 @@ type Reply = Vec<u8>;
 
 impl<S> Desk<S>
 where
-    S: Service<AnyRequest, Response = RawJson, Error = ErrorObject> + Clone + Send + Sync + 'static,
-    S::Future: Send,
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
 {
     async fn take(&mut self, bytes: &[u8]) {
         match Frame::read(bytes) {
@@ -342,7 +340,10 @@ where
             let limit = limits.get(&request.method).copied().or(limit);
             let span = tracing::info_span!("request", method = %request.method, id = ?context.id());
             let work = async move {
-                let handled = AssertUnwindSafe(async move { service.oneshot(request).await }).catch_unwind();
+                let handled = AssertUnwindSafe(async move {
+                    service.oneshot(request).await.map_err(|error| errors::of(error.into()))
+                })
+                .catch_unwind();
                 let answer = tokio::select! {
                     biased;
                     () = context.cancelled().cancelled() => None,

@@ -34,6 +34,18 @@ pub fn internal() -> ErrorObject {
     ErrorObject::new(ErrorCode::INTERNAL_ERROR, "internal error")
 }
 
+/// What a service failed with: an [`ErrorObject`] as it is, anything else without telling the other side more.
+#[must_use]
+pub fn of(error: tower::BoxError) -> ErrorObject {
+    match error.downcast::<ErrorObject>() {
+        Ok(error) => *error,
+        Err(error) => {
+            tracing::error!(%error, "a service failed");
+            internal()
+        }
+    }
+}
+
 /// A handler took too long.
 #[must_use]
 pub fn timed_out(after: std::time::Duration) -> ErrorObject {

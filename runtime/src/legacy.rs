@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
 use serde_json::json;
 use tokio::task::JoinHandle;
-use tower::Service;
+use tower::{BoxError, Service};
 
 use crate::connection::{Connection, Limits};
 use crate::era::{About, Admission, Era, Level, can};
@@ -321,8 +321,7 @@ pub async fn serve<S>(
     limits: Limits,
 ) -> io::Result<()>
 where
-    S: Service<AnyRequest, Response = RawJson, Error = ErrorObject> + Clone + Send + Sync + 'static,
-    S::Future: Send,
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
 {
     Connection::new(requests, handlers, Arc::new(Legacy::server(ours)), limits).run(incoming, outgoing).await
 }

@@ -1,29 +1,27 @@
 //! Two ends of a connection in one process, and a hand-driven other end.
 
+mod support;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::connection::{Connection, Limits};
+use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::era::Always;
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::router::Router;
-use mcpgen_runtime::transport::lines;
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, EmptyResult, PingRequest, TextContent,
 };
 use mcpgen_types::{ErrorCode, ErrorObject, Revision};
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines as TokioLines, ReadHalf, WriteHalf};
+use serde_json::json;
+use support::Wire;
+use tokio::io::DuplexStream;
 
 /// Runs one end over a pipe.
 fn run(router: Router, limits: Limits, pipe: DuplexStream) -> Peer {
-    let connection = Connection::new(router.clone(), router, Arc::new(Always(Revision::V2025_11_25)), limits);
-    let peer = connection.peer().clone();
-    let (reader, writer) = tokio::io::split(pipe);
-    tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
-    peer
+    support::run(router, Arc::new(Always(Revision::V2025_11_25)), limits, pipe)
 }
 
 /// Both ends: a server with these handlers, and a client that has none.
@@ -33,33 +31,8 @@ fn both(server: Router) -> Peer {
     run(Router::new(), Limits::default(), here)
 }
 
-/// The other end, driven by hand.
-struct Wire {
-    lines: TokioLines<BufReader<ReadHalf<DuplexStream>>>,
-    writer: WriteHalf<DuplexStream>,
-}
-
-impl Wire {
-    fn to(server: Router, limits: Limits) -> (Wire, Peer) {
-        let (here, there) = tokio::io::duplex(4096);
-        let peer = run(server, limits, there);
-        let (reader, writer) = tokio::io::split(here);
-        (Wire { lines: BufReader::new(reader).lines(), writer }, peer)
-    }
-
-    async fn say(&mut self, text: &str) {
-        self.writer.write_all(format!("{text}\n").as_bytes()).await.expect("the server reads");
-    }
-
-    async fn hear(&mut self) -> Value {
-        let line = tokio::time::timeout(Duration::from_secs(5), self.lines.next_line()).await.expect("a line in time");
-        serde_json::from_str(&line.expect("the server writes").expect("the server is there")).expect("JSON")
-    }
-
-    async fn ask(&mut self, text: &str) -> Value {
-        self.say(text).await;
-        self.hear().await
-    }
+fn wire(server: Router, limits: Limits) -> (Wire, Peer) {
+    Wire::to(|pipe| run(server, limits, pipe))
 }
 
 fn call(name: &str) -> CallToolRequestParams {
@@ -97,7 +70,7 @@ async fn a_call_is_answered_by_its_handler() {
 
 #[tokio::test]
 async fn what_goes_wrong_has_its_code_and_the_connection_lives() {
-    let (mut wire, _peer) = Wire::to(echoes(), Limits::default());
+    let (mut wire, _peer) = wire(echoes(), Limits::default());
     let table = [
         ("{", json!({ "id": null, "code": -32700 })),
         ("5", json!({ "id": null, "code": -32600 })),
@@ -125,7 +98,7 @@ async fn what_goes_wrong_has_its_code_and_the_connection_lives() {
 
 #[tokio::test]
 async fn an_id_is_answered_once_and_cancelled_by_its_name() {
-    let (mut wire, _peer) = Wire::to(echoes(), Limits::default());
+    let (mut wire, _peer) = wire(echoes(), Limits::default());
     let hang = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#;
     wire.say(hang).await;
     assert_eq!(wire.ask(hang).await["error"]["code"], -32600);
@@ -139,7 +112,7 @@ async fn an_id_is_answered_once_and_cancelled_by_its_name() {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_is_cancelled() {
-    let (mut wire, peer) = Wire::to(Router::new(), Limits::default());
+    let (mut wire, peer) = wire(Router::new(), Limits::default());
     let mut call = peer.call::<CallToolRequest>(call("a")).send();
     let asked = tokio::select! {
         _ = &mut call => panic!("no answer was given"),
@@ -183,7 +156,7 @@ async fn progress_increases_until_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_give_up_in_time() {
-    let (mut wire, peer) = Wire::to(Router::new(), Limits::default());
+    let (mut wire, peer) = wire(Router::new(), Limits::default());
     let call = peer.call::<CallToolRequest>(call("a")).idle_timeout(Duration::from_secs(1));
     let error = call.await.expect_err("no answer");
     assert!(matches!(error, CallError::Timeout(after) if after == Duration::from_secs(1)), "{error}");
@@ -207,7 +180,7 @@ async fn ten_thousand_calls_at_once_are_all_answered() {
 #[tokio::test]
 async fn more_than_can_wait_is_refused() {
     let limits = Limits { in_flight: 1, waiting: 1, ..Limits::default() };
-    let (mut wire, _peer) = Wire::to(echoes(), limits);
+    let (mut wire, _peer) = wire(echoes(), limits);
     for id in 1..=2 {
         wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"hang"}}}}"#)).await;
     }
@@ -228,16 +201,16 @@ async fn what_was_asked_is_answered_when_nothing_more_comes() {
         tokio::time::sleep(Duration::from_millis(100)).await;
         Ok::<_, ErrorObject>(EmptyResult::default())
     });
-    let (mut wire, _peer) = Wire::to(router, Limits::default());
+    let (mut wire, _peer) = wire(router, Limits::default());
     wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
-    wire.writer.shutdown().await.expect("closed");
+    wire.hang_up().await;
     assert_eq!(wire.hear().await["id"], 1);
-    assert!(wire.lines.next_line().await.expect("closed well").is_none());
+    assert!(wire.is_over().await);
 }
 
 #[tokio::test]
 async fn calls_end_when_the_connection_does() {
-    let (mut wire, peer) = Wire::to(Router::new(), Limits::default());
+    let (mut wire, peer) = wire(Router::new(), Limits::default());
     let call = peer.call::<CallToolRequest>(call("a")).send();
     let call = tokio::spawn(call);
     wire.hear().await;
@@ -246,4 +219,133 @@ async fn calls_end_when_the_connection_does() {
     assert!(matches!(error, CallError::Closed(_)), "{error}");
     let error = peer.call::<PingRequest>(None).await.expect_err("closed");
     assert!(matches!(error, CallError::Closed(_)), "{error}");
+}
+
+/// A peer that never reads: its requests are still taken, up to a limit, and no more than the room's bytes wait.
+#[tokio::test]
+async fn a_peer_that_never_reads_costs_no_more_than_the_room() {
+    let limits = Limits { outbox: 10_000, in_flight: 8, waiting: 100, ..Limits::default() };
+    let done = Arc::new(AtomicUsize::new(0));
+    let counter = done.clone();
+    let router = Router::new().request::<CallToolRequest>(move |_, _| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        async { Ok::<_, ErrorObject>(text("x".repeat(4000))) }
+    });
+    let (mut wire, _peer) = wire(router, limits);
+    let flood = async {
+        for id in 0..1000 {
+            wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"a"}}}}"#)).await;
+        }
+    };
+    // It is not read for ever: whoever does not listen is not listened to.
+    assert!(tokio::time::timeout(Duration::from_millis(500), flood).await.is_err());
+    let answered = done.load(Ordering::Relaxed);
+    assert!((1..50).contains(&answered), "{answered} handlers ran");
+}
+
+/// What stands between messages spoils none of them.
+#[tokio::test]
+async fn garbage_between_messages_spoils_nothing() {
+    let (mut wire, _peer) = wire(echoes(), Limits::default());
+    let garbage =
+        ["\u{0}", "]]]]", "{\"jsonrpc\":\"2.0\",\"id\":1", "null", "\"", &"[".repeat(100_000), &"x".repeat(2 << 20)];
+    for (id, text) in garbage.into_iter().enumerate() {
+        wire.say(text).await;
+        wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"a"}}}}"#)).await;
+        let answers = [wire.hear().await, wire.hear().await];
+        assert!(answers.iter().any(|answer| answer["id"] == id && answer["result"].is_object()), "{answers:?}");
+        assert!(answers.iter().any(|answer| answer["id"].is_null() && answer["error"].is_object()), "{answers:?}");
+    }
+}
+
+#[tokio::test]
+async fn half_a_message_is_no_message() {
+    let (mut wire, _peer) = wire(echoes(), Limits::default());
+    wire.say_raw(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"na"#).await;
+    wire.hang_up().await;
+    assert_eq!(wire.hear().await["error"]["code"], -32700);
+    assert!(wire.is_over().await);
+}
+
+/// Any layer of tower's is middleware: this one counts and refuses.
+#[tokio::test]
+async fn middleware_is_any_layer() {
+    use mcpgen_runtime::connection::Connection;
+    use mcpgen_runtime::router::AnyRequest;
+    use mcpgen_runtime::transport::lines;
+    use tower::{ServiceBuilder, ServiceExt};
+
+    let counted = Arc::new(AtomicUsize::new(0));
+    let counter = counted.clone();
+    let service = ServiceBuilder::new()
+        .filter(|request: AnyRequest| match request.method.as_str() {
+            "tools/list" => Err(ErrorObject::new(-1, "closed today")),
+            _ => Ok(request),
+        })
+        .service(echoes().map_result(move |answer: Result<_, ErrorObject>| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            answer
+        }));
+    let (mut wire, ()) = Wire::to(|pipe| {
+        let era = Arc::new(Always(Revision::V2025_11_25));
+        let connection = Connection::new(service, Router::new(), era, Limits::default());
+        let (reader, writer) = tokio::io::split(pipe);
+        tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
+    });
+    let answer = wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+    assert_eq!(answer["error"], json!({ "code": -1, "message": "closed today" }));
+    let answer = wire.ask(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}"#).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "a");
+    assert_eq!(counted.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn methods_of_ones_own_have_types_of_serdes() {
+    let router = Router::new()
+        .method("my/sum", |_, numbers: std::collections::BTreeMap<String, i64>| async move {
+            Ok::<_, ErrorObject>(json!({ "sum": numbers.values().sum::<i64>() }))
+        })
+        .fallback(|request| async move { Err(ErrorObject::new(7, request.method)) });
+    let peer = both(router);
+    let params = json!({ "a": 1, "b": 2 });
+    let result = peer.call_method("my/sum", params.as_object().cloned()).await.expect("a result");
+    assert_eq!(result.to_string(), r#"{"sum":3}"#);
+    let params = json!({ "a": "x" });
+    let error = peer.call_method("my/sum", params.as_object().cloned()).await.expect_err("no number");
+    assert!(error.to_string().contains("invalid params"), "{error}");
+    let error = peer.call_method("my/other", None).await.expect_err("unknown");
+    assert_eq!(error.to_string(), "my/other (7)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn handlers_have_so_long_and_no_longer() {
+    let limits = Limits {
+        handler: Some(Duration::from_secs(60)),
+        handlers: [("tools/call".to_owned(), Duration::from_secs(1))].into(),
+        ..Limits::default()
+    };
+    let (mut wire, _peer) = wire(echoes(), limits);
+    let answer = wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#).await;
+    assert_eq!(answer["error"], json!({ "code": -32603, "message": "no result within 1s" }));
+}
+
+/// However the two cross, a call has one end.
+#[tokio::test]
+async fn late_cancellations_are_ignored() {
+    let (mut wire, _peer) = wire(echoes(), Limits::default());
+    let answer = wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#).await;
+    assert_eq!(answer["id"], 1);
+    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
+    let answer = wire.ask(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"b"}}"#).await;
+    assert_eq!(answer["id"], 2);
+}
+
+#[tokio::test]
+async fn an_answered_call_is_not_cancelled() {
+    let (mut wire, peer) = wire(Router::new(), Limits::default());
+    let call = tokio::spawn(peer.call::<PingRequest>(None).send());
+    let id = wire.hear().await["id"].clone();
+    wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string()).await;
+    call.await.expect("no panic").expect("a result");
+    assert_eq!(wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#).await["error"]["code"], -32601);
 }

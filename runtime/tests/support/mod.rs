@@ -1,0 +1,65 @@
+//! A connection in this process, and an end of it that is driven by hand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpgen_runtime::connection::{Connection, Limits};
+use mcpgen_runtime::era::Era;
+use mcpgen_runtime::peer::Peer;
+use mcpgen_runtime::router::Router;
+use mcpgen_runtime::transport::lines;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+
+/// Runs one end over a pipe.
+pub(crate) fn run(router: Router, era: Arc<dyn Era>, limits: Limits, pipe: DuplexStream) -> Peer {
+    let connection = Connection::new(router.clone(), router, era, limits);
+    let peer = connection.peer().clone();
+    let (reader, writer) = tokio::io::split(pipe);
+    tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
+    peer
+}
+
+/// The other end, driven by hand.
+pub(crate) struct Wire {
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    writer: WriteHalf<DuplexStream>,
+}
+
+impl Wire {
+    /// The other end of what `run` runs on a pipe.
+    pub(crate) fn to<T>(run: impl FnOnce(DuplexStream) -> T) -> (Wire, T) {
+        let (here, there) = tokio::io::duplex(4096);
+        let (reader, writer) = tokio::io::split(here);
+        (Wire { lines: BufReader::new(reader).lines(), writer }, run(there))
+    }
+
+    pub(crate) async fn say(&mut self, text: &str) {
+        self.say_raw(&format!("{text}\n")).await;
+    }
+
+    /// Without the end of a line.
+    pub(crate) async fn say_raw(&mut self, text: &str) {
+        self.writer.write_all(text.as_bytes()).await.expect("the server reads");
+    }
+
+    pub(crate) async fn hear(&mut self) -> Value {
+        let line = tokio::time::timeout(Duration::from_secs(5), self.lines.next_line()).await.expect("a line in time");
+        serde_json::from_str(&line.expect("the server writes").expect("the server is there")).expect("JSON")
+    }
+
+    pub(crate) async fn ask(&mut self, text: &str) -> Value {
+        self.say(text).await;
+        self.hear().await
+    }
+
+    /// Nothing more is said, but still heard.
+    pub(crate) async fn hang_up(&mut self) {
+        self.writer.shutdown().await.expect("closed");
+    }
+
+    /// Whether the other end has ended.
+    pub(crate) async fn is_over(&mut self) -> bool {
+        self.lines.next_line().await.is_ok_and(|line| line.is_none())
+    }
+}
