@@ -70,6 +70,13 @@ impl Context {
         &self.0.meta
     }
 
+    /// The trace that the request is a part of, as W3C's Trace Context and Baggage have it.
+    #[must_use]
+    pub fn trace(&self) -> Trace<'_> {
+        let member = |name: &str| self.0.meta.get(name).and_then(Value::as_str);
+        Trace { parent: member("traceparent"), state: member("tracestate"), baggage: member("baggage") }
+    }
+
     /// What reports of progress are known by; `None` if the other side asked for none.
     #[must_use]
     pub fn progress_token(&self) -> Option<ProgressToken> {
@@ -97,7 +104,7 @@ impl Context {
             params["message"] = json!(message);
         }
         // Whoever is gone needs no reports.
-        let _ = self.0.peer.notify_method("notifications/progress", Some(RawJson::from(&params))).await;
+        let _ = self.0.peer.raw_notify("notifications/progress", Some(RawJson::from(&params))).await;
     }
 
     /// Tells the other side of an event. Nothing is sent if it does not want to hear of this level, or if it cannot be.
@@ -110,13 +117,24 @@ impl Context {
             params["logger"] = json!(logger);
         }
         // Whoever is gone needs no news.
-        let _ = self.0.peer.notify_method("notifications/message", Some(RawJson::from(&params))).await;
+        let _ = self.0.peer.raw_notify("notifications/message", Some(RawJson::from(&params))).await;
     }
 
     /// No more reports.
     pub(crate) fn finish(&self) {
         self.0.over.store(true, Ordering::Release);
     }
+}
+
+/// The trace that a request is a part of. Nothing is checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trace<'a> {
+    /// `traceparent`
+    pub parent: Option<&'a str>,
+    /// `tracestate`
+    pub state: Option<&'a str>,
+    /// `baggage`
+    pub baggage: Option<&'a str>,
 }
 
 /// `_meta` of some params, whatever else they hold.

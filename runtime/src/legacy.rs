@@ -282,12 +282,8 @@ pub async fn connect(
 }
 
 async fn shake(peer: &Peer, era: &Legacy, params: Value) -> Result<(), HandshakeError> {
-    let params = match params {
-        Value::Object(params) => Some(params),
-        _ => None,
-    };
-    let result = peer.call_method("initialize", params).uncancellable().await?;
-    let mut result: JsonObject = result.decode().map_err(CallError::Invalid)?;
+    let result = peer.raw_request("initialize", Some(RawJson::from(&params))).uncancellable().await?;
+    let mut result: JsonObject = result.decode().map_err(|error| CallError::Invalid(error.into()))?;
     let Some(Value::String(version)) = result.remove("protocolVersion") else {
         return Err(HandshakeError::Invalid("the string `protocolVersion`"));
     };
@@ -302,7 +298,7 @@ async fn shake(peer: &Peer, era: &Legacy, params: Value) -> Result<(), Handshake
     };
     let instructions = result.get("instructions").and_then(Value::as_str).map(str::to_owned);
     era.state().theirs = Some(Arc::new(About { revision, capabilities, implementation, instructions }));
-    peer.notify_method("notifications/initialized", None).await?;
+    peer.raw_notify("notifications/initialized", None).await?;
     Ok(())
 }
 

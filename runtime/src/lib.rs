@@ -1,49 +1,65 @@
-//! The runtime of the Model Context Protocol over the generated types.
-//!
-//! So far it is the message envelope alone: reading a line into a [`Message`], telling what it is, and writing one.
+//! The runtime of the Model Context Protocol over the generated types: typed handlers on one side, typed calls on the
+//! other.
 //!
 //! ```
-//! use mcpgen_runtime::{Message, read, write};
-//! use mcpgen_types::v2026_07_28::{ClientMessage, ClientRequest};
+//! use mcpgen_runtime::legacy::{Introduction, connect, serve};
+//! use mcpgen_runtime::{Limits, Router, transport};
+//! use mcpgen_types::ErrorObject;
+//! use mcpgen_types::v2025_11_25::{CallToolRequest, CallToolRequestParams, CallToolResult, TextContent};
+//! use serde_json::json;
 //!
-//! let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{
-//!     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
-//!     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-//! let message: ClientMessage = read(line)?;
-//! let Message::Request(request) = &message else { unreachable!("it has a method and an id") };
-//! assert!(matches!(request.request(), ClientRequest::ListTools(_)));
-//! assert!(!write(&message).contains(&b'\n'));
-//! # Ok::<(), mcpgen_types::Error>(())
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! // A server is a router of handlers, by the requests that they answer.
+//! let router = Router::new().request::<CallToolRequest>(|_context, params| async move {
+//!     let greeting = TextContent::new(format!("hello, {}", params.name));
+//!     Ok::<_, ErrorObject>(CallToolResult::new(vec![greeting.into()]))
+//! });
+//! let server = Introduction::new("greeter", "1.0.0").able("tools", json!({}));
+//!
+//! // On standard input and output it would be `transport::stdio::stdio`.
+//! let (here, there) = transport::duplex();
+//! tokio::spawn(serve(server, router.clone(), router, there.0, there.1, Limits::default()));
+//!
+//! // A client calls by the same types.
+//! let ours = Introduction::new("visitor", "1.0.0");
+//! let client = connect(ours, Router::new(), here.0, here.1, Limits::default()).await?;
+//! let result = client.peer.call::<CallToolRequest>(CallToolRequestParams::new("world")).await?;
+//! assert_eq!(result, CallToolResult::new(vec![TextContent::new("hello, world").into()]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # From the bytes to the handler
+//!
+//! ```text
+//! transport ─ bytes ─> envelope ─> era ─> service (layers of tower's, then the router) ─> handler
+//!     ^                              │                                                      │
+//!     └── outbox <── peer <──────────┴── answers, calls, notifications <────────────────────┘
+//! ```
+//!
+//! * A [`transport`] is a stream of messages and a sink for them; nothing else here knows where they come from.
+//! * [`envelope`] tells messages apart in one pass; params stay text until a handler's type is known.
+//! * An [`era`] says which revision a message is of and whether it may be sent now; [`legacy`] is the one that begins with
+//!   `initialize`.
+//! * The [`router`] finds the handler by revision and method. Middleware is any layer of tower's around it.
+//! * [`connection`] runs all of this within [`Limits`], and every request gets one answer.
 
 pub mod connection;
 pub mod context;
 pub mod envelope;
 pub mod era;
 pub mod errors;
+mod json;
 pub mod legacy;
 mod outbox;
+pub mod pagination;
 pub mod peer;
 pub mod router;
 pub mod transport;
 
+pub use connection::{Connection, Limits};
+pub use context::Context;
 pub use outbox::Closed;
-
-pub use mcpgen_types::{
-    Error, ErrorCode, ErrorId, ErrorMessage, ErrorObject, Message, NotificationMessage, NotificationSet, RawJson,
-    Request, RequestId, RequestMessage, RequestSet, ResponseMessage,
-};
-
-/// Reads one message.
-///
-/// # Errors
-/// The bytes are not a JSON-RPC message of the direction that `R` and `N` are the requests and notifications of; the
-/// error says where and why.
-pub fn read<R: RequestSet, N: NotificationSet>(bytes: &[u8]) -> Result<Message<R, N>, Error> {
-    mcpgen_types::from_slice(bytes)
-}
-
-/// Writes one message, on one line and without its end.
-pub fn write<R: RequestSet, N: NotificationSet>(message: &Message<R, N>) -> Vec<u8> {
-    mcpgen_types::to_vec(message)
-}
+pub use peer::{CallError, Peer};
+pub use router::Router;

@@ -10,12 +10,15 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use mcpgen_types::codec::{Encode, Literal, Members, Node, Object};
-use mcpgen_types::{Error, ErrorObject, JsonObject, Notification, Params, RawJson, Request, RequestId};
+use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, RawJson, Request, RequestId};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
+use tower::BoxError;
 
 use crate::era::{About, Era};
+use crate::json;
 use crate::outbox::{Closed, Outbox};
 
 /// Why a call has no result.
@@ -26,7 +29,7 @@ pub enum CallError {
     Refused(ErrorObject),
     /// The other side answered with something that is no result of the request.
     #[error("{0}")]
-    Invalid(Error),
+    Invalid(BoxError),
     /// No answer came, nor any progress, within this time.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
@@ -86,14 +89,29 @@ impl Peer {
 
     /// A request under an id of its own. Nothing is sent before the call is awaited or [sent](Call::send).
     pub fn call<R: Request>(&self, params: R::Params) -> Call<R::Result> {
-        let decode =
-            |result: RawJson| result.decode().map_err(|error| error.with_type_name(format!("{} result", R::METHOD)));
+        let decode = |result: RawJson| {
+            result.decode().map_err(|error| error.with_type_name(format!("{} result", R::METHOD)).into())
+        };
         self.raw_call(R::METHOD, member(&params), Box::new(decode))
     }
 
-    /// As [`call`](Self::call), of a method that no revision has: `params` and the result are JSON as it is.
-    pub fn call_method(&self, method: &str, params: Option<JsonObject>) -> Call<RawJson> {
-        self.raw_call(method, params.map(|params| RawJson::from(&params)), Box::new(Ok))
+    /// As [`call`](Self::call), of a method that no revision has. Params and result are types of serde's.
+    ///
+    /// # Errors
+    ///
+    /// The params cannot be JSON.
+    pub fn custom_call<P: Serialize, T: DeserializeOwned + 'static>(
+        &self,
+        method: &str,
+        params: &P,
+    ) -> Result<Call<T>, serde_json::Error> {
+        let decode = |result: RawJson| json::decode(Some(&result)).map_err(Into::into);
+        Ok(self.raw_call(method, Some(json::encode(params)?), Box::new(decode)))
+    }
+
+    /// As [`call`](Self::call), of any method: params and result are JSON as it is.
+    pub fn raw_request(&self, method: &str, params: Option<RawJson>) -> Call<RawJson> {
+        self.raw_call(method, params, Box::new(Ok))
     }
 
     fn raw_call<T>(&self, method: &str, params: Option<RawJson>, decode: Box<Decoder<T>>) -> Call<T> {
@@ -118,15 +136,15 @@ impl Peer {
     ///
     /// [`NotAllowed`](CallError::NotAllowed), [`Closed`](CallError::Closed)
     pub async fn notify<N: Notification>(&self, params: N::Params) -> Result<(), CallError> {
-        self.notify_method(N::METHOD, member(&params)).await
+        self.raw_notify(N::METHOD, member(&params)).await
     }
 
-    /// As [`notify`](Self::notify), of any method.
+    /// As [`notify`](Self::notify), of any method: params are JSON as it is.
     ///
     /// # Errors
     ///
     /// [`NotAllowed`](CallError::NotAllowed), [`Closed`](CallError::Closed)
-    pub async fn notify_method(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
+    pub async fn raw_notify(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
         self.0.era.may_send(method).map_err(CallError::NotAllowed)?;
         Ok(self.0.outbox.send(notification(method, params)).await?)
     }
@@ -169,7 +187,7 @@ impl fmt::Debug for Peer {
     }
 }
 
-type Decoder<T> = dyn FnOnce(RawJson) -> Result<T, Error> + Send;
+type Decoder<T> = dyn FnOnce(RawJson) -> Result<T, BoxError> + Send;
 type OnProgress = Box<dyn FnMut(Progress) + Send>;
 
 /// A call that is not sent yet. Awaiting it sends it.

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use mcpgen_types::{ErrorObject, Notification, Params, RawJson, Request, Revision};
+use serde::{Serialize, de::DeserializeOwned};
 use tower::Service;
 
 use crate::context::Context;
-use crate::errors;
+use crate::{errors, json};
 
 /// A request on its way to its handler.
 #[derive(Clone, Debug)]
@@ -143,31 +144,53 @@ impl Router {
         self
     }
 
-    /// Answers requests of a method that no revision has, in whichever is spoken. Params and result are types of serde's.
+    /// Answers requests of a method that no revision has, whichever is spoken. Params and result are types of serde's;
+    /// absent params are decoded from `null`.
     #[must_use]
-    pub fn method<P, T, F, Fut, E>(mut self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
+    pub fn custom_request<P, T, F, Fut, E>(mut self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
     where
-        P: serde::de::DeserializeOwned,
-        T: serde::Serialize,
+        P: DeserializeOwned,
+        T: Serialize,
         F: Fn(Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, E>> + Send + 'static,
         E: Into<ErrorObject>,
     {
         let handle = move |request: AnyRequest| -> Answer {
-            let text = request.params.as_ref().map_or_else(|| "null".to_owned(), mcpgen_types::to_string);
-            match serde_json::from_str(&text) {
+            match json::decode(request.params.as_ref()) {
                 Ok(params) => {
                     let answer = handler(request.context, params);
                     Box::pin(async move {
                         let result = answer.await.map_err(Into::into)?;
-                        let text = serde_json::value::to_raw_value(&result).map_err(|_| errors::internal())?;
-                        RawJson::try_from(text).map_err(|_| errors::internal())
+                        json::encode(&result).map_err(|error| errors::of(error.into()))
                     })
                 }
                 Err(error) => Box::pin(ready(Err(errors::invalid_params_in_words(&error.to_string())))),
             }
         };
         add(&mut self.requests, None, method.into(), Arc::new(handle));
+        self
+    }
+
+    /// Takes notifications of a method that no revision has, whichever is spoken.
+    #[must_use]
+    pub fn custom_notification<P, F, Fut>(mut self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(Context, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let method = method.into();
+        let name = method.clone();
+        let handle = move |message: AnyNotification| -> Pin<Box<dyn Future<Output = ()> + Send>> {
+            match json::decode(message.params.as_ref()) {
+                Ok(params) => Box::pin(handler(message.context, params)),
+                Err(error) => {
+                    tracing::warn!(method = %name, %error, "a notification that is not valid");
+                    Box::pin(ready(()))
+                }
+            }
+        };
+        add(&mut self.notifications, None, method, Arc::new(handle));
         self
     }
 

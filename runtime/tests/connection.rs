@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use mcpgen_runtime::router::Router;
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, EmptyResult, PingRequest, TextContent,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, Revision};
+use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
 use serde_json::json;
 use support::Wire;
 use tokio::io::DuplexStream;
@@ -301,20 +302,62 @@ async fn middleware_is_any_layer() {
 
 #[tokio::test]
 async fn methods_of_ones_own_have_types_of_serdes() {
+    let heard = Arc::new(std::sync::Mutex::new(String::new()));
+    let hears = heard.clone();
     let router = Router::new()
-        .method("my/sum", |_, numbers: std::collections::BTreeMap<String, i64>| async move {
-            Ok::<_, ErrorObject>(json!({ "sum": numbers.values().sum::<i64>() }))
+        .custom_request("my/sum", |_, numbers: BTreeMap<String, i64>| async move {
+            Ok::<_, ErrorObject>(numbers.values().sum::<i64>())
+        })
+        .custom_notification("my/news", move |_, news: Vec<String>| {
+            let hears = hears.clone();
+            async move { *hears.lock().expect("no panic") = news.concat() }
         })
         .fallback(|request| async move { Err(ErrorObject::new(7, request.method)) });
     let peer = both(router);
-    let params = json!({ "a": 1, "b": 2 });
-    let result = peer.call_method("my/sum", params.as_object().cloned()).await.expect("a result");
-    assert_eq!(result.to_string(), r#"{"sum":3}"#);
-    let params = json!({ "a": "x" });
-    let error = peer.call_method("my/sum", params.as_object().cloned()).await.expect_err("no number");
+    let numbers = BTreeMap::from([("a", 1), ("b", 2)]);
+    let sum = peer.custom_call::<_, i64>("my/sum", &numbers).expect("JSON").await.expect("a result");
+    assert_eq!(sum, 3);
+    let error = peer.custom_call::<_, String>("my/sum", &numbers).expect("JSON").await.expect_err("no string");
+    assert!(matches!(error, CallError::Invalid(_)), "{error}");
+    let error = peer.custom_call::<_, i64>("my/sum", &["x"]).expect("JSON").await.expect_err("no map");
     assert!(error.to_string().contains("invalid params"), "{error}");
-    let error = peer.call_method("my/other", None).await.expect_err("unknown");
+    peer.raw_notify("my/news", Some(RawJson::from(&json!(["a", "b"])))).await.expect("sent");
+    let error = peer.raw_request("my/other", None).await.expect_err("unknown");
     assert_eq!(error.to_string(), "my/other (7)");
+    assert_eq!(*heard.lock().expect("no panic"), "ab");
+}
+
+#[tokio::test]
+async fn a_request_says_which_trace_it_is_a_part_of() {
+    let router = Router::new().request::<CallToolRequest>(|context, _| async move {
+        Ok::<_, ErrorObject>(text(format!("{:?} {:?}", context.trace(), context.meta().get("x"))))
+    });
+    let (mut wire, _peer) = wire(router, Limits::default());
+    let meta = json!({ "traceparent": "00-a-b-01", "tracestate": 5, "x": 1 });
+    let params = json!({ "name": "a", "_meta": meta });
+    let answer =
+        wire.ask(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()).await;
+    let said = &answer["result"]["content"][0]["text"];
+    assert_eq!(said, r#"Trace { parent: Some("00-a-b-01"), state: None, baggage: None } Some(Number(1))"#);
+}
+
+/// A handler that says more than is read waits; what it says comes in order, and the answer last.
+#[tokio::test]
+async fn a_handler_that_floods_waits_for_its_reader() {
+    let router = Router::new().request::<CallToolRequest>(|context, _| async move {
+        for number in 0..5000 {
+            let params = RawJson::from(&json!({ "number": number, "pad": "x".repeat(1000) }));
+            context.peer().raw_notify("my/news", Some(params)).await.expect("the peer is there");
+        }
+        Ok::<_, ErrorObject>(text("done"))
+    });
+    let limits = Limits { outbox: 20_000, ..Limits::default() };
+    let (mut wire, _peer) = wire(router, limits);
+    wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#).await;
+    for number in 0..5000 {
+        assert_eq!(wire.hear().await["params"]["number"], number);
+    }
+    assert_eq!(wire.hear().await["id"], 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -197,7 +197,7 @@ fn a_value_a_million_deep_is_refused() {
     shared(|| on_small_stack(move || assert!(refuse().is_err())));
 }
 
-/// Types that are no definition's: undecoded JSON, and the runtime's entrance.
+/// Types that are no definition's.
 #[test]
 fn undecoded_values_have_the_same_limit() {
     shared(|| {
@@ -209,8 +209,7 @@ fn undecoded_values_have_the_same_limit() {
                     assert_eq!(mcpgen_types::from_str::<RawJson>(&text).is_ok(), accepted, "{shape:?} {depth}");
                     assert_eq!(mcpgen_types::from_str::<Value>(&text).is_ok(), accepted, "{shape:?} {depth}");
                     let line = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"a":{text}}}}}"#);
-                    let message =
-                        mcpgen_runtime::read::<modern::ServerRequest, modern::ServerNotification>(line.as_bytes());
+                    let message = mcpgen_types::from_slice::<modern::ServerMessage>(line.as_bytes());
                     assert_eq!(message.is_ok(), depth + 2 <= DEPTH_LIMIT, "{shape:?} {depth}");
                 }
             }

@@ -19,6 +19,17 @@ pub enum ReceiveError {
     Io(#[from] io::Error),
 }
 
+/// Two ends of a connection within this process.
+#[must_use]
+pub fn duplex() -> ((impl Incoming, impl Outgoing), (impl Incoming, impl Outgoing)) {
+    let (here, there) = tokio::io::duplex(64 << 10);
+    let end = |pipe| {
+        let (reader, writer) = tokio::io::split(pipe);
+        (lines::receive(reader, lines::LONGEST), lines::send(writer))
+    };
+    (end(here), end(there))
+}
+
 /// Messages as they arrive, not read yet. There is nothing to implement: every such stream is one.
 pub trait Incoming: Stream<Item = Result<Vec<u8>, ReceiveError>> + Send + 'static {}
 
