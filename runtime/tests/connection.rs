@@ -392,3 +392,47 @@ async fn an_answered_call_is_not_cancelled() {
     call.await.expect("no panic").expect("a result");
     assert_eq!(wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#).await["error"]["code"], -32601);
 }
+
+#[tokio::test]
+async fn messages_leave_on_one_line() {
+    let (mut wire, peer) = wire(echoes(), Limits::default());
+    let said = "a\nb\r\n\u{2028}\u{85}\u{0}\u{1f600}";
+    let params = json!({ "name": said });
+    let request = json!({ "jsonrpc": "2.0", "id": "\n", "method": "tools/call", "params": params });
+    let answer = wire.ask(&request.to_string()).await;
+    assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!("\n"), &json!(said)));
+    // Raw JSON may have been written on several lines.
+    let raw: Box<serde_json::value::RawValue> = serde_json::from_str("{\n\"x\":\r\n[1,\n2]}").expect("JSON");
+    peer.raw_notify("my/\n", Some(RawJson::try_from(raw).expect("not deep"))).await.expect("sent");
+    let notification = wire.hear().await;
+    assert_eq!((&notification["method"], &notification["params"]), (&json!("my/\n"), &json!({ "x": [1, 2] })));
+}
+
+#[tokio::test]
+async fn tokens_of_progress_are_those_of_open_requests() {
+    let (mut wire, peer) = wire(Router::new(), Limits::default());
+    let mut tokens = std::collections::BTreeSet::new();
+    let mut calls = Vec::new();
+    let reports = Arc::new(AtomicUsize::new(0));
+    for _ in 0..10 {
+        let counter = reports.clone();
+        let call = peer.call::<CallToolRequest>(call("a")).on_progress(move |_| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        });
+        calls.push(tokio::spawn(call.send()));
+        let token = wire.hear().await["params"]["_meta"]["progressToken"].clone();
+        assert!(token.is_i64() && tokens.insert(token.to_string()), "{token}");
+    }
+    // Two of these are of calls that are open.
+    for token in [json!(1), json!(2), json!(999), json!("1")] {
+        let params = json!({ "progressToken": token, "progress": 1 });
+        wire.say(&json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }).to_string()).await;
+    }
+    for id in 1..=10 {
+        wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } }).to_string()).await;
+    }
+    for call in calls {
+        call.await.expect("no panic").expect("a result");
+    }
+    assert_eq!(reports.load(Ordering::Relaxed), 2);
+}
