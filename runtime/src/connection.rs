@@ -173,6 +173,8 @@ struct Desk<S> {
 /// What is to be done, and how it is answered.
 enum Work {
     One(AnyRequest),
+    /// An answer that is known, though there was no room to send it.
+    Reply(Reply),
     /// With what is answered already.
     Batch(Vec<AnyRequest>, Vec<Reply>),
 }
@@ -296,11 +298,26 @@ where
         } else if self.waiting.len() < self.limits.waiting {
             self.waiting.push_back(work);
         } else {
-            for request in work.requests() {
-                let Some(id) = request.context.id() else { continue };
-                open(&self.open).remove(id);
-                let error = errors::busy();
-                self.send(reply(id.clone(), Err(error))).await;
+            for reply in self.refused(work) {
+                // There is no more room for anything: now the other side has to wait.
+                let _ = self.peer.send(reply).await;
+            }
+        }
+    }
+
+    /// What is answered instead of doing the work.
+    fn refused(&self, work: Work) -> Vec<Reply> {
+        let busy = |request: &AnyRequest| {
+            let id = request.context.id()?.clone();
+            open(&self.open).remove(&id);
+            Some(reply(id, Err(errors::busy())))
+        };
+        match work {
+            Work::One(request) => busy(&request).into_iter().collect(),
+            Work::Reply(reply) => vec![reply],
+            Work::Batch(requests, replies) => {
+                let refused = requests.iter().filter_map(busy);
+                vec![batch(replies.into_iter().chain(refused).collect())]
             }
         }
     }
@@ -318,10 +335,11 @@ where
         self.running.spawn(async move {
             let bytes = match work {
                 Work::One(request) => handle(request).await,
+                Work::Reply(reply) => Some(reply),
                 Work::Batch(requests, replies) => {
                     let answers = join_all(requests.into_iter().map(handle)).await;
                     let all: Vec<Reply> = replies.into_iter().chain(answers.into_iter().flatten()).collect();
-                    (!all.is_empty()).then(|| [b"[", all.join(&b',').as_slice(), b"]"].concat())
+                    (!all.is_empty()).then(|| batch(all))
                 }
             };
             if let Some(bytes) = bytes {
@@ -363,13 +381,16 @@ where
         }
     }
 
-    async fn refuse(&self, invalid: Invalid) {
+    async fn refuse(&mut self, invalid: Invalid) {
         self.send(refusal(invalid)).await;
     }
 
-    async fn send(&self, reply: Reply) {
-        // Nobody is there to be told.
-        let _ = self.peer.send(reply).await;
+    /// Sends an answer at once if there is room. If not, it waits like a request does, so that messages are still read:
+    /// two sides that both waited for the other to read would wait for ever.
+    async fn send(&mut self, reply: Reply) {
+        if let Err(reply) = self.peer.try_send(reply) {
+            self.admit(Work::Reply(reply)).await;
+        }
     }
 
     /// What is not finished is taken back.
@@ -382,13 +403,9 @@ where
     }
 }
 
-impl Work {
-    fn requests(&self) -> &[AnyRequest] {
-        match self {
-            Work::One(request) => std::slice::from_ref(request),
-            Work::Batch(requests, _) => requests,
-        }
-    }
+/// Several answers in one message.
+fn batch(replies: Vec<Reply>) -> Reply {
+    [b"[", replies.join(&b',').as_slice(), b"]"].concat()
 }
 
 async fn expired(limit: Option<Duration>) -> Duration {

@@ -71,6 +71,15 @@ enum Side {
     Server,
 }
 
+impl Side {
+    fn other(self) -> Side {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+}
+
 #[derive(Default)]
 struct State {
     /// Known once the handshake is through.
@@ -143,9 +152,12 @@ impl Legacy {
         Ok(RawJson::from(&json!({})))
     }
 
-    /// What the side that answers (of a notification: the side that sends) must be able to do.
-    fn needs(method: &str, revision: Revision) -> (Side, &'static [&'static str]) {
+    /// Which side must be able to do what. `answers` is the side that a request goes to.
+    fn needs(method: &str, revision: Revision, answers: Side) -> (Side, &'static [&'static str]) {
         match method {
+            "tasks/get" | "tasks/result" => (answers, &["tasks"]),
+            "tasks/list" => (answers, &["tasks", "list"]),
+            "tasks/cancel" => (answers, &["tasks", "cancel"]),
             "tools/list" | "tools/call" => (Side::Server, &["tools"]),
             "resources/list" | "resources/read" | "resources/templates/list" => (Side::Server, &["resources"]),
             "resources/subscribe" | "resources/unsubscribe" | "notifications/resources/updated" => {
@@ -167,8 +179,8 @@ impl Legacy {
     }
 
     /// Whether one of the two lacks what the method takes: its words for an error.
-    fn lacks(&self, method: &str, theirs: &About) -> Option<String> {
-        let (side, path) = Self::needs(method, theirs.revision);
+    fn lacks(&self, method: &str, theirs: &About, answers: Side) -> Option<String> {
+        let (side, path) = Self::needs(method, theirs.revision, answers);
         let able = if side == self.side { can(&self.ours.capabilities, path) } else { theirs.can(path) };
         let who = if side == Side::Server { "server" } else { "client" };
         (!able).then(|| format!("{method}: the {who} has not declared the capability {}", path.join(".")))
@@ -182,7 +194,7 @@ impl Era for Legacy {
             ("ping", _) => Ok(Admission::Answer(RawJson::from(&json!({})))),
             ("initialize", _) if self.side == Side::Server => self.initialize(params).map(Admission::Answer),
             (_, None) => Err(errors::invalid_request("the connection is not initialized yet")),
-            (_, Some(theirs)) => match self.lacks(method, &theirs) {
+            (_, Some(theirs)) => match self.lacks(method, &theirs, self.side) {
                 Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
                 None if method == "logging/setLevel" => self.set_level(params).map(Admission::Answer),
                 None => Ok(Admission::Handle(theirs.revision)),
@@ -213,7 +225,7 @@ impl Era for Legacy {
         };
         match theirs {
             Some(theirs) if *ready || early || self.side == Side::Client => {
-                self.lacks(method, theirs).map_or(Ok(()), Err)
+                self.lacks(method, theirs, self.side.other()).map_or(Ok(()), Err)
             }
             _ => Err(format!("{method}: the connection is not initialized yet")),
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc};
 
 /// The connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,9 +36,25 @@ impl Outbox {
 
     /// Waits until there is room, in the order of the calls. A message larger than all the room goes alone.
     pub(crate) async fn send(&self, bytes: Vec<u8>) -> Result<(), Closed> {
-        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX).clamp(1, self.capacity);
-        let room = Arc::clone(&self.room).acquire_many_owned(size).await.map_err(|_| Closed)?;
+        let room = Arc::clone(&self.room).acquire_many_owned(self.size(&bytes)).await.map_err(|_| Closed)?;
         self.lines.send(Some(Line { bytes, room: Some(room) })).map_err(|_| Closed)
+    }
+
+    /// Does not wait: gives the message back if there is no room now.
+    pub(crate) fn try_send(&self, bytes: Vec<u8>) -> Result<(), Vec<u8>> {
+        match Arc::clone(&self.room).try_acquire_many_owned(self.size(&bytes)) {
+            Ok(room) => {
+                // A writer that is gone needs no message.
+                let _ = self.lines.send(Some(Line { bytes, room: Some(room) }));
+                Ok(())
+            }
+            Err(TryAcquireError::NoPermits) => Err(bytes),
+            Err(TryAcquireError::Closed) => Ok(()),
+        }
+    }
+
+    fn size(&self, bytes: &[u8]) -> u32 {
+        u32::try_from(bytes.len()).unwrap_or(u32::MAX).clamp(1, self.capacity)
     }
 
     /// Puts a message that is short and bounded in number, whether there is room or not: what is said on drop.

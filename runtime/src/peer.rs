@@ -153,6 +153,10 @@ impl Peer {
         self.0.outbox.send(bytes).await
     }
 
+    pub(crate) fn try_send(&self, bytes: Vec<u8>) -> Result<(), Vec<u8>> {
+        self.0.outbox.try_send(bytes)
+    }
+
     /// An answer arrived. One that nobody waits for any more is no news.
     pub(crate) fn answered(&self, id: &RequestId, answer: Result<RawJson, ErrorObject>) {
         let pending = self.pending().as_mut().and_then(|pending| pending.remove(id));

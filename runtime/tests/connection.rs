@@ -436,3 +436,27 @@ async fn tokens_of_progress_are_those_of_open_requests() {
     }
     assert_eq!(reports.load(Ordering::Relaxed), 2);
 }
+
+/// Both sides ask so much at once that neither finds room for its answers: they go on reading, and so nobody waits for
+/// ever.
+#[tokio::test]
+async fn two_that_flood_each_other_get_their_answers() {
+    let limits = Limits { outbox: 1000, in_flight: 4, ..Limits::default() };
+    let (here, there) = tokio::io::duplex(512);
+    let peers = [run(echoes(), limits.clone(), here), run(echoes(), limits, there)];
+    let calls = peers.iter().flat_map(|peer| {
+        (0..1000).map(|number| {
+            let peer = peer.clone();
+            tokio::spawn(async move {
+                // Every third is unknown, and answered without a handler.
+                match number % 3 {
+                    0 => matches!(peer.call::<PingRequest>(None).await, Err(CallError::Refused(_))),
+                    _ => peer.call::<CallToolRequest>(call("a")).await.is_ok(),
+                }
+            })
+        })
+    });
+    let all = futures_util::future::join_all(calls);
+    let all = tokio::time::timeout(Duration::from_secs(30), all).await.expect("nobody waits for ever");
+    assert!(all.into_iter().all(|answered| answered.expect("no panic")));
+}

@@ -423,8 +423,11 @@ fn the_step_to_the_modern_era_is_what_it_is() {
     }
 }
 
+/// Findings by rule and subject.
+type Told = &'static [(&'static str, &'static str)];
+
 /// What is dangerous or breaking in each step before, read from the schemas and the official changelogs by a person.
-const STEPS: &[(&str, &str, &[(&str, &str)])] = &[
+const STEPS: &[(&str, &str, Told)] = &[
     (
         "2024-11-05",
         "2025-03-26",
