@@ -31,7 +31,7 @@ async fn main() -> Result<(), Failure> {
         revisions: vec![Revision::V2025_11_25],
         ..Introduction::new("example-client", "0.1.0").able("sampling", json!({}))
     };
-    let client = connect(ours, handlers, incoming, outgoing, Limits::default()).await?;
+    let client = connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?;
     let peer = &client.peer;
     if let Some(about) = peer.about() {
         println!("server: {} {}", about.implementation["name"], about.revision);

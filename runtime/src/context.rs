@@ -1,10 +1,10 @@
 //! What a handler knows besides its params.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use mcpgen_types::{JsonObject, ProgressToken, RawJson, RequestId, Revision, Value};
 use serde_json::json;
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::era::Level;
@@ -21,21 +21,20 @@ struct Inner {
     peer: Peer,
     cancelled: CancellationToken,
     meta: JsonObject,
-    progress: Mutex<f64>,
-    /// The answer is on its way, or nobody waits for one.
-    over: AtomicBool,
+    /// What was reported last; `None` once the answer is on its way, or nobody waits for one. Held while a report is
+    /// sent, so that reports keep their order and none comes after the answer.
+    progress: Mutex<Option<f64>>,
 }
 
 impl Context {
-    pub(crate) fn new(id: Option<RequestId>, revision: Revision, peer: Peer, params: Option<&RawJson>) -> Self {
+    pub(crate) fn new(id: Option<RequestId>, revision: Revision, peer: Peer, meta: JsonObject) -> Self {
         Self(Arc::new(Inner {
             id,
             revision,
             peer,
             cancelled: CancellationToken::new(),
-            meta: params.map(meta).unwrap_or_default(),
-            progress: Mutex::new(f64::NEG_INFINITY),
-            over: AtomicBool::new(false),
+            meta,
+            progress: Mutex::new(Some(f64::NEG_INFINITY)),
         }))
     }
 
@@ -57,10 +56,19 @@ impl Context {
         &self.0.peer
     }
 
-    /// Cancelled when the other side takes the request back, or is gone. The handler's future is dropped then; this is
-    /// for what it has spawned.
+    /// Waits until the request is over: answered, taken back, or its sender gone. The handler's own future is dropped when
+    /// the request is taken back; this is for what it has spawned.
+    pub async fn over(&self) {
+        self.0.cancelled.cancelled().await;
+    }
+
+    /// Whether the request is over: answered, taken back, or its sender gone.
     #[must_use]
-    pub fn cancelled(&self) -> &CancellationToken {
+    pub fn is_over(&self) -> bool {
+        self.0.cancelled.is_cancelled()
+    }
+
+    pub(crate) fn token(&self) -> &CancellationToken {
         &self.0.cancelled
     }
 
@@ -87,17 +95,15 @@ impl Context {
     /// more than what was reported before, or after the answer.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let Some(token) = self.progress_token() else { return };
-        {
-            let mut last = self.0.progress.lock().unwrap_or_else(PoisonError::into_inner);
-            // Not a number is no more than anything.
-            if self.0.over.load(Ordering::Acquire) || progress.partial_cmp(&last) != Some(std::cmp::Ordering::Greater) {
-                return;
-            }
-            *last = progress;
+        let mut last = self.0.progress.lock().await;
+        // What is not finite is no number of JSON's.
+        match *last {
+            Some(before) if progress.is_finite() && progress > before => *last = Some(progress),
+            _ => return,
         }
         let token = mcpgen_types::to_value(&token).unwrap_or_default();
         let mut params = json!({ "progressToken": token, "progress": progress });
-        if let Some(total) = total {
+        if let Some(total) = total.filter(|total| total.is_finite()) {
             params["total"] = json!(total);
         }
         if let Some(message) = message {
@@ -120,9 +126,9 @@ impl Context {
         let _ = self.0.peer.raw_notify("notifications/message", Some(RawJson::from(&params))).await;
     }
 
-    /// No more reports.
-    pub(crate) fn finish(&self) {
-        self.0.over.store(true, Ordering::Release);
+    /// No more reports; the last one is sent.
+    pub(crate) async fn finish(&self) {
+        *self.0.progress.lock().await = None;
     }
 }
 
@@ -135,13 +141,4 @@ pub struct Trace<'a> {
     pub state: Option<&'a str>,
     /// `baggage`
     pub baggage: Option<&'a str>,
-}
-
-/// `_meta` of some params, whatever else they hold.
-fn meta(params: &RawJson) -> JsonObject {
-    let members = params.decode::<JsonObject>().ok().and_then(|mut params| params.remove("_meta"));
-    match members {
-        Some(Value::Object(meta)) => meta,
-        _ => JsonObject::new(),
-    }
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use mcpgen_types::{ErrorCode, ErrorId, ErrorObject, RequestId};
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// One message, told apart by the keys that are there: `method` and `id`, a request; `method` alone, a notification;
@@ -49,8 +49,11 @@ pub enum Envelope<'a> {
 /// Something that arrived and is no message; and what its sender is told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Invalid {
-    /// The id that the answer has: the message's own where it could be read, otherwise null.
+    /// The id that the answer has: that of a request where it could be read, otherwise null.
     pub id: ErrorId,
+    /// The call that this was meant to answer: an answer that is none has no answer by that id, which would be taken for
+    /// one to another request.
+    pub answers: Option<RequestId>,
     /// The code says whether it is no JSON ([`ErrorCode::PARSE_ERROR`]) or no message ([`ErrorCode::INVALID_REQUEST`]).
     pub error: ErrorObject,
 }
@@ -64,22 +67,35 @@ pub enum Frame<'a> {
     Batch(Vec<Result<Envelope<'a>, Invalid>>),
 }
 
+/// How many messages a batch may have.
+pub const MOST_IN_BATCH: usize = 1000;
+
 impl<'a> Frame<'a> {
+    /// Whether bytes are meant to be several messages.
+    #[must_use]
+    pub fn is_batch(bytes: &[u8]) -> bool {
+        bytes.trim_ascii_start().starts_with(b"[")
+    }
+
     /// Reads a frame.
     ///
     /// Whether batches are allowed is for the receiver to say: it knows the revision.
     ///
     /// # Errors
     ///
-    /// It is no JSON, no message, or an array of nothing.
+    /// It is no JSON, no message, or an array of nothing or of more than [`MOST_IN_BATCH`].
     pub fn read(bytes: &'a [u8]) -> Result<Self, Invalid> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| parse_error(format!("not UTF-8 after byte {}", error.valid_up_to())))?;
-        if !text.trim_start().starts_with('[') {
+        if !Self::is_batch(bytes) {
             return Envelope::read(text).map(Self::One);
         }
-        match serde_json::from_str::<Vec<&RawValue>>(text) {
-            Ok(messages) if messages.is_empty() => Err(invalid(ErrorId::Null, "a batch of no messages")),
+        let mut json = serde_json::Deserializer::from_str(text);
+        match json.deserialize_seq(FirstFew).and_then(|messages| json.end().map(|()| messages)) {
+            Ok(messages) if messages.is_empty() => Err(invalid("a batch of no messages")),
+            Ok(messages) if messages.len() > MOST_IN_BATCH => {
+                Err(invalid(&format!("a batch of more than {MOST_IN_BATCH} messages")))
+            }
             Ok(messages) => Ok(Self::Batch(messages.iter().map(|message| Envelope::read(message.get())).collect())),
             Err(error) => Err(parse_error(error.to_string())),
         }
@@ -97,8 +113,8 @@ impl<'a> Envelope<'a> {
         let mut json = serde_json::Deserializer::from_str(text);
         let read = members.deserialize(&mut json).and_then(|()| json.end());
         match read {
-            Ok(()) => members.message().map_err(|why| invalid(members.error_id(), why)),
-            Err(error) if error.is_data() => Err(invalid(members.error_id(), &error.to_string())),
+            Ok(()) => members.message().map_err(|why| members.blame(invalid(why))),
+            Err(error) if error.is_data() => Err(members.blame(invalid(&error.to_string()))),
             Err(error) => Err(parse_error(error.to_string())),
         }
     }
@@ -153,11 +169,16 @@ impl fmt::Display for Invalid {
 impl std::error::Error for Invalid {}
 
 fn parse_error(why: String) -> Invalid {
-    Invalid { id: ErrorId::Null, error: ErrorObject::new(ErrorCode::PARSE_ERROR, format!("not JSON: {why}")) }
+    Invalid {
+        id: ErrorId::Null,
+        answers: None,
+        error: ErrorObject::new(ErrorCode::PARSE_ERROR, format!("not JSON: {why}")),
+    }
 }
 
-fn invalid(id: ErrorId, why: &str) -> Invalid {
-    Invalid { id, error: ErrorObject::new(ErrorCode::INVALID_REQUEST, format!("not a JSON-RPC message: {why}")) }
+fn invalid(why: &str) -> Invalid {
+    let error = ErrorObject::new(ErrorCode::INVALID_REQUEST, format!("not a JSON-RPC message: {why}"));
+    Invalid { id: ErrorId::Null, answers: None, error }
 }
 
 /// The members that JSON-RPC names, as text.
@@ -201,6 +222,15 @@ impl<'a> Members<'a> {
         let [_, id, ..] = self.values;
         let id = id.ok_or("there is no `id`")?;
         mcpgen_types::from_str(id.get()).map_err(|_| "`id` is no string and no integer")
+    }
+
+    /// Whose fault it is: that of a request, which is answered, or of an answer, which is not.
+    fn blame(&self, invalid: Invalid) -> Invalid {
+        let [_, _, method, _, result, error] = self.values;
+        match method {
+            None if result.is_some() || error.is_some() => Invalid { answers: self.id().ok(), ..invalid },
+            _ => Invalid { id: self.error_id(), ..invalid },
+        }
     }
 
     /// The id as far as it can be read.
@@ -251,6 +281,27 @@ impl<'de> Visitor<'de> for &mut Members<'de> {
             Some(name) => Err(A::Error::custom(format!("`{name}` is given twice"))),
             None => Ok(()),
         }
+    }
+}
+
+/// The elements of an array, no more than one too many.
+struct FirstFew;
+
+impl<'de> Visitor<'de> for FirstFew {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut found = Vec::new();
+        while let Some(element) = seq.next_element()? {
+            if found.len() <= MOST_IN_BATCH {
+                found.push(element);
+            }
+        }
+        Ok(found)
     }
 }
 

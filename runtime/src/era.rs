@@ -21,14 +21,17 @@ pub trait Era: Send + Sync + 'static {
         false
     }
 
-    /// Whether a request or a notification of this method may be sent now.
+    /// Whether a request or a notification of this method may be sent now; `revision` is that of its type, if it has one.
     ///
     /// # Errors
     ///
     /// It may not: a sentence that says why.
-    fn may_send(&self, _method: &str) -> Result<(), String> {
+    fn may_send(&self, _method: &str, _revision: Option<Revision>) -> Result<(), String> {
         Ok(())
     }
+
+    /// A call was answered. Called before anything that came after the answer is looked at.
+    fn answered(&self, _method: &str, _result: &RawJson) {}
 
     /// What is known of the other side.
     fn about(&self) -> Option<Arc<About>> {

@@ -19,7 +19,8 @@ pub fn invalid_params(error: &Error) -> ErrorObject {
 /// As [`invalid_params`], where no place is known.
 #[must_use]
 pub fn invalid_params_in_words(why: &str) -> ErrorObject {
-    ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("invalid params: {why}"))
+    let data = json!({ "message": why });
+    ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("invalid params: {why}")).with_data(data)
 }
 
 /// A message that is no request, or not at this time.
@@ -50,6 +51,12 @@ pub fn of(error: tower::BoxError) -> ErrorObject {
 #[must_use]
 pub fn timed_out(after: std::time::Duration) -> ErrorObject {
     ErrorObject::new(ErrorCode::INTERNAL_ERROR, format!("no result within {after:?}"))
+}
+
+/// The connection ended before there was a result.
+#[must_use]
+pub fn ended() -> ErrorObject {
+    ErrorObject::new(ErrorCode::INTERNAL_ERROR, "the connection ended before there was a result")
 }
 
 /// More requests than are taken on at a time. The code is one that JSON-RPC leaves to implementations.

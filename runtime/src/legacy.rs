@@ -13,6 +13,7 @@ use tower::{BoxError, Service};
 use crate::connection::{Connection, Limits};
 use crate::era::{About, Admission, Era, Level, can};
 use crate::errors;
+use crate::outbox::Closed;
 use crate::peer::{CallError, Peer};
 use crate::router::{AnyRequest, Router};
 use crate::transport::{Incoming, Outgoing};
@@ -48,6 +49,13 @@ impl Introduction {
                 .collect(),
             instructions: None,
         }
+    }
+
+    /// Leaves the revisions of which this holds.
+    #[must_use]
+    pub fn speaking(mut self, wanted: impl Fn(Revision) -> bool) -> Self {
+        self.revisions.retain(|revision| wanted(*revision));
+        self
     }
 
     /// Adds a capability, such as `tools` with `{"listChanged": true}`.
@@ -87,6 +95,8 @@ struct State {
     /// The other side knows that it is.
     ready: bool,
     level: Option<Level>,
+    /// Why the handshake failed.
+    failed: Option<HandshakeError>,
 }
 
 impl Legacy {
@@ -142,6 +152,25 @@ impl Legacy {
         Ok(RawJson::from(&result))
     }
 
+    /// What a server says of itself.
+    fn introduced(&self, result: &RawJson) -> Result<About, HandshakeError> {
+        let mut result: JsonObject = result.decode().map_err(|error| CallError::Invalid(error.into()))?;
+        let Some(Value::String(version)) = result.remove("protocolVersion") else {
+            return Err(HandshakeError::Invalid("the string `protocolVersion`"));
+        };
+        let Some(revision) = self.ours.revisions.iter().find(|revision| revision.as_str() == version).copied() else {
+            return Err(HandshakeError::Version(version));
+        };
+        let Some(Value::Object(capabilities)) = result.remove("capabilities") else {
+            return Err(HandshakeError::Invalid("the object `capabilities`"));
+        };
+        let Some(Value::Object(implementation)) = result.remove("serverInfo") else {
+            return Err(HandshakeError::Invalid("the object `serverInfo`"));
+        };
+        let instructions = result.get("instructions").and_then(Value::as_str).map(str::to_owned);
+        Ok(About { revision, capabilities, implementation, instructions })
+    }
+
     fn set_level(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         let level = params.get("level").and_then(Value::as_str).and_then(Level::from_name);
@@ -181,6 +210,12 @@ impl Legacy {
     /// Whether one of the two lacks what the method takes: its words for an error.
     fn lacks(&self, method: &str, theirs: &About, answers: Side) -> Option<String> {
         let (side, path) = Self::needs(method, theirs.revision, answers);
+        if !method.starts_with("notifications/") && !path.is_empty() && side != answers {
+            return Some(format!(
+                "{method}: no request to a {}",
+                if answers == Side::Server { "server" } else { "client" }
+            ));
+        }
         let able = if side == self.side { can(&self.ours.capabilities, path) } else { theirs.can(path) };
         let who = if side == Side::Server { "server" } else { "client" };
         (!able).then(|| format!("{method}: the {who} has not declared the capability {}", path.join(".")))
@@ -205,7 +240,7 @@ impl Era for Legacy {
     fn notification(&self, method: &str, _: Option<&RawJson>) -> Option<Revision> {
         let mut state = self.state();
         if method == "notifications/initialized" {
-            state.ready = true;
+            state.ready = state.theirs.is_some();
         }
         state.theirs.as_ref().map(|theirs| theirs.revision)
     }
@@ -214,7 +249,7 @@ impl Era for Legacy {
         self.about().is_some_and(|theirs| theirs.revision == Revision::V2025_03_26)
     }
 
-    fn may_send(&self, method: &str) -> Result<(), String> {
+    fn may_send(&self, method: &str, revision: Option<Revision>) -> Result<(), String> {
         let State { theirs, ready, .. } = &*self.state();
         let early = match (self.side, method) {
             (_, "ping" | "notifications/cancelled" | "notifications/progress") | (Side::Client, "initialize") => {
@@ -224,10 +259,26 @@ impl Era for Legacy {
             _ => false,
         };
         match theirs {
+            Some(theirs) if revision.is_some_and(|revision| revision != theirs.revision) => {
+                let spoken = theirs.revision.as_str();
+                let of = revision.map_or("", Revision::as_str);
+                Err(format!("{method}: the type is of revision {of}, and the connection of {spoken}"))
+            }
             Some(theirs) if *ready || early || self.side == Side::Client => {
                 self.lacks(method, theirs, self.side.other()).map_or(Ok(()), Err)
             }
             _ => Err(format!("{method}: the connection is not initialized yet")),
+        }
+    }
+
+    fn answered(&self, method: &str, result: &RawJson) {
+        if method == "initialize" && self.side == Side::Client {
+            let introduced = self.introduced(result);
+            let mut state = self.state();
+            match introduced {
+                Ok(about) => state.theirs = Some(Arc::new(about)),
+                Err(error) => state.failed = Some(error),
+            }
         }
     }
 
@@ -263,58 +314,60 @@ pub struct Client {
     pub connection: JoinHandle<io::Result<()>>,
 }
 
-/// Begins a connection as its client: `handlers` answer the server's own requests.
+/// Begins a connection as its client. `requests` answers what the server asks, and is a router or a router in layers of
+/// middleware; `handlers` takes the notifications.
 ///
 /// # Errors
 ///
 /// The server refuses, is silent, or speaks no revision that we speak. The connection is closed then.
-pub async fn connect(
+pub async fn connect<S>(
     ours: Introduction,
+    requests: S,
     handlers: Router,
     incoming: impl Incoming,
     outgoing: impl Outgoing,
     limits: Limits,
-) -> Result<Client, HandshakeError> {
+) -> Result<Client, HandshakeError>
+where
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
+{
     let params = json!({
         "protocolVersion": ours.revisions.first().map_or("", |revision| revision.as_str()),
         "capabilities": ours.capabilities,
         "clientInfo": ours.implementation,
     });
     let era = Arc::new(Legacy::client(ours));
-    let connection = Connection::new(handlers.clone(), handlers, era.clone(), limits);
+    let connection = Connection::new(requests, handlers, era.clone(), limits);
     let peer = connection.peer().clone();
-    let running = tokio::spawn(connection.run(incoming, outgoing));
-    let shaken = shake(&peer, &era, params).await;
-    if let Err(error) = shaken {
-        peer.disconnect();
-        running.abort();
-        return Err(error);
+    let mut running = Running(Some(tokio::spawn(connection.run(incoming, outgoing))));
+    shake(&peer, &era, params).await?;
+    let connection = running.0.take().ok_or(CallError::Closed(Closed))?;
+    Ok(Client { peer, connection })
+}
+
+/// A connection that ends with the handshake, unless that was a success.
+struct Running(Option<JoinHandle<io::Result<()>>>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.0 {
+            connection.abort();
+        }
     }
-    Ok(Client { peer, connection: running })
 }
 
 async fn shake(peer: &Peer, era: &Legacy, params: Value) -> Result<(), HandshakeError> {
-    let result = peer.raw_request("initialize", Some(RawJson::from(&params))).uncancellable().await?;
-    let mut result: JsonObject = result.decode().map_err(|error| CallError::Invalid(error.into()))?;
-    let Some(Value::String(version)) = result.remove("protocolVersion") else {
-        return Err(HandshakeError::Invalid("the string `protocolVersion`"));
-    };
-    let Some(revision) = era.ours.revisions.iter().find(|revision| revision.as_str() == version).copied() else {
-        return Err(HandshakeError::Version(version));
-    };
-    let Some(Value::Object(capabilities)) = result.remove("capabilities") else {
-        return Err(HandshakeError::Invalid("the object `capabilities`"));
-    };
-    let Some(Value::Object(implementation)) = result.remove("serverInfo") else {
-        return Err(HandshakeError::Invalid("the object `serverInfo`"));
-    };
-    let instructions = result.get("instructions").and_then(Value::as_str).map(str::to_owned);
-    era.state().theirs = Some(Arc::new(About { revision, capabilities, implementation, instructions }));
+    // What the result says is known before anything after it is looked at: see `Era::answered`.
+    peer.raw_request("initialize", Some(RawJson::from(&params))).uncancellable().await?;
+    if let Some(error) = era.state().failed.take() {
+        return Err(error);
+    }
     peer.raw_notify("notifications/initialized", None).await?;
     Ok(())
 }
 
-/// Runs a server on a connection until its client is gone. `requests` is the router itself, or the router in layers of
+/// Runs a server on a connection until its client is gone. It speaks those of its revisions that a handler is of.
+/// `requests` is the router itself, or the router in layers of
 /// middleware; `handlers` takes the notifications.
 ///
 /// # Errors
@@ -331,5 +384,10 @@ pub async fn serve<S>(
 where
     S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
 {
+    let spoken = handlers.revisions();
+    let ours = match spoken.is_empty() {
+        true => ours,
+        false => ours.speaking(|revision| spoken.contains(&revision)),
+    };
     Connection::new(requests, handlers, Arc::new(Legacy::server(ours)), limits).run(incoming, outgoing).await
 }

@@ -22,7 +22,7 @@
 //!
 //! // A client calls by the same types.
 //! let ours = Introduction::new("visitor", "1.0.0");
-//! let client = connect(ours, Router::new(), here.0, here.1, Limits::default()).await?;
+//! let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
 //! let result = client.peer.call::<CallToolRequest>(CallToolRequestParams::new("world")).await?;
 //! assert_eq!(result, CallToolResult::new(vec![TextContent::new("hello, world").into()]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,10 +43,11 @@
 //! * An [`era`] says which revision a message is of and whether it may be sent now; [`legacy`] is the one that begins with
 //!   `initialize`.
 //! * The [`router`] finds the handler by revision and method. Middleware is any layer of tower's around it.
-//! * [`connection`] runs all of this within [`Limits`], and every request gets one answer.
+//! * A [`connection`] runs all of this within [`Limits`], and every request gets one answer.
 
 pub mod connection;
 pub mod context;
+mod desk;
 pub mod envelope;
 pub mod era;
 pub mod errors;

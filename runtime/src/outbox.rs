@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc};
+use tokio_util::sync::CancellationToken;
 
 /// The connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,6 +18,7 @@ pub(crate) struct Outbox {
     /// A permit is a byte.
     room: Arc<Semaphore>,
     capacity: u32,
+    closed: CancellationToken,
 }
 
 /// A message, and its room until it is written.
@@ -31,7 +33,15 @@ impl Outbox {
     pub(crate) fn new(capacity: u32) -> (Self, mpsc::UnboundedReceiver<Option<Line>>) {
         let (lines, written) = mpsc::unbounded_channel();
         let capacity = capacity.max(1);
-        (Self { lines, room: Arc::new(Semaphore::new(capacity as usize)), capacity }, written)
+        (
+            Self {
+                lines,
+                room: Arc::new(Semaphore::new(capacity as usize)),
+                capacity,
+                closed: CancellationToken::new(),
+            },
+            written,
+        )
     }
 
     /// Waits until there is room, in the order of the calls. A message larger than all the room goes alone.
@@ -65,9 +75,15 @@ impl Outbox {
         self.lines.send(Some(Line { bytes, room: None })).map_err(|_| Closed)
     }
 
+    /// Ends when nothing is taken any more.
+    pub(crate) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
     /// From now on nothing is taken; what was taken is still written.
     pub(crate) fn close(&self) {
         self.room.close();
+        self.closed.cancel();
         // The writer may have ended by itself.
         let _ = self.lines.send(None);
     }

@@ -10,7 +10,7 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use mcpgen_types::codec::{Encode, Literal, Members, Node, Object};
-use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, RawJson, Request, RequestId};
+use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, RawJson, Request, RequestId, Revision};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
@@ -27,7 +27,7 @@ pub enum CallError {
     /// The other side answered with an error.
     #[error("{0}")]
     Refused(ErrorObject),
-    /// The other side answered with something that is no result of the request.
+    /// The other side answered with something that is no result of the request; or the params are none.
     #[error("{0}")]
     Invalid(BoxError),
     /// No answer came, nor any progress, within this time.
@@ -57,9 +57,13 @@ struct Shared {
 
 /// A call that waits for its answer.
 struct Pending {
-    answer: oneshot::Sender<Result<RawJson, ErrorObject>>,
-    progress: Option<mpsc::UnboundedSender<Progress>>,
+    method: String,
+    answer: oneshot::Sender<Result<RawJson, CallError>>,
+    progress: Option<mpsc::Sender<Progress>>,
 }
+
+/// Reports that wait to be told; more are dropped, for the next one says as much.
+const REPORTS: usize = 64;
 
 /// How far the other side has come with a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +96,7 @@ impl Peer {
         let decode = |result: RawJson| {
             result.decode().map_err(|error| error.with_type_name(format!("{} result", R::METHOD)).into())
         };
-        self.raw_call(R::METHOD, member(&params), Box::new(decode))
+        self.raw_call(R::METHOD, Some(R::REVISION), member(&params), Box::new(decode))
     }
 
     /// As [`call`](Self::call), of a method that no revision has. Params and result are types of serde's.
@@ -106,21 +110,28 @@ impl Peer {
         params: &P,
     ) -> Result<Call<T>, serde_json::Error> {
         let decode = |result: RawJson| json::decode(Some(&result)).map_err(Into::into);
-        Ok(self.raw_call(method, Some(json::encode(params)?), Box::new(decode)))
+        Ok(self.raw_call(method, None, json::params(params)?, Box::new(decode)))
     }
 
     /// As [`call`](Self::call), of any method: params and result are JSON as it is.
     pub fn raw_request(&self, method: &str, params: Option<RawJson>) -> Call<RawJson> {
-        self.raw_call(method, params, Box::new(Ok))
+        self.raw_call(method, None, params, Box::new(Ok))
     }
 
-    fn raw_call<T>(&self, method: &str, params: Option<RawJson>, decode: Box<Decoder<T>>) -> Call<T> {
+    fn raw_call<T>(
+        &self,
+        method: &str,
+        revision: Option<Revision>,
+        params: Option<RawJson>,
+        decode: Box<Decoder<T>>,
+    ) -> Call<T> {
         let id = RequestId::Integer(self.0.next_id.fetch_add(1, Ordering::Relaxed));
         let Shared { idle, cap, .. } = *self.0;
         Call {
             peer: self.clone(),
             id,
             method: method.to_owned(),
+            revision,
             params,
             decode,
             idle,
@@ -136,7 +147,18 @@ impl Peer {
     ///
     /// [`NotAllowed`](CallError::NotAllowed), [`Closed`](CallError::Closed)
     pub async fn notify<N: Notification>(&self, params: N::Params) -> Result<(), CallError> {
-        self.raw_notify(N::METHOD, member(&params)).await
+        self.tell(N::METHOD, Some(N::REVISION), member(&params)).await
+    }
+
+    /// As [`notify`](Self::notify), of a method that no revision has. Params are a type of serde's.
+    ///
+    /// # Errors
+    ///
+    /// [`NotAllowed`](CallError::NotAllowed), [`Closed`](CallError::Closed); [`Invalid`](CallError::Invalid) if the params
+    /// are no object and no array.
+    pub async fn custom_notify<P: Serialize>(&self, method: &str, params: &P) -> Result<(), CallError> {
+        let params = json::params(params).map_err(|error| CallError::Invalid(error.into()))?;
+        self.tell(method, None, params).await
     }
 
     /// As [`notify`](Self::notify), of any method: params are JSON as it is.
@@ -145,7 +167,11 @@ impl Peer {
     ///
     /// [`NotAllowed`](CallError::NotAllowed), [`Closed`](CallError::Closed)
     pub async fn raw_notify(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
-        self.0.era.may_send(method).map_err(CallError::NotAllowed)?;
+        self.tell(method, None, params).await
+    }
+
+    async fn tell(&self, method: &str, revision: Option<Revision>, params: Option<RawJson>) -> Result<(), CallError> {
+        self.0.era.may_send(method, revision).map_err(CallError::NotAllowed)?;
         Ok(self.0.outbox.send(notification(method, params)).await?)
     }
 
@@ -158,9 +184,12 @@ impl Peer {
     }
 
     /// An answer arrived. One that nobody waits for any more is no news.
-    pub(crate) fn answered(&self, id: &RequestId, answer: Result<RawJson, ErrorObject>) {
+    pub(crate) fn answered(&self, id: &RequestId, answer: Result<RawJson, CallError>) {
         let pending = self.pending().as_mut().and_then(|pending| pending.remove(id));
         if let Some(pending) = pending {
+            if let Ok(result) = &answer {
+                self.0.era.answered(&pending.method, result);
+            }
             // The caller may have gone in this moment.
             let _ = pending.answer.send(answer);
         }
@@ -170,8 +199,18 @@ impl Peer {
         if let Some(pending) = self.pending().as_ref().and_then(|pending| pending.get(token))
             && let Some(reports) = &pending.progress
         {
-            let _ = reports.send(progress);
+            let _ = reports.try_send(progress);
         }
+    }
+
+    /// Nothing is answered any more, though what is said is still sent.
+    pub(crate) fn unanswered(&self) {
+        self.pending().take();
+    }
+
+    /// Ends when the connection is to end.
+    pub(crate) async fn disconnected(&self) {
+        self.0.outbox.closed().await;
     }
 
     /// Ends the connection: what was sent is still written, calls that wait end with an error.
@@ -200,6 +239,7 @@ pub struct Call<T> {
     peer: Peer,
     id: RequestId,
     method: String,
+    revision: Option<Revision>,
     params: Option<RawJson>,
     decode: Box<Decoder<T>>,
     idle: Option<Duration>,
@@ -245,30 +285,29 @@ impl<T: 'static> Call<T> {
     }
 
     async fn run(mut self) -> Result<T, CallError> {
-        self.peer.0.era.may_send(&self.method).map_err(CallError::NotAllowed)?;
+        self.peer.0.era.may_send(&self.method, self.revision).map_err(CallError::NotAllowed)?;
         let (answer, mut answered) = oneshot::channel();
         let (progress, mut reports) = match self.on_progress {
             None => (None, None),
             Some(_) => {
-                let (progress, reports) = mpsc::unbounded_channel();
-                self.ask_for_progress();
+                let (progress, reports) = mpsc::channel(REPORTS);
+                self.ask_for_progress()?;
                 (Some(progress), Some(reports))
             }
         };
         match self.peer.pending().as_mut() {
-            Some(pending) => pending.insert(self.id.clone(), Pending { answer, progress }),
+            Some(pending) => pending.insert(self.id.clone(), Pending { method: self.method.clone(), answer, progress }),
             None => return Err(Closed.into()),
         };
         let mut guard = Guard { peer: self.peer.clone(), id: self.id.clone(), cancel: false };
         let request = Outgoing { id: Some(&self.id), method: &self.method, params: self.params.as_ref() };
         let bytes = mcpgen_types::to_vec(&request);
         let started = Instant::now();
-        let end = self.cap.map(|cap| started + cap);
-        let mut quiet = self.idle.map(|idle| started + idle);
+        let end = self.cap.and_then(|cap| started.checked_add(cap));
+        let mut quiet = self.idle.and_then(|idle| started.checked_add(idle));
         let mut sending = Box::pin(self.peer.0.outbox.send(bytes));
         let mut sent = false;
         loop {
-            let deadline = [end, quiet].into_iter().flatten().min();
             tokio::select! {
                 biased;
                 answer = &mut answered => {
@@ -279,7 +318,7 @@ impl<T: 'static> Call<T> {
                             on_progress(report);
                         }
                     }
-                    let result = answer.map_err(|_| Closed)?.map_err(CallError::Refused)?;
+                    let result = answer.map_err(|_| Closed)??;
                     return (self.decode)(result).map_err(CallError::Invalid);
                 }
                 done = &mut sending, if !sent => {
@@ -287,33 +326,36 @@ impl<T: 'static> Call<T> {
                     sent = true;
                     guard.cancel = self.cancellable;
                 }
+                // Before the reports, which may be without end.
+                () = at(end) => return Err(CallError::Timeout(self.cap.unwrap_or_default())),
                 Some(report) = next(&mut reports) => {
-                    quiet = self.idle.map(|idle| Instant::now() + idle);
+                    quiet = self.idle.and_then(|idle| Instant::now().checked_add(idle));
                     if let Some(on_progress) = &mut self.on_progress {
                         on_progress(report);
                     }
                 }
-                () = at(deadline) => {
-                    let after = if deadline == end { self.cap } else { self.idle };
-                    return Err(CallError::Timeout(after.unwrap_or_default()));
-                }
+                () = at(quiet) => return Err(CallError::Timeout(self.idle.unwrap_or_default())),
             }
         }
     }
 
     /// The id is the token: it is as unique as a token must be.
-    fn ask_for_progress(&mut self) {
-        let params = self.params.as_ref().and_then(|params| params.decode::<JsonObject>().ok());
-        let mut params = params.unwrap_or_default();
+    fn ask_for_progress(&mut self) -> Result<(), CallError> {
+        let mut params: JsonObject = match &self.params {
+            Some(params) => params.decode().map_err(|error| CallError::Invalid(error.into()))?,
+            None => JsonObject::new(),
+        };
         let token = mcpgen_types::to_value(&self.id).unwrap_or_default();
-        if let Some(meta) = params.entry("_meta").or_insert_with(|| json!({})).as_object_mut() {
-            meta.insert("progressToken".to_owned(), token);
-        }
+        let Some(meta) = params.entry("_meta").or_insert_with(|| json!({})).as_object_mut() else {
+            return Err(CallError::Invalid("params._meta is no object, so it cannot ask for progress".into()));
+        };
+        meta.insert("progressToken".to_owned(), token);
         self.params = Some(RawJson::from(&params));
+        Ok(())
     }
 }
 
-async fn next<T>(from: &mut Option<mpsc::UnboundedReceiver<T>>) -> Option<T> {
+async fn next<T>(from: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
     match from {
         Some(from) => from.recv().await,
         None => None,

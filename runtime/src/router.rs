@@ -223,6 +223,12 @@ impl Router {
         }
     }
 
+    /// Whether somebody wants to hear of these notifications.
+    #[must_use]
+    pub fn hears(&self, revision: Revision, method: &str) -> bool {
+        find(&self.notifications, revision, method).is_some()
+    }
+
     /// Takes a notification; what nobody handles is no error.
     pub fn notify(&self, message: AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         match find(&self.notifications, message.context.revision(), &message.method) {

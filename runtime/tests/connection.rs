@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::connection::Limits;
+use mcpgen_runtime::connection::{Connection, Limits};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::era::Always;
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::router::Router;
+use mcpgen_runtime::transport::lines;
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, EmptyResult, PingRequest, TextContent,
 };
@@ -129,30 +130,48 @@ async fn a_call_that_is_dropped_is_cancelled() {
     assert_eq!(wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#).await["error"]["code"], -32601);
 }
 
-#[tokio::test]
-async fn progress_increases_until_the_answer() {
-    let router = Router::new().request::<CallToolRequest>(|context, _| async move {
-        for progress in [1.0, 2.0, 2.0, f64::NAN, 1.5, 3.0] {
+/// A handler that reports in order, out of order and too late.
+fn reporting() -> Router {
+    Router::new().request::<CallToolRequest>(|context, _| async move {
+        for progress in [1.0, 2.0, 2.0, f64::NAN, 1.5, f64::INFINITY, 3.0] {
             context.progress(progress, Some(3.0), Some("on")).await;
         }
         let late = context.clone();
         tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            late.over().await;
             late.progress(9.0, None, None).await;
         });
         Ok::<_, ErrorObject>(text("done"))
-    });
-    let peer = both(router);
-    let (seen, last) = (Arc::new(AtomicUsize::new(0)), Arc::new(std::sync::Mutex::new(Vec::new())));
-    let (counter, reports) = (seen.clone(), last.clone());
+    })
+}
+
+#[tokio::test]
+async fn progress_increases_until_the_answer() {
+    let (mut wire, _peer) = wire(reporting(), Limits::default());
+    let params = json!({ "name": "a", "_meta": { "progressToken": "t" } });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()).await;
+    for progress in 1..=3 {
+        let expected = json!({ "progressToken": "t", "progress": f64::from(progress), "total": 3.0, "message": "on" });
+        assert_eq!(wire.hear().await["params"], expected);
+    }
+    assert_eq!(wire.hear().await["id"], 1);
+    // Nothing comes behind the answer, and nothing without a token.
+    let answer = wire.ask(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}"#).await;
+    assert_eq!(answer["id"], 2);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(wire.ask(r#"{"jsonrpc":"2.0","id":3,"method":"no/such"}"#).await["id"], 3);
+}
+
+#[tokio::test]
+async fn progress_is_told_before_the_result() {
+    let peer = both(reporting());
+    let reports = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = reports.clone();
     let call = peer.call::<CallToolRequest>(call("a")).on_progress(move |report| {
-        counter.fetch_add(1, Ordering::Relaxed);
-        reports.lock().expect("no panic").push(report.progress);
+        told.lock().expect("no panic").push(report.progress);
     });
     call.await.expect("a result");
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(*last.lock().expect("no panic"), [1.0, 2.0, 3.0]);
-    assert_eq!(seen.load(Ordering::Relaxed), 3);
+    assert_eq!(*reports.lock().expect("no panic"), [1.0, 2.0, 3.0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -165,7 +184,75 @@ async fn calls_give_up_in_time() {
     assert_eq!(wire.hear().await["method"], "notifications/cancelled");
 }
 
+/// Progress keeps a call alive, but not for ever.
+#[tokio::test(start_paused = true)]
+async fn progress_extends_one_timeout_and_not_the_other() {
+    let router = Router::new().request::<CallToolRequest>(|context, params| async move {
+        let steps: u32 = params.name.parse().expect("a number");
+        for step in 1..=steps {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            context.progress(f64::from(step), None, None).await;
+        }
+        Ok::<_, ErrorObject>(text("done"))
+    });
+    let peer = both(router);
+    let start = |steps: &str| {
+        let call = peer.call::<CallToolRequest>(call(steps)).on_progress(|_| {});
+        call.idle_timeout(Duration::from_secs(1)).timeout(Duration::from_secs(5))
+    };
+    start("6").await.expect("each step in time");
+    let error = start("60").await.expect_err("too many");
+    assert!(matches!(error, CallError::Timeout(after) if after == Duration::from_secs(5)), "{error}");
+    let call = peer.call::<CallToolRequest>(call("1")).timeout(Duration::MAX).idle_timeout(Duration::MAX);
+    call.await.expect("for ever is long enough");
+}
+
+/// An answer that is none ends the call, and is not answered: its id would be taken for that of another request.
 #[tokio::test]
+async fn an_invalid_answer_ends_the_call() {
+    for answer in [
+        json!({ "jsonrpc": "2.0", "id": 1, "result": {}, "error": null }),
+        json!({ "jsonrpc": "2.0", "id": 1, "error": "no" }),
+        json!({ "id": 1, "result": {} }),
+        json!({ "jsonrpc": "2.0", "id": 1, "result": 5 }),
+    ] {
+        let (mut wire, peer) = wire(Router::new(), Limits::default());
+        let call = tokio::spawn(peer.call::<PingRequest>(None).send());
+        wire.hear().await;
+        wire.say(&answer.to_string()).await;
+        let error = call.await.expect("no panic").expect_err("no answer");
+        assert!(matches!(error, CallError::Invalid(_)), "{error}");
+        assert_eq!(wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#).await["error"]["code"], -32601);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_dropped_ends() {
+    let (here, there) = tokio::io::duplex(4096);
+    let (reader, writer) = tokio::io::split(there);
+    let era = Arc::new(Always(Revision::V2025_11_25));
+    let connection = Connection::new(echoes(), Router::new(), era, Limits::default());
+    let peer = connection.peer().clone();
+    let running = tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
+    let mut wire = Wire::of(here);
+    let call = tokio::spawn(peer.call::<PingRequest>(None).send());
+    wire.hear().await;
+    running.abort();
+    assert!(matches!(call.await.expect("no panic"), Err(CallError::Closed(_))));
+    assert!(wire.is_over().await);
+}
+
+/// A peer that does not read cannot keep a connection open.
+#[tokio::test(start_paused = true)]
+async fn whoever_disconnects_is_gone() {
+    let (_wire, peer) = wire(Router::new(), Limits::default());
+    let news = RawJson::from(&json!({ "pad": "x".repeat(100_000) }));
+    peer.raw_notify("my/news", Some(news)).await.expect("there is room");
+    peer.disconnect();
+    assert!(matches!(peer.call::<PingRequest>(None).await, Err(CallError::Closed(_))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_calls_at_once_are_all_answered() {
     let peer = both(echoes());
     let calls = (0..10_000).map(|number| {
@@ -193,7 +280,7 @@ async fn more_than_can_wait_is_refused() {
             .await;
     }
     let answer = wire.ask(r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a"}}"#).await;
-    assert_eq!(answer["id"], 4);
+    assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(4), &json!("a")));
 }
 
 #[tokio::test]
@@ -271,9 +358,7 @@ async fn half_a_message_is_no_message() {
 /// Any layer of tower's is middleware: this one counts and refuses.
 #[tokio::test]
 async fn middleware_is_any_layer() {
-    use mcpgen_runtime::connection::Connection;
     use mcpgen_runtime::router::AnyRequest;
-    use mcpgen_runtime::transport::lines;
     use tower::{ServiceBuilder, ServiceExt};
 
     let counted = Arc::new(AtomicUsize::new(0));
@@ -344,16 +429,25 @@ async fn a_request_says_which_trace_it_is_a_part_of() {
 /// A handler that says more than is read waits; what it says comes in order, and the answer last.
 #[tokio::test]
 async fn a_handler_that_floods_waits_for_its_reader() {
-    let router = Router::new().request::<CallToolRequest>(|context, _| async move {
-        for number in 0..5000 {
-            let params = RawJson::from(&json!({ "number": number, "pad": "x".repeat(1000) }));
-            context.peer().raw_notify("my/news", Some(params)).await.expect("the peer is there");
+    let said = Arc::new(AtomicUsize::new(0));
+    let counter = said.clone();
+    let router = Router::new().request::<CallToolRequest>(move |context, _| {
+        let counter = counter.clone();
+        async move {
+            for number in 0..5000 {
+                let params = RawJson::from(&json!({ "number": number, "pad": "x".repeat(1000) }));
+                context.peer().raw_notify("my/news", Some(params)).await.expect("the peer is there");
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok::<_, ErrorObject>(text("done"))
         }
-        Ok::<_, ErrorObject>(text("done"))
     });
     let limits = Limits { outbox: 20_000, ..Limits::default() };
     let (mut wire, _peer) = wire(router, limits);
     wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let ahead = said.load(Ordering::Relaxed);
+    assert!((1..40).contains(&ahead), "{ahead} messages of 1000 bytes where 20,000 have room");
     for number in 0..5000 {
         assert_eq!(wire.hear().await["params"]["number"], number);
     }
@@ -439,7 +533,7 @@ async fn tokens_of_progress_are_those_of_open_requests() {
 
 /// Both sides ask so much at once that neither finds room for its answers: they go on reading, and so nobody waits for
 /// ever.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_that_flood_each_other_get_their_answers() {
     let limits = Limits { outbox: 1000, in_flight: 4, ..Limits::default() };
     let (here, there) = tokio::io::duplex(512);

@@ -48,7 +48,8 @@ fn messages_are_told_apart() {
 #[test]
 fn what_is_no_message_is_answered_with_its_id_if_it_has_one() {
     let table: &[(&str, &str)] = &[
-        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, "Id(Integer(1)) -32600"),
+        // An answer that is none is not answered by its id, which is one of ours.
+        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, "Null -32600"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#, "Id(Integer(1)) -32600"),
         (r#"{"jsonrpc":"1.0","id":"a","method":"m"}"#, "Id(String(\"a\")) -32600"),
         (r#"{"jsonrpc":2.0,"id":1,"method":"m"}"#, "Id(Integer(1)) -32600"),
@@ -59,7 +60,7 @@ fn what_is_no_message_is_answered_with_its_id_if_it_has_one() {
         (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "Id(Integer(1)) -32600"),
         (r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}"#, "Id(Integer(1)) -32600"),
         (r#"{"jsonrpc":"2.0","result":{}}"#, "Null -32600"),
-        (r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, "Id(Integer(1)) -32600"),
+        (r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, "Null -32600"),
         (r#"{"jsonrpc":"2.0","id":1}"#, "Id(Integer(1)) -32600"),
         ("{}", "Null -32600"),
         ("5", "Null -32600"),
@@ -112,4 +113,12 @@ fn what_is_not_asked_for_is_not_decoded() {
     }
     let text = format!(r#"{{"jsonrpc":"2.0","id":{deep},"method":"m"}}"#);
     assert!(Envelope::read(&text).is_err());
+}
+
+#[test]
+fn batches_are_of_bounded_length() {
+    let text = |count: usize| format!("[{}]", vec!["1"; count].join(","));
+    assert_eq!(read(text(1000).as_bytes()).matches("-32600").count(), 1000);
+    assert!(read(text(1001).as_bytes()).contains("a batch of more than 1000 messages"));
+    assert!(read(text(5_000_000).as_bytes()).contains("a batch of more than 1000 messages"));
 }

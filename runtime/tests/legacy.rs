@@ -3,7 +3,6 @@
 mod support;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::era::Level;
@@ -139,7 +138,8 @@ async fn requests_are_handled_in_the_agreed_revision() {
 
 #[tokio::test]
 async fn batches_are_answered_in_one_revision_only() {
-    let batch = format!("[{LIST},{INITIALIZED},5,{PING},{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"no/such\"}}]");
+    let batch = format!("[{},{LIST},", initialize("2025-03-26", &json!({})))
+        + &format!("{INITIALIZED},5,{PING},{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"no/such\"}}]");
     let (mut wire, _peer) = server(ours());
     assert_eq!(wire.ask(&batch).await["error"]["code"], -32600, "not before the handshake");
     wire.ask(&initialize("2025-03-26", &json!({}))).await;
@@ -151,7 +151,7 @@ async fn batches_are_answered_in_one_revision_only() {
         .map(|answer| format!("{} {}", answer["id"], answer["error"]["code"]))
         .collect();
     said.sort_unstable();
-    assert_eq!(said, ["\"p\" null", "1 null", "2 -32601", "null -32600"]);
+    assert_eq!(said, ["\"init\" -32600", "\"p\" null", "1 null", "2 -32601", "null -32600"]);
     // Nothing to answer, and so nothing is.
     wire.say(&format!("[{INITIALIZED}]")).await;
     assert_eq!(wire.ask(LIST).await["id"], 1);
@@ -241,7 +241,7 @@ fn client(handlers: Router, ours: Introduction) -> (Wire, JoinHandle<Result<Clie
     Wire::to(|pipe| {
         let (reader, writer) = tokio::io::split(pipe);
         let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
-        tokio::spawn(connect(ours, handlers, incoming, outgoing, Limits::default()))
+        tokio::spawn(connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()))
     })
 }
 
@@ -289,8 +289,7 @@ async fn initialize_is_not_cancelled() {
     let (mut wire, client) = client(Router::new(), Introduction::new("client", "1"));
     wire.hear().await;
     client.abort();
-    let more = tokio::time::timeout(Duration::from_millis(200), wire.hear()).await;
-    assert!(more.is_err(), "{more:?}");
+    assert!(wire.is_over().await, "closed without another word");
 }
 
 #[tokio::test]
@@ -315,4 +314,50 @@ async fn a_server_ends_when_its_client_hangs_up() {
     wire.hang_up().await;
     assert!(wire.is_over().await);
     assert!(matches!(call.await.expect("no panic"), Err(CallError::Closed(_))));
+}
+
+#[tokio::test]
+async fn types_of_another_revision_are_not_sent() {
+    let (mut wire, peer) = server(ours());
+    wire.ask(&initialize("2024-11-05", &json!({ "roots": {} }))).await;
+    wire.say(INITIALIZED).await;
+    wire.ask(PING).await;
+    let error = peer.call::<v2025_11_25::ListRootsRequest>(None).await.expect_err("another revision");
+    let words = "roots/list: the type is of revision 2025-11-25, and the connection of 2024-11-05";
+    assert_eq!(error.to_string(), words);
+    let call = tokio::spawn(peer.call::<v2024_11_05::ListRootsRequest>(None).send());
+    assert_eq!(wire.hear().await["method"], "roots/list");
+    call.abort();
+    let error = peer.call::<v2024_11_05::ListToolsRequest>(None).await.expect_err("no request to a client");
+    assert_eq!(error.to_string(), "tools/list: no request to a client");
+}
+
+#[tokio::test]
+async fn a_server_is_not_made_ready_before_it_is_introduced() {
+    let (mut wire, peer) = server(ours());
+    wire.say(INITIALIZED).await;
+    wire.ask(&initialize("2025-11-25", &json!({ "roots": {} }))).await;
+    let error = peer.call::<v2025_11_25::ListRootsRequest>(None).await.expect_err("not ready");
+    assert!(matches!(error, CallError::NotAllowed(_)), "{error}");
+}
+
+/// What a server says right behind its introduction is heard.
+#[tokio::test]
+async fn nothing_is_lost_behind_the_handshake() {
+    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let hears = heard.clone();
+    let handlers = Router::new().notification::<v2025_11_25::LoggingMessageNotification>(move |_, params| {
+        let hears = hears.clone();
+        async move { hears.lock().expect("no panic").push(params.data) }
+    });
+    let (mut wire, client) = client(handlers, Introduction::new("client", "1"));
+    wire.hear().await;
+    let event = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
+    wire.say(&format!("{}\n{event}", welcome("2025-11-25"))).await;
+    wire.hear().await;
+    let client = client.await.expect("no panic").expect("a connection");
+    wire.ask(PING).await;
+    tokio::task::yield_now().await;
+    assert_eq!(*heard.lock().expect("no panic"), [json!(1)]);
+    drop(client);
 }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::{Incoming, Outgoing, lines};
@@ -110,7 +110,8 @@ impl Server {
         tokio::spawn(async move {
             let mut errors = BufReader::new(errors);
             let mut line = Vec::new();
-            while errors.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+            // A line without end is logged in pieces.
+            while (&mut errors).take(64 << 10).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
                 tracing::info!(child = id, "{}", String::from_utf8_lossy(&line).trim_end());
                 line.clear();
             }

@@ -30,8 +30,13 @@ impl Wire {
     /// The other end of what `run` runs on a pipe.
     pub(crate) fn to<T>(run: impl FnOnce(DuplexStream) -> T) -> (Wire, T) {
         let (here, there) = tokio::io::duplex(4096);
-        let (reader, writer) = tokio::io::split(here);
-        (Wire { lines: BufReader::new(reader).lines(), writer }, run(there))
+        (Wire::of(here), run(there))
+    }
+
+    /// The end of a pipe.
+    pub(crate) fn of(pipe: DuplexStream) -> Wire {
+        let (reader, writer) = tokio::io::split(pipe);
+        Wire { lines: BufReader::new(reader).lines(), writer }
     }
 
     pub(crate) async fn say(&mut self, text: &str) {

@@ -1,0 +1,430 @@
+//! Where messages are received: what becomes of each, within limits, and one answer for every request.
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use mcpgen_types::{
+    ErrorId, ErrorMessage, ErrorObject, JsonObject, Number, ProgressToken, RawJson, RequestId, ResponseMessage, Value,
+};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tower::{BoxError, Service, ServiceExt};
+use tracing::Instrument;
+
+use crate::connection::Limits;
+use crate::context::Context;
+use crate::envelope::{Envelope, Frame, Invalid};
+use crate::era::{Admission, Era};
+use crate::errors;
+use crate::peer::{CallError, Peer, Progress};
+use crate::router::{AnyNotification, AnyRequest, Router};
+
+/// Requests that are not answered yet.
+type Open = Arc<Mutex<HashMap<RequestId, Context>>>;
+
+/// An answer as text.
+type Reply = Vec<u8>;
+
+pub(crate) struct Desk<S> {
+    service: S,
+    notifications: Router,
+    era: Arc<dyn Era>,
+    limits: Arc<Limits>,
+    peer: Peer,
+    notify: mpsc::Sender<AnyNotification>,
+    open: Open,
+    waiting: VecDeque<Work>,
+    waiting_bytes: usize,
+    running: JoinSet<()>,
+}
+
+/// What is to be done.
+struct Work {
+    task: Task,
+    /// How many bytes it came in.
+    size: usize,
+}
+
+enum Task {
+    One(AnyRequest),
+    /// With what is answered already.
+    Batch(Vec<AnyRequest>, Vec<Reply>),
+    /// An answer that is known, though there was no room to send it.
+    Reply(Reply),
+}
+
+impl<S> Desk<S>
+where
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
+{
+    pub(crate) fn new(
+        service: S,
+        notifications: Router,
+        era: Arc<dyn Era>,
+        limits: Limits,
+        peer: Peer,
+        notify: mpsc::Sender<AnyNotification>,
+    ) -> Self {
+        Self {
+            service,
+            notifications,
+            era,
+            limits: Arc::new(limits),
+            peer,
+            notify,
+            open: Arc::default(),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            running: JoinSet::new(),
+        }
+    }
+
+    /// Does what a frame asks for, or sees to it that it is done.
+    pub(crate) async fn take(&mut self, bytes: &[u8]) {
+        let size = bytes.len();
+        if Frame::is_batch(bytes) && !self.era.batches() {
+            let error = errors::invalid_request("several messages at once are a thing of revision 2025-03-26 only");
+            return self.send(refusal(ErrorId::Null, error)).await;
+        }
+        match Frame::read(bytes) {
+            Ok(Frame::One(envelope)) => match self.receive(envelope) {
+                Ok(None) => {}
+                Ok(Some(request)) => self.admit(Work { task: Task::One(request), size }).await,
+                Err(reply) => self.send(reply).await,
+            },
+            Ok(Frame::Batch(messages)) => {
+                let (mut requests, mut replies) = (Vec::new(), Vec::new());
+                for message in messages {
+                    let received = match message {
+                        Ok(envelope) => self.receive(envelope),
+                        Err(invalid) => self.invalid(invalid).map_or(Ok(None), Err),
+                    };
+                    match received {
+                        Ok(request) => requests.extend(request),
+                        Err(reply) => replies.push(reply),
+                    }
+                }
+                match (requests.is_empty(), replies.is_empty()) {
+                    (true, true) => {}
+                    (true, false) => self.send(batch(&replies)).await,
+                    (false, _) => self.admit(Work { task: Task::Batch(requests, replies), size }).await,
+                }
+            }
+            Err(invalid) => {
+                if let Some(reply) = self.invalid(invalid) {
+                    self.send(reply).await;
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn too_long(&mut self, most: usize) {
+        let error = errors::invalid_request(&format!("a message of more than {most} bytes"));
+        self.send(refusal(ErrorId::Null, error)).await;
+    }
+
+    /// What is said of something that is no message. An answer that is none ends the call that it was meant for.
+    fn invalid(&mut self, invalid: Invalid) -> Option<Reply> {
+        match invalid.answers {
+            Some(id) => {
+                self.peer.answered(&id, Err(CallError::Invalid(invalid.error.into())));
+                None
+            }
+            None => Some(refusal(invalid.id, invalid.error)),
+        }
+    }
+
+    /// Does what can be done at once. A request that is to be handled is given back, what can be answered is an error.
+    fn receive(&mut self, envelope: Envelope<'_>) -> Result<Option<AnyRequest>, Reply> {
+        match envelope {
+            Envelope::Request { id, method, params } => self.requested(id, method.into_owned(), params).map(Some),
+            Envelope::Notification { method, params } => {
+                self.notified(&method, params);
+                Ok(None)
+            }
+            Envelope::Response { id, result } => {
+                let result = RawJson::try_from(result.to_owned());
+                self.peer.answered(&id, result.map_err(|error| CallError::Invalid(error.into())));
+                Ok(None)
+            }
+            Envelope::Error { id: ErrorId::Id(id), error } => {
+                self.peer.answered(&id, Err(CallError::Refused(error)));
+                Ok(None)
+            }
+            Envelope::Error { error, .. } => {
+                tracing::warn!(%error, "the other side could not read a message");
+                Ok(None)
+            }
+        }
+    }
+
+    fn requested(&mut self, id: RequestId, method: String, raw: Option<&RawValue>) -> Result<AnyRequest, Reply> {
+        let params = match owned(raw) {
+            Ok(params) => params,
+            Err(error) => return Err(reply(id, Err(errors::invalid_params(&error)))),
+        };
+        if open(&self.open).contains_key(&id) {
+            return Err(reply(id, Err(errors::invalid_request("a request of this id is not answered yet"))));
+        }
+        match self.era.request(&method, params.as_ref()) {
+            Err(error) => Err(reply(id, Err(error))),
+            Ok(Admission::Answer(result)) => Err(reply(id, Ok(result))),
+            Ok(Admission::Handle(revision)) => {
+                let context = Context::new(Some(id.clone()), revision, self.peer.clone(), meta(raw, params.as_ref()));
+                open(&self.open).insert(id, context.clone());
+                Ok(AnyRequest { method, params, context })
+            }
+        }
+    }
+
+    fn notified(&mut self, method: &str, raw: Option<&RawValue>) {
+        let params = match owned(raw) {
+            Ok(params) => params,
+            Err(error) => return tracing::warn!(%method, %error, "a notification that is not valid"),
+        };
+        match method {
+            "notifications/cancelled" => self.cancelled(&members(params.as_ref())),
+            "notifications/progress" => self.progressed(&members(params.as_ref())),
+            _ => {}
+        }
+        let Some(revision) = self.era.notification(method, params.as_ref()) else { return };
+        if !self.notifications.hears(revision, method) {
+            return;
+        }
+        let context = Context::new(None, revision, self.peer.clone(), meta(raw, params.as_ref()));
+        let message = AnyNotification { method: method.to_owned(), params, context };
+        if let Err(error) = self.notify.try_send(message) {
+            tracing::warn!(method, %error, "a notification is dropped");
+        }
+    }
+
+    /// A request is taken back, if it is not answered yet.
+    fn cancelled(&mut self, params: &JsonObject) {
+        let id = params.get("requestId").and_then(|id| mcpgen_types::from_value::<RequestId>(id.clone()).ok());
+        let Some(id) = id else { return };
+        let waiting = self
+            .waiting
+            .iter()
+            .position(|work| matches!(&work.task, Task::One(request) if request.context.id() == Some(&id)));
+        if let Some(work) = waiting.and_then(|index| self.waiting.remove(index)) {
+            self.waiting_bytes -= work.size;
+            open(&self.open).remove(&id);
+        } else if let Some(context) = open(&self.open).get(&id) {
+            context.token().cancel();
+        }
+    }
+
+    fn progressed(&self, params: &JsonObject) {
+        let number = |name: &str| -> Option<f64> {
+            mcpgen_types::from_value::<Number>(params.get(name)?.clone()).ok().map(|it| it.as_f64())
+        };
+        let token = params.get("progressToken").and_then(|id| mcpgen_types::from_value(id.clone()).ok());
+        let (Some(token), Some(progress)) = (token, number("progress")) else { return };
+        let id = match token {
+            ProgressToken::Integer(id) => RequestId::Integer(id),
+            ProgressToken::String(id) => RequestId::String(id),
+        };
+        let message = params.get("message").and_then(Value::as_str).map(str::to_owned);
+        self.peer.progressed(&id, Progress { progress, total: number("total"), message });
+    }
+
+    /// Begins what there is room for; the rest waits, or is refused.
+    async fn admit(&mut self, work: Work) {
+        if self.running.len() < self.limits.in_flight.max(1) {
+            return self.begin(work.task);
+        }
+        let room = self.limits.waiting_bytes.saturating_sub(self.waiting_bytes);
+        if self.waiting.len() < self.limits.waiting && work.size <= room {
+            self.waiting_bytes += work.size;
+            return self.waiting.push_back(work);
+        }
+        // There may be no room for anything any more: now the other side has to wait.
+        let _ = self.peer.send(self.refused(work.task)).await;
+    }
+
+    /// What is answered instead of doing the work.
+    fn refused(&self, task: Task) -> Reply {
+        let busy = |request: &AnyRequest| {
+            let id = request.context.id().cloned();
+            id.map(|id| {
+                open(&self.open).remove(&id);
+                reply(id, Err(errors::busy()))
+            })
+        };
+        match task {
+            Task::One(request) => busy(&request).unwrap_or_default(),
+            Task::Reply(reply) => reply,
+            Task::Batch(requests, mut replies) => {
+                replies.extend(requests.iter().filter_map(busy));
+                batch(&replies)
+            }
+        }
+    }
+
+    /// Waits until something that runs has ended, and begins what waited for it.
+    pub(crate) async fn finished(&mut self) {
+        match self.running.join_next().await {
+            Some(ended) => self.ended(ended),
+            None => std::future::pending().await,
+        }
+    }
+
+    fn ended(&mut self, ended: Result<(), tokio::task::JoinError>) {
+        if let Err(error) = ended {
+            tracing::error!(%error, "an answer is lost");
+        }
+        while self.running.len() < self.limits.in_flight.max(1) {
+            let Some(work) = self.waiting.pop_front() else { return };
+            self.waiting_bytes -= work.size;
+            self.begin(work.task);
+        }
+    }
+
+    fn begin(&mut self, task: Task) {
+        let (peer, handle, most) = (self.peer.clone(), self.handler(), self.limits.in_flight.max(1));
+        self.running.spawn(async move {
+            let bytes = match task {
+                Task::One(request) => handle(request).await,
+                Task::Reply(reply) => Some(reply),
+                Task::Batch(requests, mut replies) => {
+                    let answers = stream::iter(requests).map(handle).buffer_unordered(most);
+                    replies.extend(answers.filter_map(std::future::ready).collect::<Vec<_>>().await);
+                    (!replies.is_empty()).then(|| batch(&replies))
+                }
+            };
+            if let Some(bytes) = bytes {
+                // Nobody is there to be told.
+                let _ = peer.send(bytes).await;
+            }
+        });
+    }
+
+    /// What becomes of a request: an answer, unless it was taken back.
+    fn handler(&self) -> impl Fn(AnyRequest) -> BoxFuture<'static, Option<Reply>> + Send + use<S> {
+        let (service, still_open, limits) = (self.service.clone(), Arc::clone(&self.open), Arc::clone(&self.limits));
+        move |request: AnyRequest| {
+            let (service, context) = (service.clone(), request.context.clone());
+            let limit = limits.handlers.get(&request.method).copied().or(limits.handler);
+            let span = tracing::info_span!("request", method = %request.method, id = ?context.id());
+            let over = Over { open: Arc::clone(&still_open), context: context.clone() };
+            let work = async move {
+                let handled = AssertUnwindSafe(async move {
+                    service.oneshot(request).await.map_err(|error| errors::of(error.into()))
+                })
+                .catch_unwind();
+                let answer = tokio::select! {
+                    biased;
+                    () = context.token().cancelled() => None,
+                    answer = handled => Some(answer.unwrap_or_else(|_| {
+                        tracing::error!("a handler panicked");
+                        Err(errors::internal())
+                    })),
+                    limit = expired(limit) => Some(Err(errors::timed_out(limit))),
+                };
+                context.finish().await;
+                drop(over);
+                Some(reply(context.id()?.clone(), answer?))
+            };
+            work.instrument(span).boxed()
+        }
+    }
+
+    /// Sends an answer at once if there is room. If not, it waits like a request does, so that messages are still read:
+    /// two sides that both waited for the other to read would wait for ever.
+    async fn send(&mut self, reply: Reply) {
+        if let Err(reply) = self.peer.try_send(reply) {
+            let size = reply.len();
+            self.admit(Work { task: Task::Reply(reply), size }).await;
+        }
+    }
+
+    /// Finishes what was asked, for so long.
+    pub(crate) async fn drain(&mut self, patience: Duration) {
+        let finished = tokio::time::timeout(patience, async {
+            while let Some(ended) = self.running.join_next().await {
+                self.ended(ended);
+            }
+        });
+        if finished.await.is_err() {
+            tracing::warn!(requests = open(&self.open).len(), "given up when the connection ended");
+        }
+    }
+
+    /// What is not finished is taken back; whoever asked is told so, if there is room for it.
+    pub(crate) async fn abandon(&mut self) {
+        let left: Vec<RequestId> = open(&self.open).keys().cloned().collect();
+        self.waiting.clear();
+        self.running.shutdown().await;
+        for id in left {
+            let _ = self.peer.try_send(reply(id, Err(errors::ended())));
+        }
+    }
+}
+
+/// However a request ends, it is over.
+struct Over {
+    open: Open,
+    context: Context,
+}
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        if let Some(id) = self.context.id() {
+            open(&self.open).remove(id);
+        }
+        self.context.token().cancel();
+    }
+}
+
+pub(crate) async fn expired(limit: Option<Duration>) -> Duration {
+    match limit {
+        Some(limit) => {
+            tokio::time::sleep(limit).await;
+            limit
+        }
+        None => std::future::pending().await,
+    }
+}
+
+fn open(open: &Open) -> MutexGuard<'_, HashMap<RequestId, Context>> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn owned(params: Option<&RawValue>) -> Result<Option<RawJson>, mcpgen_types::Error> {
+    params.map(|params| RawJson::try_from(params.to_owned()).map_err(|error| error.at_key("params"))).transpose()
+}
+
+/// The members of some params, if they are an object.
+fn members(params: Option<&RawJson>) -> JsonObject {
+    params.and_then(|params| params.decode().ok()).unwrap_or_default()
+}
+
+/// `_meta` of some params, which are decoded for it only if it may be there.
+fn meta(raw: Option<&RawValue>, params: Option<&RawJson>) -> JsonObject {
+    let there = raw.is_some_and(|raw| raw.get().contains("_meta") || raw.get().contains('\\'));
+    match there.then(|| members(params).remove("_meta")).flatten() {
+        Some(Value::Object(meta)) => meta,
+        _ => JsonObject::new(),
+    }
+}
+
+/// Several answers in one message.
+fn batch(replies: &[Reply]) -> Reply {
+    [b"[", replies.join(&b',').as_slice(), b"]"].concat()
+}
+
+fn reply(id: RequestId, answer: Result<RawJson, ErrorObject>) -> Reply {
+    match answer {
+        Ok(result) => mcpgen_types::to_vec(&ResponseMessage::new(id, result)),
+        Err(error) => mcpgen_types::to_vec(&ErrorMessage::new(id, error)),
+    }
+}
+
+fn refusal(id: ErrorId, error: ErrorObject) -> Reply {
+    mcpgen_types::to_vec(&ErrorMessage::new(id, error))
+}
