@@ -2,10 +2,15 @@
 //!
 //! It is installed from `sdk/package-lock.json` into the target folder. Without Node nothing is tested, and that is said.
 
+#[path = "support/example.rs"]
+mod example;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+
+use example::example;
 
 /// Where the SDK is installed; `None` without Node.
 fn sdk() -> Option<&'static Path> {
@@ -37,15 +42,6 @@ fn sdk() -> Option<&'static Path> {
 
 fn installed() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("sdk")
-}
-
-/// An example of this crate, which is built beside the tests.
-fn example(name: &str) -> PathBuf {
-    let tests = std::env::current_exe().expect("the test's own path");
-    let profile = tests.parent().and_then(Path::parent).expect("target/<profile>/deps");
-    let example = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    assert!(example.exists(), "build the examples as well: cargo test -p mcpgen-runtime, without --test");
-    example
 }
 
 #[track_caller]
