@@ -1,6 +1,7 @@
 //! One connection: what arrives is read, what leaves is written, and both come to an end.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ pub struct Connection<S> {
 
 impl<S> Connection<S>
 where
-    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
 {
     /// A connection whose requests go to `service` and whose notifications go to `notifications`.
     pub fn new(service: S, notifications: Router, era: Arc<dyn Era>, limits: Limits) -> Self {
@@ -141,6 +142,12 @@ where
             },
         };
         read.and(wrote.unwrap_or_else(|error| Err(io::Error::other(error))))
+    }
+}
+
+impl<S> fmt::Debug for Connection<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("limits", &self.limits).field("peer", &self.peer).finish_non_exhaustive()
     }
 }
 

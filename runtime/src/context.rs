@@ -7,7 +7,8 @@ use serde_json::json;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::era::Level;
+use crate::era::{Always, Level};
+use crate::outbox::Outbox;
 use crate::peer::Peer;
 
 /// What a handler knows besides its params. Clones are of the same message.
@@ -36,6 +37,14 @@ impl Context {
             meta,
             progress: Mutex::new(Some(f64::NEG_INFINITY)),
         }))
+    }
+
+    /// The context of no connection, for trying handlers and layers by themselves. Its peer is gone.
+    #[must_use]
+    pub fn detached(revision: Revision) -> Self {
+        let peer = Peer::new(Outbox::new(1).0, Arc::new(Always(revision)), None, None);
+        peer.disconnect();
+        Self::new(None, revision, peer, JsonObject::new())
     }
 
     /// The request's id; `None` for a notification.

@@ -60,7 +60,7 @@ enum Task {
 
 impl<S> Desk<S>
 where
-    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
 {
     pub(crate) fn new(
         service: S,

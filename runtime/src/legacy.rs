@@ -67,6 +67,7 @@ impl Introduction {
 }
 
 /// One end of a connection of this era.
+#[derive(Debug)]
 pub struct Legacy {
     side: Side,
     ours: Introduction,
@@ -88,7 +89,7 @@ impl Side {
     }
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     /// Known once the handshake is through.
     theirs: Option<Arc<About>>,
@@ -329,7 +330,7 @@ pub async fn connect<S>(
     limits: Limits,
 ) -> Result<Client, HandshakeError>
 where
-    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
 {
     let params = json!({
         "protocolVersion": ours.revisions.first().map_or("", |revision| revision.as_str()),
@@ -367,7 +368,9 @@ async fn shake(peer: &Peer, era: &Legacy, params: Value) -> Result<(), Handshake
 }
 
 /// Runs a server on a connection until its client is gone. It speaks those of its revisions that a handler is of.
-/// `requests` is the router itself, or the router in layers of
+///
+/// To tell the client something when it has asked for nothing, keep a handler's [`Context::peer`](crate::Context::peer), or
+/// make the [`Connection`] yourself, of a [`Legacy::server`]. `requests` is the router itself, or the router in layers of
 /// middleware; `handlers` takes the notifications.
 ///
 /// # Errors
@@ -382,7 +385,7 @@ pub async fn serve<S>(
     limits: Limits,
 ) -> io::Result<()>
 where
-    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
 {
     let spoken = handlers.revisions();
     let ours = match spoken.is_empty() {

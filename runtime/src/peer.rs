@@ -400,6 +400,18 @@ impl<T> Future for InFlight<T> {
     }
 }
 
+impl<T> fmt::Debug for Call<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("id", &self.id).field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for InFlight<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFlight").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
 /// Takes a call back when its future goes.
 struct Guard {
     peer: Peer,

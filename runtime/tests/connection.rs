@@ -372,6 +372,8 @@ async fn middleware_is_any_layer() {
             counter.fetch_add(1, Ordering::Relaxed);
             answer
         }));
+    // Boxed, it need not be shared between threads.
+    let service = tower::util::BoxCloneService::new(service);
     let (mut wire, ()) = Wire::to(|pipe| {
         let era = Arc::new(Always(Revision::V2025_11_25));
         let connection = Connection::new(service, Router::new(), era, Limits::default());
@@ -553,4 +555,19 @@ async fn two_that_flood_each_other_get_their_answers() {
     let all = futures_util::future::join_all(calls);
     let all = tokio::time::timeout(Duration::from_secs(30), all).await.expect("nobody waits for ever");
     assert!(all.into_iter().all(|answered| answered.expect("no panic")));
+}
+
+/// Handlers and layers can be tried without a connection.
+#[tokio::test]
+async fn a_router_answers_by_itself() {
+    use mcpgen_runtime::router::AnyRequest;
+
+    let params = RawJson::from(&json!({ "name": "a" }));
+    let context = Context::detached(Revision::V2025_11_25);
+    let request = AnyRequest { method: "tools/call".into(), params: Some(params), context };
+    let result = echoes().answer(request).await.expect("a result");
+    assert_eq!(result.decode::<CallToolResult>().expect("a result of tools/call"), text("a"));
+    let context = Context::detached(Revision::V2024_11_05);
+    let request = AnyRequest { method: "tools/call".into(), params: None, context };
+    assert_eq!(echoes().answer(request).await.expect_err("no handler").code, ErrorCode::METHOD_NOT_FOUND);
 }
