@@ -26,7 +26,7 @@ pub trait Era: Send + Sync + 'static {
     /// # Errors
     ///
     /// It may not: a sentence that says why.
-    fn may_send(&self, _method: &str, _revision: Option<Revision>) -> Result<(), String> {
+    fn may_send(&self, _method: &str, _revision: Option<Revision>, _params: Option<&RawJson>) -> Result<(), String> {
         Ok(())
     }
 

@@ -223,6 +223,32 @@ impl Legacy {
     }
 }
 
+/// What the params of a request take beyond its method, and the other side has not declared.
+fn asks_too_much(method: &str, theirs: &About, params: &RawJson) -> Option<String> {
+    let asks = matches!(method, "tools/call" | "sampling/createMessage" | "elicitation/create");
+    if !asks || theirs.revision < Revision::V2025_11_25 {
+        return None;
+    }
+    let params: JsonObject = params.decode().ok()?;
+    let has = |name: &str| params.contains_key(name);
+    let mode = params.get("mode").and_then(Value::as_str).unwrap_or("form");
+    let task: &[&str] = match method {
+        "tools/call" => &["tasks", "requests", "tools", "call"],
+        "sampling/createMessage" => &["tasks", "requests", "sampling", "createMessage"],
+        _ => &["tasks", "requests", "elicitation", "create"],
+    };
+    // Whoever names no mode of elicitation has the one that there was first.
+    let names_modes = theirs.can(&["elicitation", "form"]) || theirs.can(&["elicitation", "url"]);
+    let needs: [(bool, &[&str]); 4] = [
+        (has("task"), task),
+        (method == "sampling/createMessage" && (has("tools") || has("toolChoice")), &["sampling", "tools"]),
+        (method == "elicitation/create" && mode == "url", &["elicitation", "url"]),
+        (method == "elicitation/create" && mode == "form" && names_modes, &["elicitation", "form"]),
+    ];
+    let (_, lacking) = needs.into_iter().find(|(needed, path)| *needed && !theirs.can(path))?;
+    Some(format!("{method}: the other side has not declared the capability {}", lacking.join(".")))
+}
+
 impl Era for Legacy {
     fn request(&self, method: &str, params: Option<&RawJson>) -> Result<Admission, ErrorObject> {
         let theirs = self.state().theirs.clone();
@@ -250,7 +276,7 @@ impl Era for Legacy {
         self.about().is_some_and(|theirs| theirs.revision == Revision::V2025_03_26)
     }
 
-    fn may_send(&self, method: &str, revision: Option<Revision>) -> Result<(), String> {
+    fn may_send(&self, method: &str, revision: Option<Revision>, params: Option<&RawJson>) -> Result<(), String> {
         let State { theirs, ready, .. } = &*self.state();
         let early = match (self.side, method) {
             (_, "ping" | "notifications/cancelled" | "notifications/progress") | (Side::Client, "initialize") => {
@@ -266,7 +292,8 @@ impl Era for Legacy {
                 Err(format!("{method}: the type is of revision {of}, and the connection of {spoken}"))
             }
             Some(theirs) if *ready || early || self.side == Side::Client => {
-                self.lacks(method, theirs, self.side.other()).map_or(Ok(()), Err)
+                let lacks = self.lacks(method, theirs, self.side.other());
+                lacks.or_else(|| asks_too_much(method, theirs, params?)).map_or(Ok(()), Err)
             }
             _ => Err(format!("{method}: the connection is not initialized yet")),
         }

@@ -171,7 +171,7 @@ impl Peer {
     }
 
     async fn tell(&self, method: &str, revision: Option<Revision>, params: Option<RawJson>) -> Result<(), CallError> {
-        self.0.era.may_send(method, revision).map_err(CallError::NotAllowed)?;
+        self.0.era.may_send(method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
         Ok(self.0.outbox.send(notification(method, params)).await?)
     }
 
@@ -285,7 +285,7 @@ impl<T: 'static> Call<T> {
     }
 
     async fn run(mut self) -> Result<T, CallError> {
-        self.peer.0.era.may_send(&self.method, self.revision).map_err(CallError::NotAllowed)?;
+        self.peer.0.era.may_send(&self.method, self.revision, self.params.as_ref()).map_err(CallError::NotAllowed)?;
         let (answer, mut answered) = oneshot::channel();
         let (progress, mut reports) = match self.on_progress {
             None => (None, None),

@@ -10,7 +10,7 @@ use mcpgen_runtime::legacy::{Client, HandshakeError, Introduction, Legacy, conne
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::lines;
-use mcpgen_types::{ErrorObject, Revision, v2024_11_05, v2025_03_26, v2025_11_25};
+use mcpgen_types::{ErrorObject, RawJson, Revision, v2024_11_05, v2025_03_26, v2025_11_25};
 use serde_json::{Value, json};
 use support::Wire;
 use tokio::task::JoinHandle;
@@ -360,4 +360,37 @@ async fn nothing_is_lost_behind_the_handshake() {
     tokio::task::yield_now().await;
     assert_eq!(*heard.lock().expect("no panic"), [json!(1)]);
     drop(client);
+}
+
+#[tokio::test]
+async fn what_params_take_is_declared_too() {
+    let table = [
+        (json!({ "elicitation": {} }), "elicitation/create", json!({ "mode": "form" }), true),
+        (json!({ "elicitation": {} }), "elicitation/create", json!({ "mode": "url" }), false),
+        (json!({ "elicitation": { "url": {} } }), "elicitation/create", json!({ "mode": "url" }), true),
+        (json!({ "elicitation": { "url": {} } }), "elicitation/create", json!({}), false),
+        (json!({ "sampling": {} }), "sampling/createMessage", json!({}), true),
+        (json!({ "sampling": {} }), "sampling/createMessage", json!({ "tools": [] }), false),
+        (json!({ "sampling": { "tools": {} } }), "sampling/createMessage", json!({ "tools": [] }), true),
+        (json!({ "sampling": {} }), "sampling/createMessage", json!({ "task": {} }), false),
+        (
+            json!({ "sampling": {}, "tasks": { "requests": { "sampling": { "createMessage": {} } } } }),
+            "sampling/createMessage",
+            json!({ "task": {} }),
+            true,
+        ),
+        (json!({}), "tasks/list", json!({}), false),
+        (json!({ "tasks": { "list": {} } }), "tasks/list", json!({}), true),
+    ];
+    for (capabilities, method, params, allowed) in table {
+        let (mut wire, peer) = ready(capabilities.clone()).await;
+        wire.ask(PING).await;
+        let call = tokio::spawn(peer.raw_request(method, Some(RawJson::from(&params))).send());
+        if allowed {
+            assert_eq!(wire.hear().await["method"], method, "{capabilities} {params}");
+        } else {
+            let error = call.await.expect("no panic").expect_err("not declared");
+            assert!(matches!(error, CallError::NotAllowed(_)), "{capabilities} {method} {params}: {error}");
+        }
+    }
 }
