@@ -571,3 +571,14 @@ async fn a_router_answers_by_itself() {
     let request = AnyRequest { method: "tools/call".into(), params: None, context };
     assert_eq!(echoes().answer(request).await.expect_err("no handler").code, ErrorCode::METHOD_NOT_FOUND);
 }
+
+/// Whoever hangs keeps no connection open; who asked is told.
+#[tokio::test(start_paused = true)]
+async fn the_end_is_not_waited_for_without_end() {
+    let (mut wire, _peer) = wire(echoes(), Limits { drain: Duration::from_secs(2), ..Limits::default() });
+    wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#).await;
+    wire.hang_up().await;
+    let answer = wire.hear().await;
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
+    assert!(wire.is_over().await);
+}
