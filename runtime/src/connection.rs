@@ -8,16 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{FutureExt, SinkExt, StreamExt};
-use mcpgen_types::RawJson;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-use tower::{BoxError, Service};
 
 use crate::desk::Desk;
 use crate::era::Era;
 use crate::outbox::{Line, Outbox};
 use crate::peer::Peer;
-use crate::router::{AnyNotification, AnyRequest, Router};
+use crate::router::{AnyNotification, Requests, Router};
 use crate::transport::{Incoming, Outgoing, ReceiveError};
 
 /// How much a connection takes on at a time. Requests beyond wait, or are refused with a clear error.
@@ -72,10 +70,7 @@ pub struct Connection<S> {
     written: mpsc::UnboundedReceiver<Option<Line>>,
 }
 
-impl<S> Connection<S>
-where
-    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
-{
+impl<S: Requests> Connection<S> {
     /// A connection whose requests go to `service` and whose notifications go to `notifications`.
     pub fn new(service: S, notifications: Router, era: Arc<dyn Era>, limits: Limits) -> Self {
         let (outbox, written) = Outbox::new(limits.outbox);

@@ -13,7 +13,7 @@ use mcpgen_types::{
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tower::{BoxError, Service, ServiceExt};
+use tower::ServiceExt;
 use tracing::Instrument;
 
 use crate::connection::Limits;
@@ -22,7 +22,7 @@ use crate::envelope::{Envelope, Frame, Invalid};
 use crate::era::{Admission, Era};
 use crate::errors;
 use crate::peer::{CallError, Peer, Progress};
-use crate::router::{AnyNotification, AnyRequest, Router};
+use crate::router::{AnyNotification, AnyRequest, Requests, Router};
 
 /// Requests that are not answered yet.
 type Open = Arc<Mutex<HashMap<RequestId, Context>>>;
@@ -58,10 +58,7 @@ enum Task {
     Reply(Reply),
 }
 
-impl<S> Desk<S>
-where
-    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
-{
+impl<S: Requests> Desk<S> {
     pub(crate) fn new(
         service: S,
         notifications: Router,

@@ -30,6 +30,11 @@ pub trait Era: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Whether the other side is told when nobody waits for its answer any more.
+    fn may_cancel(&self, _method: &str, _params: Option<&RawJson>) -> bool {
+        true
+    }
+
     /// A call was answered. Called before anything that came after the answer is looked at.
     fn answered(&self, _method: &str, _result: &RawJson) {}
 

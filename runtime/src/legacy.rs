@@ -8,14 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
 use serde_json::json;
 use tokio::task::JoinHandle;
-use tower::{BoxError, Service};
 
 use crate::connection::{Connection, Limits};
 use crate::era::{About, Admission, Era, Level, can};
 use crate::errors;
 use crate::outbox::Closed;
 use crate::peer::{CallError, Peer};
-use crate::router::{AnyRequest, Router};
+use crate::router::{Requests, Router};
 use crate::transport::{Incoming, Outgoing};
 
 /// All revisions of this kind, oldest first.
@@ -299,6 +298,13 @@ impl Era for Legacy {
         }
     }
 
+    fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
+        let is_task = |params: &RawJson| params.decode().is_ok_and(|params: JsonObject| params.contains_key("task"));
+        let tasks = self.about().is_some_and(|theirs| theirs.revision >= Revision::V2025_11_25);
+        // A task has a request of its own for this.
+        method != "initialize" && !(tasks && params.is_some_and(is_task))
+    }
+
     fn answered(&self, method: &str, result: &RawJson) {
         if method == "initialize" && self.side == Side::Client {
             let introduced = self.introduced(result);
@@ -348,17 +354,14 @@ pub struct Client {
 /// # Errors
 ///
 /// The server refuses, is silent, or speaks no revision that we speak. The connection is closed then.
-pub async fn connect<S>(
+pub async fn connect(
     ours: Introduction,
-    requests: S,
+    requests: impl Requests,
     handlers: Router,
     incoming: impl Incoming,
     outgoing: impl Outgoing,
     limits: Limits,
-) -> Result<Client, HandshakeError>
-where
-    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
-{
+) -> Result<Client, HandshakeError> {
     let params = json!({
         "protocolVersion": ours.revisions.first().map_or("", |revision| revision.as_str()),
         "capabilities": ours.capabilities,
@@ -386,7 +389,7 @@ impl Drop for Running {
 
 async fn shake(peer: &Peer, era: &Legacy, params: Value) -> Result<(), HandshakeError> {
     // What the result says is known before anything after it is looked at: see `Era::answered`.
-    peer.raw_request("initialize", Some(RawJson::from(&params))).uncancellable().await?;
+    peer.raw_request("initialize", Some(RawJson::from(&params))).await?;
     if let Some(error) = era.state().failed.take() {
         return Err(error);
     }
@@ -403,17 +406,14 @@ async fn shake(peer: &Peer, era: &Legacy, params: Value) -> Result<(), Handshake
 /// # Errors
 ///
 /// Reading or writing failed.
-pub async fn serve<S>(
+pub async fn serve(
     ours: Introduction,
-    requests: S,
+    requests: impl Requests,
     handlers: Router,
     incoming: impl Incoming,
     outgoing: impl Outgoing,
     limits: Limits,
-) -> io::Result<()>
-where
-    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
-{
+) -> io::Result<()> {
     let spoken = handlers.revisions();
     let ours = match spoken.is_empty() {
         true => ours,

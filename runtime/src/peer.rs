@@ -137,7 +137,6 @@ impl Peer {
             idle,
             cap,
             on_progress: None,
-            cancellable: true,
         }
     }
 
@@ -245,7 +244,6 @@ pub struct Call<T> {
     idle: Option<Duration>,
     cap: Option<Duration>,
     on_progress: Option<OnProgress>,
-    cancellable: bool,
 }
 
 impl<T: 'static> Call<T> {
@@ -269,12 +267,6 @@ impl<T: 'static> Call<T> {
     /// Asks for reports of progress.
     pub fn on_progress(mut self, report: impl FnMut(Progress) + Send + 'static) -> Self {
         self.on_progress = Some(Box::new(report));
-        self
-    }
-
-    /// The other side is not told if the caller goes: `initialize` may not be cancelled.
-    pub(crate) fn uncancellable(mut self) -> Self {
-        self.cancellable = false;
         self
     }
 
@@ -324,7 +316,7 @@ impl<T: 'static> Call<T> {
                 done = &mut sending, if !sent => {
                     done?;
                     sent = true;
-                    guard.cancel = self.cancellable;
+                    guard.cancel = self.peer.0.era.may_cancel(&self.method, self.params.as_ref());
                 }
                 // Before the reports, which may be without end.
                 () = at(end) => return Err(CallError::Timeout(self.cap.unwrap_or_default())),

@@ -10,7 +10,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use mcpgen_types::{ErrorObject, Notification, Params, RawJson, Request, Revision};
 use serde::{Serialize, de::DeserializeOwned};
-use tower::Service;
+use tower::{BoxError, Service};
 
 use crate::context::Context;
 use crate::{errors, json};
@@ -35,6 +35,18 @@ pub struct AnyNotification {
     pub params: Option<RawJson>,
     /// Everything else.
     pub context: Context,
+}
+
+/// What answers requests: a [`Router`], or a router in layers of middleware. There is nothing to implement: every service of
+/// tower's that can be cloned is one.
+pub trait Requests:
+    Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
+{
+}
+
+impl<S> Requests for S where
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
+{
 }
 
 /// What a service promises: the result as JSON, or an error for the other side.

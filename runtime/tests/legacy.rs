@@ -394,3 +394,21 @@ async fn what_params_take_is_declared_too() {
         }
     }
 }
+
+/// Whoever asked for a task takes it back by `tasks/cancel`, and not by dropping the call.
+#[tokio::test]
+async fn a_call_for_a_task_is_not_cancelled_by_a_notification() {
+    let tasks = json!({ "requests": { "sampling": { "createMessage": {} } } });
+    let (mut wire, peer) = ready(json!({ "sampling": {}, "tasks": tasks })).await;
+    wire.ask(PING).await;
+    for (params, cancelled) in [(json!({ "task": {} }), false), (json!({}), true)] {
+        let params = RawJson::from(&params);
+        let call = tokio::spawn(peer.raw_request("sampling/createMessage", Some(params)).send());
+        wire.hear().await;
+        call.abort();
+        assert!(call.await.is_err());
+        wire.say(PING).await;
+        let heard = wire.hear().await;
+        assert_eq!(heard["method"] == "notifications/cancelled", cancelled, "{heard}");
+    }
+}
