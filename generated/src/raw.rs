@@ -44,6 +44,15 @@ impl RawJson {
         }
     }
 
+    /// The JSON text.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.0 {
+            Repr::Text(text) => Cow::Borrowed(text.get()),
+            Repr::Tree(tree) => Cow::Owned(crate::to_string(tree)),
+        }
+    }
+
     /// The JSON type in a word.
     pub(crate) fn type_name(&self) -> &'static str {
         match &self.0 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::era::Level;
-use mcpgen_runtime::legacy::{Introduction, serve};
+use mcpgen_runtime::{Introduction, serve};
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::{lines, stdio};

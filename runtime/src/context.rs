@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use mcpgen_types::{JsonObject, ProgressToken, RawJson, RequestId, Revision, Value};
+use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, RawJson, Request, RequestId, Revision, Value};
 use serde_json::json;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::era::{Always, Level};
+use crate::era::{Always, Level, Terms};
+use crate::errors;
+use crate::introduction::About;
+use crate::json::{Picked, string};
 use crate::outbox::Outbox;
 use crate::peer::Peer;
 
@@ -18,23 +21,54 @@ pub struct Context(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     id: Option<RequestId>,
-    revision: Revision,
+    method: String,
+    terms: Terms,
     peer: Peer,
     cancelled: CancellationToken,
-    meta: JsonObject,
+    seen: Glance,
     /// What was reported last; `None` once the answer is on its way, or nobody waits for one. Held while a report is
     /// sent, so that reports keep their order and none comes after the answer.
     progress: Mutex<Option<f64>>,
 }
 
+/// What is looked at in all params, whatever the method.
+#[derive(Debug, Default)]
+pub(crate) struct Glance {
+    pub(crate) meta: JsonObject,
+    subject: Option<String>,
+    answers: JsonObject,
+    state: Option<String>,
+}
+
+impl Glance {
+    /// What is not there, or is not what it should be, is for the type of the params to complain of.
+    pub(crate) fn at(params: Option<&RawJson>) -> Self {
+        let Some(text) = params.map(RawJson::text) else { return Self::default() };
+        let names = ["_meta", "name", "uri", "inputResponses", "requestState"];
+        let Ok(Picked { values: [meta, name, uri, answers, state], .. }) = Picked::from(&text, names) else {
+            return Self::default();
+        };
+        let object = |raw: Option<&serde_json::value::RawValue>| -> JsonObject {
+            raw.and_then(|raw| mcpgen_types::from_str(raw.get()).ok()).unwrap_or_default()
+        };
+        Self {
+            meta: object(meta),
+            subject: name.or(uri).and_then(string).map(Into::into),
+            answers: object(answers),
+            state: state.and_then(string).map(Into::into),
+        }
+    }
+}
+
 impl Context {
-    pub(crate) fn new(id: Option<RequestId>, revision: Revision, peer: Peer, meta: JsonObject) -> Self {
+    pub(crate) fn new(id: Option<RequestId>, method: &str, terms: Terms, peer: &Peer, seen: Glance) -> Self {
         Self(Arc::new(Inner {
             id,
-            revision,
-            peer,
+            method: method.to_owned(),
+            peer: peer.on_behalf(terms.clone()),
+            terms,
             cancelled: CancellationToken::new(),
-            meta,
+            seen,
             progress: Mutex::new(Some(f64::NEG_INFINITY)),
         }))
     }
@@ -42,9 +76,14 @@ impl Context {
     /// The context of no connection, for trying handlers and layers by themselves. Its peer is gone.
     #[must_use]
     pub fn detached(revision: Revision) -> Self {
-        let peer = Peer::new(Outbox::new(1).0, Arc::new(Always(revision)), None, None);
+        Self::without_peer("", Terms::of(revision), None)
+    }
+
+    /// As [`detached`](Self::detached), of a request under these terms, with these params.
+    pub(crate) fn without_peer(method: &str, terms: Terms, params: Option<&RawJson>) -> Self {
+        let peer = Peer::new(Outbox::new(1).0, Arc::new(Always(terms.revision)), None, None);
         peer.disconnect();
-        Self::new(None, revision, peer, JsonObject::new())
+        Self::new(None, method, terms, &peer, Glance::at(params))
     }
 
     /// The request's id; `None` for a notification.
@@ -53,13 +92,36 @@ impl Context {
         self.0.id.as_ref()
     }
 
-    /// The revision that the other side speaks.
+    /// The method of the request or the notification.
     #[must_use]
-    pub fn revision(&self) -> Revision {
-        self.0.revision
+    pub fn method(&self) -> &str {
+        &self.0.method
     }
 
-    /// The other side.
+    /// What the request is about: the member `name` or `uri` of its params.
+    #[must_use]
+    pub fn subject(&self) -> Option<&str> {
+        self.0.seen.subject.as_deref()
+    }
+
+    /// The revision that the request is of, or the notification.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.0.terms.revision
+    }
+
+    /// Who has made the request, as far as that is known: in the revisions that begin with `initialize` what was said
+    /// there, in later ones what is said with the request. `None` in the context of a notification.
+    #[must_use]
+    pub fn about(&self) -> Option<&Arc<About>> {
+        self.0.terms.about.as_ref()
+    }
+
+    pub(crate) fn terms(&self) -> &Terms {
+        &self.0.terms
+    }
+
+    /// The other side, on behalf of this message: what may not be sent in its revision is refused.
     #[must_use]
     pub fn peer(&self) -> &Peer {
         &self.0.peer
@@ -84,20 +146,39 @@ impl Context {
     /// `_meta` of the params; empty if there is none.
     #[must_use]
     pub fn meta(&self) -> &JsonObject {
-        &self.0.meta
+        &self.0.seen.meta
+    }
+
+    /// The answer to an input request of this key, as the request says that it must be; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// It is no answer to such a request.
+    pub fn input<R: Request>(&self, key: &str) -> Result<Option<R::Result>, ErrorObject> {
+        let Some(answer) = self.0.seen.answers.get(key) else { return Ok(None) };
+        let decoded = mcpgen_types::from_value(answer.clone());
+        decoded.map(Some).map_err(|error| {
+            errors::invalid_params(&error.at_key(key.to_owned()).at_key("inputResponses").at_key("params"))
+        })
+    }
+
+    /// What an earlier answer wanted to have back: see [`Seal`](crate::seal::Seal) before you trust it.
+    #[must_use]
+    pub fn request_state(&self) -> Option<&str> {
+        self.0.seen.state.as_deref()
     }
 
     /// The trace that the request is a part of, as W3C's Trace Context and Baggage have it.
     #[must_use]
     pub fn trace(&self) -> Trace<'_> {
-        let member = |name: &str| self.0.meta.get(name).and_then(Value::as_str);
+        let member = |name: &str| self.meta().get(name).and_then(Value::as_str);
         Trace { parent: member("traceparent"), state: member("tracestate"), baggage: member("baggage") }
     }
 
     /// What reports of progress are known by; `None` if the other side asked for none.
     #[must_use]
     pub fn progress_token(&self) -> Option<ProgressToken> {
-        mcpgen_types::from_value(self.0.meta.get("progressToken")?.clone()).ok()
+        mcpgen_types::from_value(self.meta().get("progressToken")?.clone()).ok()
     }
 
     /// Reports how far the request has come. Nothing is sent if the other side asked for no reports, if it would be no
@@ -124,15 +205,19 @@ impl Context {
 
     /// Tells the other side of an event. Nothing is sent if it does not want to hear of this level, or if it cannot be.
     pub async fn log(&self, level: Level, logger: Option<&str>, data: impl Into<Value>) {
-        if !self.0.peer.era().logs(level) {
+        if !self.0.peer.era().logs(self.terms(), level) {
             return;
         }
         let mut params = json!({ "level": level.as_str(), "data": data.into() });
         if let Some(logger) = logger {
             params["logger"] = json!(logger);
         }
-        // Whoever is gone needs no news.
-        let _ = self.0.peer.raw_notify("notifications/message", Some(RawJson::from(&params))).await;
+        // As progress is: nothing comes after the answer.
+        let open = self.0.progress.lock().await;
+        if open.is_some() {
+            // Whoever is gone needs no news.
+            let _ = self.0.peer.raw_notify("notifications/message", Some(RawJson::from(&params))).await;
+        }
     }
 
     /// No more reports; the last one is sent.

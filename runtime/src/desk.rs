@@ -17,9 +17,9 @@ use tower::ServiceExt;
 use tracing::Instrument;
 
 use crate::connection::Limits;
-use crate::context::Context;
+use crate::context::{Context, Glance};
 use crate::envelope::{Envelope, Frame, Invalid};
-use crate::era::{Admission, Era};
+use crate::era::{Admission, Asked, Era, Terms};
 use crate::errors;
 use crate::peer::{CallError, Peer, Progress};
 use crate::router::{AnyNotification, AnyRequest, Requests, Router};
@@ -139,7 +139,7 @@ impl<S: Requests> Desk<S> {
     /// Does what can be done at once. A request that is to be handled is given back, what can be answered is an error.
     fn receive(&mut self, envelope: Envelope<'_>) -> Result<Option<AnyRequest>, Reply> {
         match envelope {
-            Envelope::Request { id, method, params } => self.requested(id, method.into_owned(), params).map(Some),
+            Envelope::Request { id, method, params } => self.requested(id, method.into_owned(), params),
             Envelope::Notification { method, params } => {
                 self.notified(&method, params);
                 Ok(None)
@@ -160,7 +160,12 @@ impl<S: Requests> Desk<S> {
         }
     }
 
-    fn requested(&mut self, id: RequestId, method: String, raw: Option<&RawValue>) -> Result<AnyRequest, Reply> {
+    fn requested(
+        &mut self,
+        id: RequestId,
+        method: String,
+        raw: Option<&RawValue>,
+    ) -> Result<Option<AnyRequest>, Reply> {
         let params = match owned(raw) {
             Ok(params) => params,
             Err(error) => return Err(reply(id, Err(errors::invalid_params(&error)))),
@@ -168,13 +173,18 @@ impl<S: Requests> Desk<S> {
         if open(&self.open).contains_key(&id) {
             return Err(reply(id, Err(errors::invalid_request("a request of this id is not answered yet"))));
         }
-        match self.era.request(&method, params.as_ref()) {
+        let seen = Glance::at(params.as_ref());
+        match self.era.request(&Asked { method: &method, params: params.as_ref(), meta: &seen.meta }) {
             Err(error) => Err(reply(id, Err(error))),
             Ok(Admission::Answer(result)) => Err(reply(id, Ok(result))),
-            Ok(Admission::Handle(revision)) => {
-                let context = Context::new(Some(id.clone()), revision, self.peer.clone(), meta(raw, params.as_ref()));
+            Ok(Admission::Handle(terms)) => {
+                let context = Context::new(Some(id.clone()), &method, terms, &self.peer, seen);
                 open(&self.open).insert(id, context.clone());
-                Ok(AnyRequest { method, params, context })
+                Ok(Some(AnyRequest { method, params, context }))
+            }
+            Ok(Admission::Drop(why)) => {
+                tracing::warn!(%method, why, "a request is dropped");
+                Ok(None)
             }
         }
     }
@@ -190,12 +200,15 @@ impl<S: Requests> Desk<S> {
             _ => {}
         }
         let Some(revision) = self.era.notification(method, params.as_ref()) else { return };
+        let context = || Context::new(None, method, Terms::of(revision), &self.peer, Glance::at(params.as_ref()));
+        let message = || AnyNotification { method: method.to_owned(), params: params.clone(), context: context() };
+        if self.peer.awaits_notices() && self.peer.noticed(&message()) {
+            return;
+        }
         if !self.notifications.hears(revision, method) {
             return;
         }
-        let context = Context::new(None, revision, self.peer.clone(), meta(raw, params.as_ref()));
-        let message = AnyNotification { method: method.to_owned(), params, context };
-        if let Err(error) = self.notify.try_send(message) {
+        if let Err(error) = self.notify.try_send(message()) {
             tracing::warn!(method, %error, "a notification is dropped");
         }
     }
@@ -204,6 +217,7 @@ impl<S: Requests> Desk<S> {
     fn cancelled(&mut self, params: &JsonObject) {
         let id = params.get("requestId").and_then(|id| mcpgen_types::from_value::<RequestId>(id.clone()).ok());
         let Some(id) = id else { return };
+        self.peer.withdrawn(&id);
         let waiting = self
             .waiting
             .iter()
@@ -304,8 +318,9 @@ impl<S: Requests> Desk<S> {
     /// What becomes of a request: an answer, unless it was taken back.
     fn handler(&self) -> impl Fn(AnyRequest) -> BoxFuture<'static, Option<Reply>> + Send + use<S> {
         let (service, still_open, limits) = (self.service.clone(), Arc::clone(&self.open), Arc::clone(&self.limits));
+        let era = Arc::clone(&self.era);
         move |request: AnyRequest| {
-            let (service, context) = (service.clone(), request.context.clone());
+            let (service, era, context) = (service.clone(), Arc::clone(&era), request.context.clone());
             let limit = limits.handlers.get(&request.method).copied().or(limits.handler);
             let span = tracing::info_span!("request", method = %request.method, id = ?context.id());
             let over = Over { open: Arc::clone(&still_open), context: context.clone() };
@@ -325,7 +340,8 @@ impl<S: Requests> Desk<S> {
                 };
                 context.finish().await;
                 drop(over);
-                Some(reply(context.id()?.clone(), answer?))
+                let answer = era.answer(&context, answer?);
+                Some(reply(context.id()?.clone(), answer))
             };
             work.instrument(span).boxed()
         }
@@ -399,15 +415,6 @@ fn owned(params: Option<&RawValue>) -> Result<Option<RawJson>, mcpgen_types::Err
 /// The members of some params, if they are an object.
 fn members(params: Option<&RawJson>) -> JsonObject {
     params.and_then(|params| params.decode().ok()).unwrap_or_default()
-}
-
-/// `_meta` of some params, which are decoded for it only if it may be there.
-fn meta(raw: Option<&RawValue>, params: Option<&RawJson>) -> JsonObject {
-    let there = raw.is_some_and(|raw| raw.get().contains("_meta") || raw.get().contains('\\'));
-    match there.then(|| members(params).remove("_meta")).flatten() {
-        Some(Value::Object(meta)) => meta,
-        _ => JsonObject::new(),
-    }
 }
 
 /// Several answers in one message.

@@ -7,8 +7,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use mcpgen_types::{ErrorCode, ErrorId, ErrorObject, RequestId};
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+
+use crate::json::{Picked, string};
 
 /// One message, told apart by the keys that are there: `method` and `id`, a request; `method` alone, a notification;
 /// `result`, a response; `error`, an error.
@@ -109,9 +111,12 @@ impl<'a> Envelope<'a> {
     ///
     /// It is no JSON, or no message.
     pub fn read(text: &'a str) -> Result<Self, Invalid> {
-        let mut members = Members::default();
+        let mut members = Members(Picked::of(NAMES));
         let mut json = serde_json::Deserializer::from_str(text);
-        let read = members.deserialize(&mut json).and_then(|()| json.end());
+        let read = members.0.read(&mut json).and_then(|()| match members.0.twice {
+            Some(name) => Err(serde_json::Error::custom(format!("`{name}` is given twice"))),
+            None => json.end(),
+        });
         match read {
             Ok(()) => members.message().map_err(|why| members.blame(invalid(why))),
             Err(error) if error.is_data() => Err(members.blame(invalid(&error.to_string()))),
@@ -182,17 +187,13 @@ fn invalid(why: &str) -> Invalid {
 }
 
 /// The members that JSON-RPC names, as text.
-#[derive(Default)]
-struct Members<'a> {
-    /// In the order of [`NAMES`].
-    values: [Option<&'a RawValue>; NAMES.len()],
-}
+struct Members<'a>(Picked<'a, { NAMES.len() }>);
 
 const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 impl<'a> Members<'a> {
     fn message(&self) -> Result<Envelope<'a>, &'static str> {
-        let [version, id, method, params, result, error] = self.values;
+        let [version, id, method, params, result, error] = self.0.values;
         match version {
             Some(version) if string(version).as_deref() == Some("2.0") => {}
             Some(_) => return Err("`jsonrpc` is not \"2.0\""),
@@ -219,14 +220,14 @@ impl<'a> Members<'a> {
     }
 
     fn id(&self) -> Result<RequestId, &'static str> {
-        let [_, id, ..] = self.values;
+        let [_, id, ..] = self.0.values;
         let id = id.ok_or("there is no `id`")?;
         mcpgen_types::from_str(id.get()).map_err(|_| "`id` is no string and no integer")
     }
 
     /// Whose fault it is: that of a request, which is answered, or of an answer, which is not.
     fn blame(&self, invalid: Invalid) -> Invalid {
-        let [_, _, method, _, result, error] = self.values;
+        let [_, _, method, _, result, error] = self.0.values;
         match method {
             None if result.is_some() || error.is_some() => Invalid { answers: self.id().ok(), ..invalid },
             _ => Invalid { id: self.error_id(), ..invalid },
@@ -236,51 +237,6 @@ impl<'a> Members<'a> {
     /// The id as far as it can be read.
     fn error_id(&self) -> ErrorId {
         self.id().map_or(ErrorId::Null, ErrorId::Id)
-    }
-}
-
-/// The text of a string, borrowed unless something in it is escaped.
-fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let inside = raw.get().strip_prefix('"')?.strip_suffix('"')?;
-    match inside.contains('\\') {
-        false => Some(Cow::Borrowed(inside)),
-        true => serde_json::from_str(raw.get()).ok().map(Cow::Owned),
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for &mut Members<'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for &mut Members<'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        // What stands twice is said only in the end, so that the id of the message may still be found.
-        let mut twice = None;
-        while let Some(name) = map.next_key_seed(Name)? {
-            match name {
-                None => drop(map.next_value::<IgnoredAny>()?),
-                Some(index) => {
-                    let value = map.next_value()?;
-                    if self.values[index].replace(value).is_some() {
-                        twice = Some(NAMES[index]);
-                    }
-                }
-            }
-        }
-        match twice {
-            Some(name) => Err(A::Error::custom(format!("`{name}` is given twice"))),
-            None => Ok(()),
-        }
     }
 }
 
@@ -302,28 +258,5 @@ impl<'de> Visitor<'de> for FirstFew {
             }
         }
         Ok(found)
-    }
-}
-
-/// The index of a key among [`NAMES`].
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Option<usize>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Name {
-    type Value = Option<usize>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(NAMES.iter().position(|name| *name == key))
     }
 }

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 
+use crate::context::Context;
+use crate::introduction::About;
+
 /// What a kind of revisions does with what arrives before any handler is asked, and with what is about to leave.
 pub trait Era: Send + Sync + 'static {
-    /// The revision that a request is of, or its answer if that is known at once.
+    /// What becomes of a request.
     ///
     /// # Errors
     ///
     /// The request may not be made, or not yet.
-    fn request(&self, method: &str, params: Option<&RawJson>) -> Result<Admission, ErrorObject>;
+    fn request(&self, asked: &Asked<'_>) -> Result<Admission, ErrorObject>;
 
     /// The revision that a notification is of; `None` if it means nothing now.
     fn notification(&self, method: &str, params: Option<&RawJson>) -> Option<Revision>;
@@ -21,13 +24,38 @@ pub trait Era: Send + Sync + 'static {
         false
     }
 
-    /// Whether a request or a notification of this method may be sent now; `revision` is that of its type, if it has one.
+    /// What an answer is sent as, after its handler has given it.
+    ///
+    /// # Errors
+    ///
+    /// What is answered is an error, or may not be answered.
+    fn answer(&self, _request: &Context, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+        answer
+    }
+
+    /// Whether a request or a notification of this method may be sent now; `revision` is that of its type, if it has one,
+    /// and `terms` are those of the request that it is sent on behalf of, if there is one.
     ///
     /// # Errors
     ///
     /// It may not: a sentence that says why.
-    fn may_send(&self, _method: &str, _revision: Option<Revision>, _params: Option<&RawJson>) -> Result<(), String> {
+    fn may_send(
+        &self,
+        _terms: Option<&Terms>,
+        _method: &str,
+        _revision: Option<Revision>,
+        _params: Option<&RawJson>,
+    ) -> Result<(), String> {
         Ok(())
+    }
+
+    /// The params that a request is sent with.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be those of any request: a sentence that says why.
+    fn params(&self, _method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+        Ok(params)
     }
 
     /// Whether the other side is told when nobody waits for its answer any more.
@@ -35,54 +63,92 @@ pub trait Era: Send + Sync + 'static {
         true
     }
 
-    /// A call was answered. Called before anything that came after the answer is looked at.
-    fn answered(&self, _method: &str, _result: &RawJson) {}
+    /// What is made of the answer to a call. Called before anything that came after the answer is looked at.
+    ///
+    /// # Errors
+    ///
+    /// It is no answer of this era: a sentence that says why.
+    fn answered(&self, _method: &str, result: RawJson) -> Result<RawJson, String> {
+        Ok(result)
+    }
 
-    /// What is known of the other side.
+    /// Whether the other side may ask for this by its answer to a request.
+    ///
+    /// # Errors
+    ///
+    /// It was not told that it may.
+    fn may_be_asked(&self, method: &str, _params: Option<&JsonObject>) -> Result<(), ErrorObject> {
+        Err(crate::errors::method_not_found(method))
+    }
+
+    /// What is known of the other side, whatever it asks.
     fn about(&self) -> Option<Arc<About>> {
         None
     }
 
-    /// Whether the other side wants to hear of events of this level.
-    fn logs(&self, _level: Level) -> bool {
+    /// Whether whoever made a request wants to hear of events of this level.
+    fn logs(&self, _terms: &Terms, _level: Level) -> bool {
         false
     }
+}
+
+/// Which end of a connection one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The one that begins.
+    Client,
+    /// The one that is asked.
+    Server,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+}
+
+/// A request that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// What is asked for.
+    pub method: &'a str,
+    /// Not decoded yet; `None` if absent.
+    pub params: Option<&'a RawJson>,
+    /// `_meta` of the params; empty if there is none.
+    pub meta: &'a JsonObject,
 }
 
 /// What is done with a request.
 #[derive(Clone, Debug)]
 pub enum Admission {
-    /// It is handled as one of this revision.
-    Handle(Revision),
+    /// It is handled.
+    Handle(Terms),
     /// It is answered at once, whatever else is running.
     Answer(RawJson),
+    /// It is not answered at all, for this reason.
+    Drop(&'static str),
 }
 
-/// What one side has said of itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct About {
-    /// The revision that was agreed on.
+/// What a request was made under.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The revision that it is of.
     pub revision: Revision,
-    /// What it is able to do.
-    pub capabilities: JsonObject,
-    /// Its name, its version, and whatever else it says.
-    pub implementation: JsonObject,
-    /// How a server wants to be used.
-    pub instructions: Option<String>,
+    /// Who has made it, as far as that is known.
+    pub about: Option<Arc<About>>,
+    /// From which level on whoever made it wants to hear of events, if that was said with it.
+    pub level: Option<Level>,
 }
 
-impl About {
-    /// Whether a capability is there, such as `["resources", "subscribe"]`. `false` is no capability.
+impl Terms {
+    /// Those of a revision, from someone unknown.
     #[must_use]
-    pub fn can(&self, path: &[&str]) -> bool {
-        can(&self.capabilities, path)
+    pub fn of(revision: Revision) -> Self {
+        Self { revision, about: None, level: None }
     }
-}
-
-pub(crate) fn can(capabilities: &JsonObject, path: &[&str]) -> bool {
-    let Some((first, rest)) = path.split_first() else { return true };
-    let found = rest.iter().try_fold(capabilities.get(*first), |value, name| Some(value?.get(*name))).flatten();
-    found.is_some_and(|value| !value.is_null() && *value != false)
 }
 
 /// How grave an event is, as in syslog.
@@ -129,8 +195,8 @@ impl Level {
 pub struct Always(pub Revision);
 
 impl Era for Always {
-    fn request(&self, _: &str, _: Option<&RawJson>) -> Result<Admission, ErrorObject> {
-        Ok(Admission::Handle(self.0))
+    fn request(&self, _: &Asked<'_>) -> Result<Admission, ErrorObject> {
+        Ok(Admission::Handle(Terms::of(self.0)))
     }
 
     fn notification(&self, _: &str, _: Option<&RawJson>) -> Option<Revision> {

@@ -1,6 +1,6 @@
 //! The errors that a dispatcher answers with.
 
-use mcpgen_types::{Error, ErrorCode, ErrorObject};
+use mcpgen_types::{Error, ErrorCode, ErrorObject, Revision, Value};
 use serde_json::json;
 
 /// There is no such method here.
@@ -59,8 +59,48 @@ pub fn ended() -> ErrorObject {
     ErrorObject::new(ErrorCode::INTERNAL_ERROR, "the connection ended before there was a result")
 }
 
-/// More requests than are taken on at a time. The code is one that JSON-RPC leaves to implementations.
+/// More requests than are taken on at a time.
 #[must_use]
 pub fn busy() -> ErrorObject {
-    ErrorObject::new(-32000, "too many requests at a time")
+    ErrorObject::new(ErrorCode::INTERNAL_ERROR, "too many requests at a time")
+}
+
+/// The revision of a request is not spoken here.
+#[must_use]
+pub fn unsupported_version(supported: impl Iterator<Item = Revision>, requested: &str) -> ErrorObject {
+    let supported: Vec<_> = supported.map(Revision::as_str).collect();
+    let message = format!("unsupported protocol version; supported: {}", supported.join(", "));
+    let data = json!({ "supported": supported, "requested": requested });
+    ErrorObject::new(UNSUPPORTED_VERSION, message).with_data(data)
+}
+
+/// What [`unsupported_version`] is known by, since 2026-07-28.
+pub const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// Answering takes a capability that whoever asks has not declared, such as `["elicitation", "url"]`.
+#[must_use]
+pub fn missing_capability(path: &[&str]) -> ErrorObject {
+    let required = path.iter().rev().fold(json!({}), |inside, name| json!({ *name: inside }));
+    let message = format!("answering takes the client's capability {}, which is not declared", path.join("."));
+    ErrorObject::new(MISSING_CAPABILITY, message).with_data(json!({ "requiredCapabilities": required }))
+}
+
+/// What [`missing_capability`] is known by, since 2026-07-28.
+pub const MISSING_CAPABILITY: i64 = -32021;
+
+/// There is no such resource, as the revision says it.
+#[must_use]
+pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
+    let code = match revision.is_legacy() {
+        true => ErrorCode::RESOURCE_NOT_FOUND,
+        false => ErrorCode::INVALID_PARAMS,
+    };
+    ErrorObject::new(code, "resource not found").with_data(json!({ "uri": uri }))
+}
+
+/// Whether an error says that there is no such resource, in whichever revision.
+#[must_use]
+pub fn is_resource_not_found(error: &ErrorObject) -> bool {
+    let names_it = || error.data.as_ref().and_then(|data| data.get("uri")).is_some_and(Value::is_string);
+    error.code == ErrorCode::RESOURCE_NOT_FOUND || (error.code == ErrorCode::INVALID_PARAMS && names_it())
 }

@@ -2,68 +2,16 @@
 //!
 //! Both sides agree on a revision and on what each is able to do; the connection holds to it.
 
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
 use serde_json::json;
-use tokio::task::JoinHandle;
 
-use crate::connection::{Connection, Limits};
-use crate::era::{About, Admission, Era, Level, can};
+use crate::era::{Admission, Asked, Era, Level, Side, Terms};
 use crate::errors;
-use crate::outbox::Closed;
-use crate::peer::{CallError, Peer};
-use crate::router::{Requests, Router};
-use crate::transport::{Incoming, Outgoing};
-
-/// All revisions of this kind, oldest first.
-pub fn revisions() -> impl DoubleEndedIterator<Item = Revision> {
-    Revision::ALL.iter().copied().filter(|revision| revision.is_legacy())
-}
-
-/// What one side says of itself when the connection begins.
-#[derive(Clone, Debug)]
-pub struct Introduction {
-    /// The revisions that it speaks, best first.
-    pub revisions: Vec<Revision>,
-    /// What it is able to do: the JSON of a revision's `ServerCapabilities` or `ClientCapabilities`.
-    pub capabilities: JsonObject,
-    /// Its name and version: the JSON of a revision's `Implementation`.
-    pub implementation: JsonObject,
-    /// How a server wants to be used.
-    pub instructions: Option<String>,
-}
-
-impl Introduction {
-    /// Someone who speaks all revisions of this kind and is able to do nothing yet.
-    pub fn new(name: &str, version: &str) -> Self {
-        let implementation = [("name", name), ("version", version)];
-        Self {
-            revisions: revisions().rev().collect(),
-            capabilities: JsonObject::new(),
-            implementation: implementation
-                .map(|(key, value)| (key.to_owned(), Value::from(value)))
-                .into_iter()
-                .collect(),
-            instructions: None,
-        }
-    }
-
-    /// Leaves the revisions of which this holds.
-    #[must_use]
-    pub fn speaking(mut self, wanted: impl Fn(Revision) -> bool) -> Self {
-        self.revisions.retain(|revision| wanted(*revision));
-        self
-    }
-
-    /// Adds a capability, such as `tools` with `{"listChanged": true}`.
-    #[must_use]
-    pub fn able(mut self, capability: &str, details: Value) -> Self {
-        self.capabilities.insert(capability.to_owned(), details);
-        self
-    }
-}
+use crate::introduction::{About, Introduction, can, lacking};
+use crate::negotiation::HandshakeError;
+use crate::peer::CallError;
 
 /// One end of a connection of this era.
 #[derive(Debug)]
@@ -71,21 +19,6 @@ pub struct Legacy {
     side: Side,
     ours: Introduction,
     state: Mutex<State>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Client,
-    Server,
-}
-
-impl Side {
-    fn other(self) -> Side {
-        match self {
-            Side::Client => Side::Server,
-            Side::Server => Side::Client,
-        }
-    }
 }
 
 #[derive(Debug, Default)]
@@ -100,13 +33,23 @@ struct State {
 }
 
 impl Legacy {
-    /// The end that is asked to initialize.
-    pub fn server(ours: Introduction) -> Self {
-        Self { side: Side::Server, ours, state: Mutex::default() }
+    /// One end, of one who speaks those of its revisions that are of this era.
+    pub fn new(side: Side, ours: Introduction) -> Self {
+        Self { side, ours: ours.speaking(Revision::is_legacy), state: Mutex::default() }
     }
 
-    fn client(ours: Introduction) -> Self {
-        Self { side: Side::Client, ours, state: Mutex::default() }
+    /// The params of `initialize`.
+    pub(crate) fn introduce(&self) -> RawJson {
+        RawJson::from(&json!({
+            "protocolVersion": self.ours.revisions.first().map_or("", |revision| revision.as_str()),
+            "capabilities": self.ours.capabilities,
+            "clientInfo": self.ours.implementation,
+        }))
+    }
+
+    /// Why the answer to `initialize` was none.
+    pub(crate) fn failure(&self) -> Option<HandshakeError> {
+        self.state().failed.take()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -224,32 +167,26 @@ impl Legacy {
 
 /// What the params of a request take beyond its method, and the other side has not declared.
 fn asks_too_much(method: &str, theirs: &About, params: &RawJson) -> Option<String> {
-    let asks = matches!(method, "tools/call" | "sampling/createMessage" | "elicitation/create");
-    if !asks || theirs.revision < Revision::V2025_11_25 {
+    let task: &'static [&'static str] = match method {
+        "tools/call" => &["tasks", "requests", "tools", "call"],
+        "sampling/createMessage" => &["tasks", "requests", "sampling", "createMessage"],
+        "elicitation/create" => &["tasks", "requests", "elicitation", "create"],
+        _ => return None,
+    };
+    if theirs.revision < Revision::V2025_11_25 {
         return None;
     }
     let params: JsonObject = params.decode().ok()?;
-    let has = |name: &str| params.contains_key(name);
-    let mode = params.get("mode").and_then(Value::as_str).unwrap_or("form");
-    let task: &[&str] = match method {
-        "tools/call" => &["tasks", "requests", "tools", "call"],
-        "sampling/createMessage" => &["tasks", "requests", "sampling", "createMessage"],
-        _ => &["tasks", "requests", "elicitation", "create"],
+    let lacking = match params.contains_key("task") && !theirs.can(task) {
+        true => task,
+        false => lacking(method, &params, &theirs.capabilities)?,
     };
-    // Whoever names no mode of elicitation has the one that there was first.
-    let names_modes = theirs.can(&["elicitation", "form"]) || theirs.can(&["elicitation", "url"]);
-    let needs: [(bool, &[&str]); 4] = [
-        (has("task"), task),
-        (method == "sampling/createMessage" && (has("tools") || has("toolChoice")), &["sampling", "tools"]),
-        (method == "elicitation/create" && mode == "url", &["elicitation", "url"]),
-        (method == "elicitation/create" && mode == "form" && names_modes, &["elicitation", "form"]),
-    ];
-    let (_, lacking) = needs.into_iter().find(|(needed, path)| *needed && !theirs.can(path))?;
     Some(format!("{method}: the other side has not declared the capability {}", lacking.join(".")))
 }
 
 impl Era for Legacy {
-    fn request(&self, method: &str, params: Option<&RawJson>) -> Result<Admission, ErrorObject> {
+    fn request(&self, asked: &Asked<'_>) -> Result<Admission, ErrorObject> {
+        let Asked { method, params, .. } = *asked;
         let theirs = self.state().theirs.clone();
         match (method, theirs) {
             ("ping", _) => Ok(Admission::Answer(RawJson::from(&json!({})))),
@@ -258,7 +195,9 @@ impl Era for Legacy {
             (_, Some(theirs)) => match self.lacks(method, &theirs, self.side) {
                 Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
                 None if method == "logging/setLevel" => self.set_level(params).map(Admission::Answer),
-                None => Ok(Admission::Handle(theirs.revision)),
+                None => {
+                    Ok(Admission::Handle(Terms { revision: theirs.revision, about: Some(theirs), level: None }))
+                }
             },
         }
     }
@@ -275,7 +214,13 @@ impl Era for Legacy {
         self.about().is_some_and(|theirs| theirs.revision == Revision::V2025_03_26)
     }
 
-    fn may_send(&self, method: &str, revision: Option<Revision>, params: Option<&RawJson>) -> Result<(), String> {
+    fn may_send(
+        &self,
+        _: Option<&Terms>,
+        method: &str,
+        revision: Option<Revision>,
+        params: Option<&RawJson>,
+    ) -> Result<(), String> {
         let State { theirs, ready, .. } = &*self.state();
         let early = match (self.side, method) {
             (_, "ping" | "notifications/cancelled" | "notifications/progress") | (Side::Client, "initialize") => {
@@ -305,119 +250,23 @@ impl Era for Legacy {
         method != "initialize" && !(tasks && params.is_some_and(is_task))
     }
 
-    fn answered(&self, method: &str, result: &RawJson) {
+    fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
         if method == "initialize" && self.side == Side::Client {
-            let introduced = self.introduced(result);
+            let introduced = self.introduced(&result);
             let mut state = self.state();
             match introduced {
                 Ok(about) => state.theirs = Some(Arc::new(about)),
                 Err(error) => state.failed = Some(error),
             }
         }
+        Ok(result)
     }
 
     fn about(&self) -> Option<Arc<About>> {
         self.state().theirs.clone()
     }
 
-    fn logs(&self, level: Level) -> bool {
+    fn logs(&self, _: &Terms, level: Level) -> bool {
         can(&self.ours.capabilities, &["logging"]) && self.state().level.is_none_or(|least| level >= least)
     }
-}
-
-/// Why a connection could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum HandshakeError {
-    /// The server refused, or said nothing.
-    #[error("initialize: {0}")]
-    Call(#[from] CallError),
-    /// The server speaks a revision that we do not.
-    #[error("the server speaks revision {0:?}, which is not supported here")]
-    Version(String),
-    /// The server's answer is not one to `initialize`.
-    #[error("initialize: the result lacks {0}")]
-    Invalid(&'static str),
-}
-
-/// A client whose connection is ready, and the task that runs it.
-#[derive(Debug)]
-pub struct Client {
-    /// The server.
-    pub peer: Peer,
-    /// Ends when the connection does.
-    pub connection: JoinHandle<io::Result<()>>,
-}
-
-/// Begins a connection as its client. `requests` answers what the server asks, and is a router or a router in layers of
-/// middleware; `handlers` takes the notifications.
-///
-/// # Errors
-///
-/// The server refuses, is silent, or speaks no revision that we speak. The connection is closed then.
-pub async fn connect(
-    ours: Introduction,
-    requests: impl Requests,
-    handlers: Router,
-    incoming: impl Incoming,
-    outgoing: impl Outgoing,
-    limits: Limits,
-) -> Result<Client, HandshakeError> {
-    let params = json!({
-        "protocolVersion": ours.revisions.first().map_or("", |revision| revision.as_str()),
-        "capabilities": ours.capabilities,
-        "clientInfo": ours.implementation,
-    });
-    let era = Arc::new(Legacy::client(ours));
-    let connection = Connection::new(requests, handlers, era.clone(), limits);
-    let peer = connection.peer().clone();
-    let mut running = Running(Some(tokio::spawn(connection.run(incoming, outgoing))));
-    shake(&peer, &era, params).await?;
-    let connection = running.0.take().ok_or(CallError::Closed(Closed))?;
-    Ok(Client { peer, connection })
-}
-
-/// A connection that ends with the handshake, unless that was a success.
-struct Running(Option<JoinHandle<io::Result<()>>>);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(connection) = &self.0 {
-            connection.abort();
-        }
-    }
-}
-
-async fn shake(peer: &Peer, era: &Legacy, params: Value) -> Result<(), HandshakeError> {
-    // What the result says is known before anything after it is looked at: see `Era::answered`.
-    peer.raw_request("initialize", Some(RawJson::from(&params))).await?;
-    if let Some(error) = era.state().failed.take() {
-        return Err(error);
-    }
-    peer.raw_notify("notifications/initialized", None).await?;
-    Ok(())
-}
-
-/// Runs a server on a connection until its client is gone. It speaks those of its revisions that a handler is of.
-///
-/// To tell the client something when it has asked for nothing, keep a handler's [`Context::peer`](crate::Context::peer), or
-/// make the [`Connection`] yourself, of a [`Legacy::server`]. `requests` is the router itself, or the router in layers of
-/// middleware; `handlers` takes the notifications.
-///
-/// # Errors
-///
-/// Reading or writing failed.
-pub async fn serve(
-    ours: Introduction,
-    requests: impl Requests,
-    handlers: Router,
-    incoming: impl Incoming,
-    outgoing: impl Outgoing,
-    limits: Limits,
-) -> io::Result<()> {
-    let spoken = handlers.revisions();
-    let ours = match spoken.is_empty() {
-        true => ours,
-        false => ours.speaking(|revision| spoken.contains(&revision)),
-    };
-    Connection::new(requests, handlers, Arc::new(Legacy::server(ours)), limits).run(incoming, outgoing).await
 }

@@ -2,8 +2,7 @@
 //! other.
 //!
 //! ```
-//! use mcpgen_runtime::legacy::{Introduction, connect, serve};
-//! use mcpgen_runtime::{Limits, Router, transport};
+//! use mcpgen_runtime::{Introduction, Limits, Router, connect, serve, transport};
 //! use mcpgen_types::ErrorObject;
 //! use mcpgen_types::v2025_11_25::{CallToolRequest, CallToolRequestParams, CallToolResult, TextContent};
 //! use serde_json::json;
@@ -45,22 +44,34 @@
 //! * The [`router`] finds the handler by revision and method. Middleware is any layer of tower's around it.
 //! * A [`connection`] runs all of this within [`Limits`], and every request gets one answer.
 
+pub mod client;
 pub mod connection;
 pub mod context;
 mod desk;
 pub mod envelope;
 pub mod era;
+pub mod eras;
 pub mod errors;
+pub mod input;
+pub mod introduction;
 mod json;
 pub mod legacy;
+pub mod modern;
+pub mod negotiation;
 mod outbox;
 pub mod pagination;
 pub mod peer;
 pub mod router;
+pub mod seal;
+pub mod server;
+pub mod subscriptions;
 pub mod transport;
 
+pub use client::{Client, connect};
 pub use connection::{Connection, Limits};
 pub use context::Context;
+pub use introduction::Introduction;
 pub use outbox::Closed;
 pub use peer::{CallError, Peer};
 pub use router::Router;
+pub use server::serve;

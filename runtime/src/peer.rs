@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
@@ -15,11 +15,15 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 use tower::BoxError;
 
-use crate::era::{About, Era};
+use crate::era::{Era, Terms};
+use crate::introduction::About;
 use crate::json;
+use crate::modern::SUBSCRIPTION_ID;
 use crate::outbox::{Closed, Outbox};
+use crate::router::AnyNotification;
 
 /// Why a call has no result.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +40,17 @@ pub enum CallError {
     /// The connection's revision, or what the two sides have declared, does not allow the call.
     #[error("{0}")]
     NotAllowed(String),
+    /// The server asks for something that this client does not give.
+    #[error("the server asks for {method}: {error}")]
+    Input {
+        /// What it asks for.
+        method: String,
+        /// Why it is not given.
+        error: ErrorObject,
+    },
+    /// The other side has ended what was asked of it, without an answer.
+    #[error("the other side has ended it")]
+    Withdrawn,
     /// The connection closed before an answer came.
     #[error(transparent)]
     Closed(#[from] Closed),
@@ -43,7 +58,11 @@ pub enum CallError {
 
 /// The other side of a connection. Clones are the same peer.
 #[derive(Clone)]
-pub struct Peer(Arc<Shared>);
+pub struct Peer {
+    shared: Arc<Shared>,
+    /// Those of the request that this is for.
+    terms: Option<Terms>,
+}
 
 struct Shared {
     outbox: Outbox,
@@ -53,6 +72,10 @@ struct Shared {
     pending: Mutex<Option<HashMap<RequestId, Pending>>>,
     idle: Option<Duration>,
     cap: Option<Duration>,
+    /// How many calls want notifications of their own.
+    streams: AtomicUsize,
+    /// Nothing more is heard of the other side.
+    deaf: CancellationToken,
 }
 
 /// A call that waits for its answer.
@@ -60,7 +83,11 @@ struct Pending {
     method: String,
     answer: oneshot::Sender<Result<RawJson, CallError>>,
     progress: Option<mpsc::Sender<Progress>>,
+    notices: Option<Notices>,
 }
+
+/// Takes the notifications that belong to a call; says whether it was one.
+pub(crate) type Notices = Box<dyn Fn(&AnyNotification) + Send + Sync>;
 
 /// Reports that wait to be told; more are dropped, for the next one says as much.
 const REPORTS: usize = 64;
@@ -78,25 +105,50 @@ pub struct Progress {
 
 impl Peer {
     pub(crate) fn new(outbox: Outbox, era: Arc<dyn Era>, idle: Option<Duration>, cap: Option<Duration>) -> Self {
-        let pending = Mutex::new(Some(HashMap::new()));
-        Self(Arc::new(Shared { outbox, era, next_id: AtomicI64::new(1), pending, idle, cap }))
+        let shared = Shared {
+            outbox,
+            era,
+            next_id: AtomicI64::new(1),
+            pending: Mutex::new(Some(HashMap::new())),
+            idle,
+            cap,
+            streams: AtomicUsize::new(0),
+            deaf: CancellationToken::new(),
+        };
+        Self { shared: Arc::new(shared), terms: None }
+    }
+
+    /// The same peer, on behalf of a request.
+    pub(crate) fn on_behalf(&self, terms: Terms) -> Self {
+        Self { shared: Arc::clone(&self.shared), terms: Some(terms) }
     }
 
     /// What the other side has said of itself; `None` before it has.
     pub fn about(&self) -> Option<Arc<About>> {
-        self.0.era.about()
+        self.shared.era.about()
+    }
+
+    /// Whether the other side may ask for this in an answer.
+    pub(crate) fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), CallError> {
+        let asked = self.shared.era.may_be_asked(method, params);
+        asked.map_err(|error| CallError::Input { method: method.to_owned(), error })
     }
 
     pub(crate) fn era(&self) -> &dyn Era {
-        &*self.0.era
+        &*self.shared.era
     }
 
     /// A request under an id of its own. Nothing is sent before the call is awaited or [sent](Call::send).
     pub fn call<R: Request>(&self, params: R::Params) -> Call<R::Result> {
+        self.call_with::<R>(member(&params))
+    }
+
+    /// As [`call`](Self::call), with params that are JSON already.
+    pub(crate) fn call_with<R: Request>(&self, params: Option<RawJson>) -> Call<R::Result> {
         let decode = |result: RawJson| {
             result.decode().map_err(|error| error.with_type_name(format!("{} result", R::METHOD)).into())
         };
-        self.raw_call(R::METHOD, Some(R::REVISION), member(&params), Box::new(decode))
+        self.raw_call(R::METHOD, Some(R::REVISION), params, Box::new(decode))
     }
 
     /// As [`call`](Self::call), of a method that no revision has. Params and result are types of serde's.
@@ -125,8 +177,8 @@ impl Peer {
         params: Option<RawJson>,
         decode: Box<Decoder<T>>,
     ) -> Call<T> {
-        let id = RequestId::Integer(self.0.next_id.fetch_add(1, Ordering::Relaxed));
-        let Shared { idle, cap, .. } = *self.0;
+        let id = RequestId::Integer(self.shared.next_id.fetch_add(1, Ordering::Relaxed));
+        let Shared { idle, cap, .. } = *self.shared;
         Call {
             peer: self.clone(),
             id,
@@ -137,6 +189,7 @@ impl Peer {
             idle,
             cap,
             on_progress: None,
+            notices: None,
         }
     }
 
@@ -170,28 +223,59 @@ impl Peer {
     }
 
     async fn tell(&self, method: &str, revision: Option<Revision>, params: Option<RawJson>) -> Result<(), CallError> {
-        self.0.era.may_send(method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
-        Ok(self.0.outbox.send(notification(method, params)).await?)
+        let terms = self.terms.as_ref();
+        self.shared.era.may_send(terms, method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
+        self.put(method, params).await
+    }
+
+    /// As [`raw_notify`](Self::raw_notify), by someone who knows that it may be sent.
+    pub(crate) async fn put(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
+        Ok(self.shared.outbox.send(notification(method, params)).await?)
     }
 
     pub(crate) async fn send(&self, bytes: Vec<u8>) -> Result<(), Closed> {
-        self.0.outbox.send(bytes).await
+        self.shared.outbox.send(bytes).await
     }
 
     pub(crate) fn try_send(&self, bytes: Vec<u8>) -> Result<(), Vec<u8>> {
-        self.0.outbox.try_send(bytes)
+        self.shared.outbox.try_send(bytes)
     }
 
     /// An answer arrived. One that nobody waits for any more is no news.
     pub(crate) fn answered(&self, id: &RequestId, answer: Result<RawJson, CallError>) {
         let pending = self.pending().as_mut().and_then(|pending| pending.remove(id));
         if let Some(pending) = pending {
-            if let Ok(result) = &answer {
-                self.0.era.answered(&pending.method, result);
-            }
+            let read = |result| {
+                self.shared.era.answered(&pending.method, result).map_err(|why| CallError::Invalid(why.into()))
+            };
             // The caller may have gone in this moment.
-            let _ = pending.answer.send(answer);
+            let _ = pending.answer.send(answer.and_then(read));
         }
+    }
+
+    /// The other side ends what it was asked for. There is one request of which it may say so.
+    pub(crate) fn withdrawn(&self, id: &RequestId) {
+        let listens = self.pending().as_ref().and_then(|pending| pending.get(id)).is_some_and(|it| it.notices.is_some());
+        if listens {
+            self.answered(id, Err(CallError::Withdrawn));
+        }
+    }
+
+    /// Whether any call wants notifications of its own.
+    pub(crate) fn awaits_notices(&self) -> bool {
+        self.shared.streams.load(Ordering::Relaxed) > 0
+    }
+
+    /// Takes a notification to the call that it belongs to; `false` if it belongs to none.
+    pub(crate) fn noticed(&self, message: &AnyNotification) -> bool {
+        let id = message.context.meta().get(SUBSCRIPTION_ID).cloned();
+        let Some(id) = id.and_then(|id| mcpgen_types::from_value::<RequestId>(id).ok()) else { return false };
+        let pending = self.pending();
+        let notices = pending.as_ref().and_then(|pending| pending.get(&id)).and_then(|it| it.notices.as_ref());
+        notices.is_some_and(|take| {
+            take(message);
+            true
+        })
     }
 
     pub(crate) fn progressed(&self, token: &RequestId, progress: Progress) {
@@ -204,22 +288,28 @@ impl Peer {
 
     /// Nothing is answered any more, though what is said is still sent.
     pub(crate) fn unanswered(&self) {
+        self.shared.deaf.cancel();
         self.pending().take();
+    }
+
+    /// Ends when nothing more is heard of the other side.
+    pub(crate) async fn unheard(&self) {
+        self.shared.deaf.cancelled().await;
     }
 
     /// Ends when the connection is to end.
     pub(crate) async fn disconnected(&self) {
-        self.0.outbox.closed().await;
+        self.shared.outbox.closed().await;
     }
 
     /// Ends the connection: what was sent is still written, calls that wait end with an error.
     pub fn disconnect(&self) {
-        self.0.outbox.close();
+        self.shared.outbox.close();
         self.pending().take();
     }
 
     fn pending(&self) -> MutexGuard<'_, Option<HashMap<RequestId, Pending>>> {
-        self.0.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -244,6 +334,7 @@ pub struct Call<T> {
     idle: Option<Duration>,
     cap: Option<Duration>,
     on_progress: Option<OnProgress>,
+    notices: Option<Notices>,
 }
 
 impl<T: 'static> Call<T> {
@@ -270,6 +361,16 @@ impl<T: 'static> Call<T> {
         self
     }
 
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        self.idle
+    }
+
+    /// Takes the notifications that have its id.
+    pub(crate) fn on_notice(mut self, take: Notices) -> Self {
+        self.notices = Some(take);
+        self
+    }
+
     /// The call in flight. It is sent when it is first polled.
     pub fn send(self) -> InFlight<T> {
         let id = self.id.clone();
@@ -277,7 +378,10 @@ impl<T: 'static> Call<T> {
     }
 
     async fn run(mut self) -> Result<T, CallError> {
-        self.peer.0.era.may_send(&self.method, self.revision, self.params.as_ref()).map_err(CallError::NotAllowed)?;
+        let era = Arc::clone(&self.peer.shared.era);
+        let (terms, params) = (self.peer.terms.as_ref(), self.params.as_ref());
+        era.may_send(terms, &self.method, self.revision, params).map_err(CallError::NotAllowed)?;
+        self.params = era.params(&self.method, self.params).map_err(|why| CallError::Invalid(why.into()))?;
         let (answer, mut answered) = oneshot::channel();
         let (progress, mut reports) = match self.on_progress {
             None => (None, None),
@@ -287,17 +391,21 @@ impl<T: 'static> Call<T> {
                 (Some(progress), Some(reports))
             }
         };
+        let mut guard = Guard { peer: self.peer.clone(), id: self.id.clone(), cancel: false, stream: false };
+        guard.count(self.notices.is_some());
         match self.peer.pending().as_mut() {
-            Some(pending) => pending.insert(self.id.clone(), Pending { method: self.method.clone(), answer, progress }),
+            Some(pending) => {
+                let notices = self.notices.take();
+                pending.insert(self.id.clone(), Pending { method: self.method.clone(), answer, progress, notices });
+            }
             None => return Err(Closed.into()),
-        };
-        let mut guard = Guard { peer: self.peer.clone(), id: self.id.clone(), cancel: false };
+        }
         let request = Outgoing { id: Some(&self.id), method: &self.method, params: self.params.as_ref() };
         let bytes = mcpgen_types::to_vec(&request);
         let started = Instant::now();
         let end = self.cap.and_then(|cap| started.checked_add(cap));
         let mut quiet = self.idle.and_then(|idle| started.checked_add(idle));
-        let mut sending = Box::pin(self.peer.0.outbox.send(bytes));
+        let mut sending = Box::pin(self.peer.shared.outbox.send(bytes));
         let mut sent = false;
         loop {
             tokio::select! {
@@ -316,7 +424,7 @@ impl<T: 'static> Call<T> {
                 done = &mut sending, if !sent => {
                     done?;
                     sent = true;
-                    guard.cancel = self.peer.0.era.may_cancel(&self.method, self.params.as_ref());
+                    guard.cancel = self.peer.shared.era.may_cancel(&self.method, self.params.as_ref());
                 }
                 // Before the reports, which may be without end.
                 () = at(end) => return Err(CallError::Timeout(self.cap.unwrap_or_default())),
@@ -333,16 +441,9 @@ impl<T: 'static> Call<T> {
 
     /// The id is the token: it is as unique as a token must be.
     fn ask_for_progress(&mut self) -> Result<(), CallError> {
-        let mut params: JsonObject = match &self.params {
-            Some(params) => params.decode().map_err(|error| CallError::Invalid(error.into()))?,
-            None => JsonObject::new(),
-        };
-        let token = mcpgen_types::to_value(&self.id).unwrap_or_default();
-        let Some(meta) = params.entry("_meta").or_insert_with(|| json!({})).as_object_mut() else {
-            return Err(CallError::Invalid("params._meta is no object, so it cannot ask for progress".into()));
-        };
-        meta.insert("progressToken".to_owned(), token);
-        self.params = Some(RawJson::from(&params));
+        let token = mcpgen_types::to_string(&self.id);
+        let params = json::with_meta(self.params.take(), &[("progressToken", token)], true);
+        self.params = params.map_err(|why| CallError::Invalid(why.into()))?;
         Ok(())
     }
 }
@@ -410,16 +511,26 @@ struct Guard {
     id: RequestId,
     /// Whether the other side works on it.
     cancel: bool,
+    /// Whether it wants notifications of its own.
+    stream: bool,
+}
+
+impl Guard {
+    fn count(&mut self, stream: bool) {
+        self.stream = stream;
+        self.peer.shared.streams.fetch_add(usize::from(stream), Ordering::Relaxed);
+    }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
+        self.peer.shared.streams.fetch_sub(usize::from(self.stream), Ordering::Relaxed);
         let waiting = self.peer.pending().as_mut().is_some_and(|pending| pending.remove(&self.id).is_some());
         if self.cancel && waiting {
             let id = mcpgen_types::to_value(&self.id).unwrap_or_default();
             let params = RawJson::from(&json!({ "requestId": id }));
             // The connection may have closed in this moment.
-            let _ = self.peer.0.outbox.send_now(notification("notifications/cancelled", Some(params)));
+            let _ = self.peer.shared.outbox.send_now(notification("notifications/cancelled", Some(params)));
         }
     }
 }
@@ -429,7 +540,7 @@ fn notification(method: &str, params: Option<RawJson>) -> Vec<u8> {
 }
 
 /// The member `params`, unless it is absent.
-fn member(params: &impl Params) -> Option<RawJson> {
+pub(crate) fn member(params: &impl Params) -> Option<RawJson> {
     params.to_member().is_some().then(|| RawJson::from(params))
 }
 

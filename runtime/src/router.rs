@@ -226,6 +226,12 @@ impl Router {
         found
     }
 
+    /// Whether somebody answers requests of a method, of whichever revision.
+    #[must_use]
+    pub fn answers(&self, method: &str) -> bool {
+        self.requests.contains_key(method)
+    }
+
     /// Answers a request.
     pub fn answer(&self, request: AnyRequest) -> Answer {
         let known = find(&self.requests, request.context.revision(), &request.method);

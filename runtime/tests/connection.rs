@@ -273,7 +273,7 @@ async fn more_than_can_wait_is_refused() {
         wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"hang"}}}}"#)).await;
     }
     let answer = wire.ask(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a"}}"#).await;
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(-32000)));
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(-32603)));
     // What is taken back makes room.
     for id in 1..=2 {
         wire.say(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#))

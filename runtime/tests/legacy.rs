@@ -5,11 +5,14 @@ mod support;
 use std::sync::Arc;
 
 use mcpgen_runtime::connection::Limits;
-use mcpgen_runtime::era::Level;
-use mcpgen_runtime::legacy::{Client, HandshakeError, Introduction, Legacy, connect};
+use mcpgen_runtime::era::{Level, Side};
+use mcpgen_runtime::introduction::Introduction;
+use mcpgen_runtime::legacy::Legacy;
+use mcpgen_runtime::negotiation::HandshakeError;
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::lines;
+use mcpgen_runtime::{Client, connect};
 use mcpgen_types::{ErrorObject, RawJson, Revision, v2024_11_05, v2025_03_26, v2025_11_25};
 use serde_json::{Value, json};
 use support::Wire;
@@ -46,7 +49,7 @@ fn ours() -> Introduction {
 }
 
 fn server(ours: Introduction) -> (Wire, Peer) {
-    Wire::to(|pipe| support::run(router(), Arc::new(Legacy::server(ours)), Limits::default(), pipe))
+    Wire::to(|pipe| support::run(router(), Arc::new(Legacy::new(Side::Server, ours)), Limits::default(), pipe))
 }
 
 fn initialize(revision: &str, capabilities: &Value) -> String {
@@ -197,7 +200,7 @@ async fn a_server_waits_until_the_client_is_ready() {
 #[tokio::test]
 async fn ping_is_answered_whatever_is_running() {
     let limits = Limits { in_flight: 1, waiting: 1, ..Limits::default() };
-    let era = Arc::new(Legacy::server(ours()));
+    let era = Arc::new(Legacy::new(Side::Server, ours()));
     let (mut wire, _peer) = Wire::to(|pipe| support::run(router(), era, limits, pipe));
     wire.ask(&initialize("2025-11-25", &json!({}))).await;
     for id in 1..=2 {
@@ -253,7 +256,7 @@ fn welcome(version: &str) -> String {
 
 #[tokio::test]
 async fn a_client_introduces_itself_and_says_that_it_is_ready() {
-    let ours = Introduction::new("client", "1").able("roots", json!({ "listChanged": true }));
+    let ours = Introduction::new("client", "1").speaking(Revision::is_legacy).able("roots", json!({ "listChanged": true }));
     let (mut wire, client) = client(Router::new(), ours);
     let asked = wire.hear().await;
     let expected = json!({
@@ -276,7 +279,7 @@ async fn a_client_introduces_itself_and_says_that_it_is_ready() {
 
 #[tokio::test]
 async fn a_client_leaves_if_it_does_not_speak_the_revision() {
-    let (mut wire, client) = client(Router::new(), Introduction::new("client", "1"));
+    let (mut wire, client) = client(Router::new(), Introduction::new("client", "1").speaking(Revision::is_legacy));
     wire.hear().await;
     wire.say(&welcome("2030-01-01")).await;
     let error = client.await.expect("no panic").expect_err("an unknown revision");
@@ -286,7 +289,7 @@ async fn a_client_leaves_if_it_does_not_speak_the_revision() {
 
 #[tokio::test]
 async fn initialize_is_not_cancelled() {
-    let (mut wire, client) = client(Router::new(), Introduction::new("client", "1"));
+    let (mut wire, client) = client(Router::new(), Introduction::new("client", "1").speaking(Revision::is_legacy));
     wire.hear().await;
     client.abort();
     assert!(wire.is_over().await, "closed without another word");
@@ -350,7 +353,7 @@ async fn nothing_is_lost_behind_the_handshake() {
         let hears = hears.clone();
         async move { hears.lock().expect("no panic").push(params.data) }
     });
-    let (mut wire, client) = client(handlers, Introduction::new("client", "1"));
+    let (mut wire, client) = client(handlers, Introduction::new("client", "1").speaking(Revision::is_legacy));
     wire.hear().await;
     let event = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
     wire.say(&format!("{}\n{event}", welcome("2025-11-25"))).await;

@@ -1,0 +1,109 @@
+//! Opening a connection, and what a client does with it.
+
+use std::io;
+use std::sync::Arc;
+
+use mcpgen_types::Revision;
+use mcpgen_types::v2026_07_28::{RequestMetaObject, SubscriptionFilter};
+use tokio::task::JoinHandle;
+
+use crate::connection::{Connection, Limits};
+use crate::era::Side;
+use crate::eras::Eras;
+use crate::input::{self, Interactive, Rounds};
+use crate::modern::own_meta;
+use crate::negotiation::{HandshakeError, Opening, negotiate};
+use crate::outbox::Closed;
+use crate::peer::{CallError, Peer};
+use crate::router::{Requests, Router};
+use crate::subscriptions::Subscription;
+use crate::transport::{Incoming, Outgoing};
+
+/// A client whose connection is ready, and the task that runs it. Dropping it does not end the connection, see
+/// [`Peer::disconnect`].
+#[derive(Debug)]
+pub struct Client<S = Router> {
+    /// The server.
+    pub peer: Peer,
+    /// Ends when the connection does.
+    pub connection: JoinHandle<io::Result<()>>,
+    /// How long it goes on where a request takes several rounds.
+    pub rounds: Rounds,
+    revision: Revision,
+    meta: RequestMetaObject,
+    requests: S,
+}
+
+impl<S: Requests> Client<S> {
+    /// The revision that is spoken. Keep it for the next connection to the same server: [`Opening::known`].
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// What every request of revision 2026-07-28 says of its maker, for the params of typed calls. A call that says less
+    /// says the rest by itself.
+    pub fn meta(&self) -> RequestMetaObject {
+        self.meta.clone()
+    }
+
+    /// Makes a request that may take several rounds: whatever the server asks for is answered by what answers requests
+    /// here, and the request is made again, until it is answered.
+    ///
+    /// [`Peer::call`] makes one round of it, and [`input::again`] the params of the next one.
+    ///
+    /// # Errors
+    ///
+    /// [`Input`](CallError::Input) if the server asks for something that this client has not declared, or that is refused
+    /// here; [`Invalid`](CallError::Invalid) if there is no end of it; and all others that a call has.
+    pub async fn complete<R: Interactive>(&self, params: R::Params) -> Result<R::Complete, CallError> {
+        input::complete::<R>(&self.peer, self.requests.clone(), self.rounds, params).await
+    }
+
+    /// Subscribes to changes (2026-07-28).
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, CallError> {
+        Subscription::open(&self.peer, filter).await
+    }
+}
+
+/// Opens a connection as its client, in the best revision that both sides speak. `requests` answers what the server asks,
+/// and is a router or a router in layers of middleware; `handlers` is the router, which also takes the notifications. The
+/// client is able to do what is handled, besides what it says that it is.
+///
+/// # Errors
+///
+/// The server refuses, is silent, or speaks no revision that we speak. The connection is closed then.
+pub async fn connect<S: Requests>(
+    opening: impl Into<Opening>,
+    requests: S,
+    handlers: Router,
+    incoming: impl Incoming,
+    outgoing: impl Outgoing,
+    limits: Limits,
+) -> Result<Client<S>, HandshakeError> {
+    let mut opening = opening.into();
+    opening.ours = opening.ours.of_client(&handlers);
+    let reading = opening.reading.clone();
+    let era = Arc::new(Eras::new(Side::Client, opening.ours.clone(), |modern| modern.reading(reading)));
+    let connection = Connection::new(requests.clone(), handlers, era.clone(), limits);
+    let peer = connection.peer().clone();
+    let mut running = Running(Some(tokio::spawn(connection.run(incoming, outgoing))));
+    let revision = negotiate(&peer, &era, &opening).await?;
+    let meta = own_meta(&opening.ours, revision).map_err(HandshakeError::Introduction)?;
+    let connection = running.0.take().ok_or(CallError::Closed(Closed))?;
+    Ok(Client { peer, connection, rounds: Rounds::default(), revision, meta, requests })
+}
+
+/// A connection that ends with the handshake, unless that was a success.
+struct Running(Option<JoinHandle<io::Result<()>>>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.0 {
+            connection.abort();
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Which revision a client and its server speak.
+//!
+//! A client that speaks both eras asks with `server/discover`, and falls back to `initialize` on anything that no modern
+//! server answers. [`verdict`] is that decision, whatever the answer came over.
+
+use std::time::Duration;
+
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision, Value};
+
+use crate::eras::Eras;
+use crate::errors;
+use crate::introduction::Introduction;
+use crate::modern::Reading;
+use crate::outbox::Closed;
+use crate::peer::{CallError, Peer};
+
+/// How a client opens a connection. An [`Introduction`] is one, with the defaults.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// What it says of itself.
+    pub ours: Introduction,
+    /// How it reads results.
+    pub reading: Reading,
+    /// How long it waits for the answer to `server/discover` before it takes the server for one of the older revisions.
+    pub patience: Duration,
+    /// The revision that was agreed on with this server before: [`Client::revision`](crate::Client::revision). A modern
+    /// server is then not asked again, and an older one is not asked what it does not know.
+    pub known: Option<Revision>,
+}
+
+impl From<Introduction> for Opening {
+    fn from(ours: Introduction) -> Self {
+        Self { ours, reading: Reading::default(), patience: Duration::from_secs(10), known: None }
+    }
+}
+
+/// Why a connection could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum HandshakeError {
+    /// The server refused, or said nothing.
+    #[error("{0}")]
+    Call(#[from] CallError),
+    /// The server speaks a revision that we do not.
+    #[error("the server speaks revision {0:?}, which is not supported here")]
+    Version(String),
+    /// The server's answer is not one to `initialize`.
+    #[error("initialize: the result lacks {0}")]
+    Invalid(&'static str),
+    /// The server speaks only these revisions.
+    #[error("the server speaks {}, none of which is supported here", .0.join(", "))]
+    Incompatible(Vec<String>),
+    /// The server speaks none of the revisions without a handshake, and we speak no other.
+    #[error("the server speaks no revision that is supported here: it answers `server/discover` with {0}")]
+    NotModern(String),
+    /// What we say of ourselves is not what a request may say.
+    #[error("our own introduction: {0}")]
+    Introduction(mcpgen_types::Error),
+}
+
+/// What an answer to `server/discover` says of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It speaks this revision, which needs no handshake.
+    Modern(Revision),
+    /// It does not speak the revision that it was asked in, but this one.
+    Again(Revision),
+    /// It wants `initialize`.
+    Legacy,
+    /// It speaks only these revisions, and we speak none of them.
+    Incompatible(Vec<String>),
+}
+
+/// What an answer to `server/discover` says of a server, to one who speaks these revisions, best first.
+///
+/// Whatever is not known to be the answer of a modern server is that of an older one: which error it is, or whether there
+/// is an answer at all, makes no difference.
+#[must_use]
+pub fn verdict(ours: &[Revision], answer: &Result<RawJson, CallError>) -> Verdict {
+    let named = |versions: Option<&Value>| -> Option<Vec<String>> {
+        versions?.as_array()?.iter().map(|version| version.as_str().map(str::to_owned)).collect()
+    };
+    let speaks = |versions: &[String], legacy: bool| {
+        let spoken = |revision: &&Revision| versions.iter().any(|version| version == revision.as_str());
+        ours.iter().filter(|revision| revision.is_legacy() == legacy).find(spoken).copied()
+    };
+    match answer {
+        Ok(result) => {
+            let result: JsonObject = result.decode().unwrap_or_default();
+            let is_one = result.get("capabilities").is_some_and(Value::is_object);
+            match named(result.get("supportedVersions")).filter(|_| is_one) {
+                Some(versions) => match speaks(&versions, false) {
+                    Some(revision) => Verdict::Modern(revision),
+                    // It may say so before a handshake, and mean what comes after one.
+                    None if knows_legacy(&versions) => Verdict::Legacy,
+                    None => Verdict::Incompatible(versions),
+                },
+                None => Verdict::Legacy,
+            }
+        }
+        Err(CallError::Refused(error)) => match supported(error) {
+            Some(versions) => match speaks(&versions, false) {
+                Some(revision) => Verdict::Again(revision),
+                None if knows_legacy(&versions) => Verdict::Legacy,
+                None => Verdict::Incompatible(versions),
+            },
+            None => Verdict::Legacy,
+        },
+        Err(_) => Verdict::Legacy,
+    }
+}
+
+fn knows_legacy(versions: &[String]) -> bool {
+    versions.iter().any(|version| version.parse().is_ok_and(Revision::is_legacy))
+}
+
+/// What a server says that it speaks, if it refuses a revision as modern ones do.
+fn supported(error: &ErrorObject) -> Option<Vec<String>> {
+    let data = error.data.as_ref().filter(|_| error.code.0 == errors::UNSUPPORTED_VERSION)?;
+    let versions = data.get("supported")?.as_array()?;
+    versions.iter().map(|version| version.as_str().map(str::to_owned)).collect()
+}
+
+/// Finds out which revision is spoken, and sees to it that it can be.
+pub(crate) async fn negotiate(peer: &Peer, era: &Eras, opening: &Opening) -> Result<Revision, HandshakeError> {
+    let ours = &opening.ours.revisions;
+    if let Some(known) = opening.known.filter(|known| ours.contains(known)) {
+        era.agree(known);
+        if !known.is_legacy() {
+            return Ok(known);
+        }
+        match shake(peer, era).await {
+            // It has become a modern one.
+            Err(HandshakeError::Call(CallError::Refused(error))) if supported(&error).is_some() => {}
+            shaken => return shaken,
+        }
+    }
+    let speaks_legacy = opening.ours.of_era(true).next().is_some();
+    let mut next = opening.ours.of_era(false).next();
+    for last in [false, true] {
+        let Some(revision) = next else { break };
+        era.agree(revision);
+        let probe = peer.raw_request("server/discover", None).idle_timeout(opening.patience).timeout(opening.patience);
+        let answer = probe.await;
+        match (verdict(ours, &answer), answer) {
+            (_, Err(CallError::Closed(closed))) => return Err(CallError::Closed(closed).into()),
+            (Verdict::Modern(revision), _) => {
+                era.agree(revision);
+                return Ok(revision);
+            }
+            (Verdict::Again(revision), _) if !last => next = Some(revision),
+            (Verdict::Again(revision), _) => return Err(HandshakeError::Incompatible(vec![revision.to_string()])),
+            (Verdict::Incompatible(versions), _) => return Err(HandshakeError::Incompatible(versions)),
+            (Verdict::Legacy, answer) if !speaks_legacy => {
+                return Err(HandshakeError::NotModern(match answer {
+                    Ok(result) => result.to_string(),
+                    Err(error) => error.to_string(),
+                }));
+            }
+            (Verdict::Legacy, _) => {
+                era.agree(Revision::V2024_11_05);
+                match shake(peer, era).await {
+                    // It is a modern one that was too slow to say so.
+                    Err(HandshakeError::Call(CallError::Refused(error))) if !last && supported(&error).is_some() => {
+                        continue;
+                    }
+                    shaken => return shaken,
+                }
+            }
+        }
+    }
+    shake(peer, era).await
+}
+
+/// The handshake of the older revisions.
+async fn shake(peer: &Peer, era: &Eras) -> Result<Revision, HandshakeError> {
+    let legacy = era.legacy().ok_or(CallError::Closed(Closed))?;
+    // What the result says is known before anything after it is looked at: see `Era::answered`.
+    peer.raw_request("initialize", Some(legacy.introduce())).await?;
+    if let Some(error) = legacy.failure() {
+        return Err(error);
+    }
+    peer.raw_notify("notifications/initialized", None).await?;
+    let about = peer.about().ok_or(HandshakeError::Invalid("everything"))?;
+    Ok(about.revision)
+}

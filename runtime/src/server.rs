@@ -1,0 +1,60 @@
+//! Serving a connection.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::connection::{Connection, Limits};
+use crate::era::Side;
+use crate::eras::Eras;
+use crate::introduction::Introduction;
+use crate::modern::Caching;
+use crate::router::{Requests, Router};
+use crate::transport::{Incoming, Outgoing};
+
+/// What a server is to its clients. An [`Introduction`] is one, without hints for caches.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    /// What it says of itself.
+    pub ours: Introduction,
+    /// For how long results may be kept.
+    pub caching: Caching,
+}
+
+impl From<Introduction> for Offer {
+    fn from(ours: Introduction) -> Self {
+        Self { ours, caching: Caching::default() }
+    }
+}
+
+impl Offer {
+    /// The server's end of a connection, of those revisions that a handler is of. It is able to do what is handled, besides
+    /// what it says that it is.
+    #[must_use]
+    pub fn era(self, handlers: &Router) -> Eras {
+        let Self { ours, caching } = self;
+        Eras::new(Side::Server, ours.of_server(handlers), |modern| modern.caching(caching))
+    }
+}
+
+/// Runs a server on a connection until its client is gone. It speaks those of its revisions that a handler is of, each
+/// request in its own.
+///
+/// To tell the client something when it has asked for nothing, keep a handler's [`Context::peer`](crate::Context::peer), or
+/// make the [`Connection`] yourself; where there are no connections any more, use
+/// [`Subscriptions`](crate::subscriptions::Subscriptions). `requests` is the router itself, or the router in layers of
+/// middleware; `handlers` is the router, which also takes the notifications.
+///
+/// # Errors
+///
+/// Reading or writing failed.
+pub async fn serve(
+    offer: impl Into<Offer>,
+    requests: impl Requests,
+    handlers: Router,
+    incoming: impl Incoming,
+    outgoing: impl Outgoing,
+    limits: Limits,
+) -> io::Result<()> {
+    let era = offer.into().era(&handlers);
+    Connection::new(requests, handlers, Arc::new(era), limits).run(incoming, outgoing).await
+}

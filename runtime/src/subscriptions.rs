@@ -1,0 +1,414 @@
+//! Hearing of changes (2026-07-28): a client asks once, with `subscriptions/listen`, and is told until one side ends it.
+//!
+//! Nobody hears of a change twice before having looked at it, so neither side ever keeps more than what was subscribed to.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcpgen_types::v2026_07_28::{
+    SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest,
+    SubscriptionsListenRequestParams, SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
+};
+use mcpgen_types::{ErrorObject, JsonObject, Notification, RawJson, RequestId};
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::context::Context;
+use crate::errors;
+use crate::introduction::{Introduction, can};
+use crate::modern::SUBSCRIPTION_ID;
+use crate::peer::{CallError, InFlight, Peer};
+use crate::router::AnyNotification;
+
+/// Something that has changed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// The resource of this URI.
+    Resource(String),
+}
+
+impl Change {
+    fn method(&self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+            Self::Resource(_) => "notifications/resources/updated",
+        }
+    }
+
+    fn of(method: &str, params: &JsonObject) -> Option<Self> {
+        let resource = || params.get("uri")?.as_str().map(|uri| Self::Resource(uri.to_owned()));
+        let lists = [Self::Tools, Self::Prompts, Self::Resources];
+        lists.into_iter().find(|list| list.method() == method).or_else(|| {
+            resource().filter(|resource| resource.method() == method)
+        })
+    }
+
+    fn is_in(&self, filter: &SubscriptionFilter) -> bool {
+        match self {
+            Self::Tools => filter.tools_list_changed == Some(true),
+            Self::Prompts => filter.prompts_list_changed == Some(true),
+            Self::Resources => filter.resources_list_changed == Some(true),
+            Self::Resource(uri) => filter.resource_subscriptions.as_ref().is_some_and(|uris| uris.contains(uri)),
+        }
+    }
+
+    /// All changes that somebody may hear of.
+    fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
+        let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter().filter(|list| list.is_in(filter));
+        let resources = filter.resource_subscriptions.clone().unwrap_or_default().into_iter().map(Self::Resource);
+        lists.chain(resources).collect::<Vec<_>>().into_iter()
+    }
+}
+
+/// Changes that somebody has not heard of yet.
+#[derive(Debug, Default)]
+struct Pending {
+    changes: Mutex<BTreeSet<Change>>,
+    some: Notify,
+}
+
+impl Pending {
+    fn add(&self, change: Change) {
+        self.lock().insert(change);
+        self.some.notify_one();
+    }
+
+    fn take(&self) -> Option<Change> {
+        self.lock().pop_first()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<Change>> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next change, as soon as there is one.
+    async fn next(&self) -> Change {
+        loop {
+            if let Some(change) = self.take() {
+                return change;
+            }
+            self.some.notified().await;
+        }
+    }
+}
+
+/// Who has subscribed to what, on the server's side. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Subscriptions(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    offered: JsonObject,
+    subscribers: Mutex<HashMap<u64, Subscriber>>,
+    next: AtomicU64,
+    closed: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Subscriber {
+    wanted: SubscriptionFilter,
+    pending: Arc<Pending>,
+}
+
+impl Subscriptions {
+    /// What a server offers, by the capabilities that it has declared: `listChanged` of `tools`, `prompts` and `resources`,
+    /// and `subscribe` of `resources`.
+    #[must_use]
+    pub fn of(ours: &Introduction) -> Self {
+        Self(Arc::new(Shared {
+            offered: ours.capabilities.clone(),
+            subscribers: Mutex::default(),
+            next: AtomicU64::new(0),
+            closed: CancellationToken::new(),
+        }))
+    }
+
+    /// Tells everybody who has subscribed to it.
+    pub fn changed(&self, change: &Change) {
+        for subscriber in self.subscribers().values().filter(|subscriber| change.is_in(&subscriber.wanted)) {
+            subscriber.pending.add(change.clone());
+        }
+    }
+
+    /// How many subscriptions there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.subscribers().len()
+    }
+
+    /// Ends all subscriptions, and those that are still to come. What has changed is still told.
+    pub fn close(&self) {
+        self.0.closed.cancel();
+    }
+
+    /// The handler of `subscriptions/listen`.
+    pub fn handler(
+        &self,
+    ) -> impl Fn(Context, SubscriptionsListenRequestParams) -> Listening + Clone + Send + Sync + 'static + use<> {
+        let this = self.clone();
+        move |context, params| {
+            let this = this.clone();
+            Box::pin(async move { this.listen(context, params.notifications).await })
+        }
+    }
+
+    async fn listen(
+        self,
+        context: Context,
+        asked: SubscriptionFilter,
+    ) -> Result<SubscriptionsListenResult, ErrorObject> {
+        let id = context.id().ok_or_else(errors::internal)?;
+        let meta = json!({ SUBSCRIPTION_ID: mcpgen_types::to_value(id).unwrap_or_default() });
+        let wanted = self.honoured(asked);
+        let acknowledged =
+            json!({ "_meta": meta, "notifications": mcpgen_types::to_value(&wanted).unwrap_or_default() });
+        let subscribed = self.subscribe(wanted);
+        // Whoever is gone needs no news; the connection's end ends this too.
+        let tell = async |method, params: serde_json::Value| {
+            let _ = context.peer().put(method, Some(RawJson::from(&params))).await;
+        };
+        tell(SubscriptionsAcknowledgedNotification::METHOD, acknowledged).await;
+        let notify = async |change: Change| {
+            let mut params = json!({ "_meta": meta });
+            if let Change::Resource(uri) = &change {
+                params["uri"] = json!(uri);
+            }
+            tell(change.method(), params).await;
+        };
+        loop {
+            tokio::select! {
+                biased;
+                () = self.0.closed.cancelled() => break,
+                () = context.peer().unheard() => break,
+                change = subscribed.pending.next() => notify(change).await,
+            }
+        }
+        while let Some(change) = subscribed.pending.take() {
+            notify(change).await;
+        }
+        Ok(SubscriptionsListenResult::new(SubscriptionsListenResultMetaObject::new(id.clone())))
+    }
+
+    /// What of a filter is offered.
+    fn honoured(&self, asked: SubscriptionFilter) -> SubscriptionFilter {
+        let offers = |path: [&str; 2]| can(&self.0.offered, &path);
+        let list = |asked: Option<bool>, what| asked.filter(|asked| *asked && offers([what, "listChanged"]));
+        let mut wanted = SubscriptionFilter::new();
+        wanted.tools_list_changed = list(asked.tools_list_changed, "tools");
+        wanted.prompts_list_changed = list(asked.prompts_list_changed, "prompts");
+        wanted.resources_list_changed = list(asked.resources_list_changed, "resources");
+        wanted.resource_subscriptions = asked.resource_subscriptions.filter(|_| offers(["resources", "subscribe"]));
+        wanted
+    }
+
+    fn subscribe(&self, wanted: SubscriptionFilter) -> Subscribed {
+        let (key, pending) = (self.0.next.fetch_add(1, Ordering::Relaxed), Arc::<Pending>::default());
+        self.subscribers().insert(key, Subscriber { wanted, pending: Arc::clone(&pending) });
+        Subscribed { all: self.clone(), key, pending }
+    }
+
+    fn subscribers(&self) -> MutexGuard<'_, HashMap<u64, Subscriber>> {
+        self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the handler of `subscriptions/listen` returns.
+pub type Listening = Pin<Box<dyn Future<Output = Result<SubscriptionsListenResult, ErrorObject>> + Send>>;
+
+/// However a subscription ends, it is forgotten.
+struct Subscribed {
+    all: Subscriptions,
+    key: u64,
+    pending: Arc<Pending>,
+}
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        self.all.subscribers().remove(&self.key);
+    }
+}
+
+/// A subscription, on the client's side. Dropping it ends it.
+pub struct Subscription {
+    acknowledged: SubscriptionFilter,
+    inbox: Arc<Inbox>,
+    /// `None` once it has ended.
+    call: Option<InFlight<SubscriptionsListenResult>>,
+}
+
+#[derive(Debug)]
+struct Inbox {
+    asked: SubscriptionFilter,
+    acknowledged: Mutex<Option<SubscriptionFilter>>,
+    ready: Notify,
+    pending: Pending,
+}
+
+impl Inbox {
+    fn take(&self, message: &AnyNotification) {
+        let params: JsonObject = message.params.as_ref().and_then(|params| params.decode().ok()).unwrap_or_default();
+        if message.method == SubscriptionsAcknowledgedNotification::METHOD {
+            let filter = params.get("notifications").cloned().unwrap_or_else(|| json!({}));
+            let filter = mcpgen_types::from_value(filter).unwrap_or_default();
+            *self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner) = Some(filter);
+            self.ready.notify_one();
+            return;
+        }
+        match Change::of(&message.method, &params).filter(|change| change.is_in(&self.asked)) {
+            Some(change) => self.pending.add(change),
+            None => tracing::warn!(method = message.method, "a notification that nobody has subscribed to"),
+        }
+    }
+}
+
+impl Subscription {
+    /// Subscribes, and waits until the server has said what it will tell.
+    pub(crate) async fn open(peer: &Peer, filter: SubscriptionFilter) -> Result<Self, CallError> {
+        let params = json!({ "notifications": mcpgen_types::to_value(&filter).unwrap_or_default() });
+        let inbox = Arc::new(Inbox {
+            asked: filter,
+            acknowledged: Mutex::default(),
+            ready: Notify::new(),
+            pending: Pending::default(),
+        });
+        let take = Arc::clone(&inbox);
+        let call = peer.call_with::<SubscriptionsListenRequest>(Some(RawJson::from(&params)));
+        let patience = call.idle();
+        let mut call =
+            call.idle_timeout(None).timeout(None).on_notice(Box::new(move |message| take.take(message))).send();
+        tokio::select! {
+            biased;
+            () = inbox.ready.notified() => {
+                let acknowledged = inbox.acknowledged.lock().unwrap_or_else(PoisonError::into_inner).take();
+                Ok(Self { acknowledged: acknowledged.unwrap_or_default(), inbox, call: Some(call) })
+            }
+            ended = &mut call => match ended {
+                Ok(_) => Err(CallError::Withdrawn),
+                Err(error) => Err(error),
+            },
+            limit = crate::desk::expired(patience) => Err(CallError::Timeout(limit)),
+        }
+    }
+
+    /// What notifications belong to it by; `None` once it has ended.
+    pub fn id(&self) -> Option<&RequestId> {
+        self.call.as_ref().map(InFlight::id)
+    }
+
+    /// What the server will tell of what it was asked for.
+    pub fn acknowledged(&self) -> &SubscriptionFilter {
+        &self.acknowledged
+    }
+
+    /// The next change; `None` once the server has ended the subscription. What has changed several times is told once.
+    ///
+    /// # Errors
+    ///
+    /// The connection is closed.
+    pub async fn next(&mut self) -> Result<Option<Change>, CallError> {
+        let Some(call) = &mut self.call else { return Ok(self.inbox.pending.take()) };
+        let ended = tokio::select! {
+            biased;
+            change = self.inbox.pending.next() => return Ok(Some(change)),
+            ended = call => ended,
+        };
+        self.call = None;
+        // What was told before the end is heard before it.
+        match (self.inbox.pending.take(), ended) {
+            (Some(change), _) => Ok(Some(change)),
+            (None, Ok(_) | Err(CallError::Withdrawn)) => Ok(None),
+            (None, Err(error)) => Err(error),
+        }
+    }
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription").field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+/// A subscription that is made again whenever it has ended, on a new connection.
+#[derive(Debug)]
+pub struct Following<C> {
+    connect: C,
+    filter: SubscriptionFilter,
+    current: Option<Subscription>,
+    /// What may have changed while nobody listened.
+    missed: Vec<Change>,
+    pause: Duration,
+}
+
+/// How long one waits before the second try, and no longer than the last.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(30)];
+
+/// Follows changes over connections that `connect` makes, one after another: servers keep nothing of a subscription.
+pub fn follow<C, F, E>(connect: C, filter: SubscriptionFilter) -> Following<C>
+where
+    C: FnMut() -> F,
+    F: Future<Output = Result<Peer, E>>,
+    E: fmt::Display,
+{
+    Following { connect, filter, current: None, missed: Vec::new(), pause: PAUSES[0] }
+}
+
+impl<C, F, E> Following<C>
+where
+    C: FnMut() -> F,
+    F: Future<Output = Result<Peer, E>>,
+    E: fmt::Display,
+{
+    /// The next change. After a new connection everything that was asked for may have changed, and is told.
+    pub async fn next(&mut self) -> Change {
+        loop {
+            if let Some(change) = self.missed.pop() {
+                return change;
+            }
+            match &mut self.current {
+                Some(subscription) => match subscription.next().await {
+                    Ok(Some(change)) => {
+                        self.pause = PAUSES[0];
+                        return change;
+                    }
+                    ended => {
+                        tracing::info!(?ended, "a subscription has ended");
+                        self.current = None;
+                        self.missed = Change::all(&self.filter).collect();
+                        self.again().await;
+                    }
+                },
+                None => self.again().await,
+            }
+        }
+    }
+
+    /// Subscribes, however long it takes.
+    async fn again(&mut self) {
+        loop {
+            let opened = match (self.connect)().await {
+                Ok(peer) => Subscription::open(&peer, self.filter.clone()).await.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            match opened {
+                Ok(subscription) => return self.current = Some(subscription),
+                Err(error) => tracing::warn!(%error, pause = ?self.pause, "not subscribed"),
+            }
+            tokio::time::sleep(self.pause).await;
+            self.pause = (self.pause * 2).min(PAUSES[1]);
+        }
+    }
+}
