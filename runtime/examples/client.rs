@@ -1,9 +1,9 @@
 //! A client of a server that it starts: `client COMMAND [ARGUMENT..]`. Prints what it learns, a line each.
 
 use mcpgen_runtime::connection::Limits;
-use mcpgen_runtime::{Introduction, connect};
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::{lines, stdio::Server};
+use mcpgen_runtime::{Introduction, connect};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CreateMessageRequest, CreateMessageResult, ListToolsRequest,
     LoggingMessageNotification, PingRequest, Role, TextContent,

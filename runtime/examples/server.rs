@@ -8,10 +8,10 @@ use std::time::Duration;
 use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::era::Level;
-use mcpgen_runtime::{Introduction, serve};
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::{lines, stdio};
+use mcpgen_runtime::{Introduction, serve};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CreateMessageRequest, CreateMessageRequestParams,
     ListToolsRequest, ListToolsResult, Role, SamplingMessage, TextContent, Tool, ToolInputSchema,

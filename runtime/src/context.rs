@@ -32,7 +32,7 @@ struct Inner {
 }
 
 /// What is looked at in all params, whatever the method.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Glance {
     pub(crate) meta: JsonObject,
     subject: Option<String>,
@@ -73,13 +73,34 @@ impl Context {
         }))
     }
 
+    /// The same request, for something that lasts longer than it.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn on_errand(&self, errand: Arc<dyn crate::peer::Errand>, cancelled: CancellationToken) -> Self {
+        let Inner { id, method, terms, peer, seen, .. } = &*self.0;
+        Self(Arc::new(Inner {
+            id: id.clone(),
+            method: method.clone(),
+            terms: terms.clone(),
+            peer: peer.on_errand(errand),
+            cancelled,
+            seen: seen.clone(),
+            progress: Mutex::new(Some(f64::NEG_INFINITY)),
+        }))
+    }
+
     /// The context of no connection, for trying handlers and layers by themselves. Its peer is gone.
     #[must_use]
     pub fn detached(revision: Revision) -> Self {
-        Self::without_peer("", Terms::of(revision), None)
+        Self::of_request(revision, "", None)
     }
 
-    /// As [`detached`](Self::detached), of a request under these terms, with these params.
+    /// As [`detached`](Self::detached), of a request with these params.
+    #[must_use]
+    pub fn of_request(revision: Revision, method: &str, params: Option<&RawJson>) -> Self {
+        Self::without_peer(method, Terms::of(revision), params)
+    }
+
+    /// As [`of_request`](Self::of_request), under these terms.
     pub(crate) fn without_peer(method: &str, terms: Terms, params: Option<&RawJson>) -> Self {
         let peer = Peer::new(Outbox::new(1).0, Arc::new(Always(terms.revision)), None, None);
         peer.disconnect();

@@ -81,6 +81,11 @@ pub trait Era: Send + Sync + 'static {
         Err(crate::errors::method_not_found(method))
     }
 
+    /// Whether this side has declared a capability.
+    fn has_declared(&self, _capability: &[&str]) -> bool {
+        false
+    }
+
     /// What is known of the other side, whatever it asks.
     fn about(&self) -> Option<Arc<About>> {
         None

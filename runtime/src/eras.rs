@@ -120,6 +120,10 @@ impl Era for Eras {
         self.current().may_be_asked(method, params)
     }
 
+    fn has_declared(&self, capability: &[&str]) -> bool {
+        self.current().has_declared(capability)
+    }
+
     fn about(&self) -> Option<Arc<About>> {
         self.current().about()
     }

@@ -27,7 +27,7 @@ pub trait Interactive: Request<Result: Send + 'static, Params: Send> {
     /// # Errors
     ///
     /// The answer asks for input.
-    fn outcome(answer: Self::Result) -> Result<Self::Complete, InputRequiredResult>;
+    fn outcome(answer: Self::Result) -> Result<Self::Complete, Box<InputRequiredResult>>;
 }
 
 macro_rules! interactive {
@@ -35,10 +35,10 @@ macro_rules! interactive {
         impl Interactive for $request {
             type Complete = $complete;
 
-            fn outcome(answer: $answer) -> Result<$complete, InputRequiredResult> {
+            fn outcome(answer: $answer) -> Result<$complete, Box<InputRequiredResult>> {
                 match answer {
                     $answer::$complete(result) => Ok(*result),
-                    $answer::InputRequiredResult(asks) => Err(*asks),
+                    $answer::InputRequiredResult(asks) => Err(asks),
                 }
             }
         }
@@ -115,7 +115,9 @@ pub(crate) async fn complete<R: Interactive>(
         }
         params = again(&first, &asks, answers).map_err(invalid)?;
     }
-    Err(CallError::Invalid(format!("{}: the server still asks for input after {} rounds", R::METHOD, rounds.most).into()))
+    Err(CallError::Invalid(
+        format!("{}: the server still asks for input after {} rounds", R::METHOD, rounds.most).into(),
+    ))
 }
 
 /// The client's answer to what a server asks for.

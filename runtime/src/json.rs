@@ -145,7 +145,8 @@ impl<'a> Edit<'a> {
             Some(object) => (self.offset(object), object.get()),
             None => (self.text.len() - self.text.trim_start().len(), self.text.trim()),
         };
-        let is_first = text[1..].trim_start().starts_with('}') && !self.changes.iter().any(|(at, _)| at.start == start + 1);
+        let is_first =
+            text[1..].trim_start().starts_with('}') && !self.changes.iter().any(|(at, _)| at.start == start + 1);
         let comma = if is_first { "" } else { "," };
         // What is added last stands first, so the comma is that of what stands after it.
         self.changes.insert(0, (start + 1..start + 1, format!("{}:{value}{comma}", serde_json::Value::from(name))));

@@ -195,9 +195,7 @@ impl Era for Legacy {
             (_, Some(theirs)) => match self.lacks(method, &theirs, self.side) {
                 Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
                 None if method == "logging/setLevel" => self.set_level(params).map(Admission::Answer),
-                None => {
-                    Ok(Admission::Handle(Terms { revision: theirs.revision, about: Some(theirs), level: None }))
-                }
+                None => Ok(Admission::Handle(Terms { revision: theirs.revision, about: Some(theirs), level: None })),
             },
         }
     }
@@ -260,6 +258,10 @@ impl Era for Legacy {
             }
         }
         Ok(result)
+    }
+
+    fn has_declared(&self, capability: &[&str]) -> bool {
+        can(&self.ours.capabilities, capability)
     }
 
     fn about(&self) -> Option<Arc<About>> {

@@ -44,6 +44,7 @@
 //! * The [`router`] finds the handler by revision and method. Middleware is any layer of tower's around it.
 //! * A [`connection`] runs all of this within [`Limits`], and every request gets one answer.
 
+pub mod caching;
 pub mod client;
 pub mod connection;
 pub mod context;
@@ -65,6 +66,8 @@ pub mod router;
 pub mod seal;
 pub mod server;
 pub mod subscriptions;
+#[cfg(feature = "tasks")]
+pub mod tasks;
 pub mod transport;
 
 pub use client::{Client, connect};

@@ -4,7 +4,6 @@
 //! what came before it. Only clients make requests: a server that needs something asks for it in its answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use mcpgen_types::v2026_07_28::{
     CallToolRequest, DiscoverRequest, GetPromptRequest, InputRequiredResult, ReadResourceRequest, RequestMetaObject,
@@ -12,6 +11,7 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
 use serde_json::json;
 
+use crate::caching::{CACHEABLE, Caching};
 use crate::context::Context;
 use crate::era::{Admission, Asked, Era, Level, Side, Terms};
 use crate::errors;
@@ -60,56 +60,6 @@ pub struct Reading {
     /// Kinds of results that extensions add to `complete` and `input_required`.
     pub result_types: Vec<String>,
 }
-
-/// For how long, and for whom, a result may be kept by whoever receives it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hint {
-    /// For how long it is fresh. Sent in whole milliseconds.
-    pub fresh_for: Duration,
-    /// Whether it is the same for everybody; otherwise it is only for whoever asked.
-    pub public: bool,
-}
-
-/// The hints of a server, set once for each list and each resource. What has a hint here is sent with it, whatever its
-/// handler says; what has none is sent as its handler says, or as stale at once.
-#[derive(Clone, Debug, Default)]
-pub struct Caching {
-    lists: Vec<(&'static str, Hint)>,
-    resources: Vec<(String, Hint)>,
-}
-
-impl Caching {
-    /// A hint for all answers to a request: to `server/discover`, to a list, or to `resources/read`.
-    #[must_use]
-    pub fn of<R: Request>(mut self, hint: Hint) -> Self {
-        self.lists.push((R::METHOD, hint));
-        self
-    }
-
-    /// A hint for a resource, before that of all resources.
-    #[must_use]
-    pub fn of_resource(mut self, uri: impl Into<String>, hint: Hint) -> Self {
-        self.resources.push((uri.into(), hint));
-        self
-    }
-
-    fn hint(&self, method: &str, subject: Option<&str>) -> Option<Hint> {
-        let resource = subject.filter(|_| method == ReadResourceRequest::METHOD);
-        let of_resource = self.resources.iter().rev().find(|(uri, _)| Some(uri.as_str()) == resource);
-        let of_method = || self.lists.iter().rev().find(|(known, _)| *known == method);
-        of_resource.map(|(_, hint)| *hint).or_else(|| of_method().map(|(_, hint)| *hint))
-    }
-}
-
-/// The requests whose results say for how long they may be kept.
-const CACHEABLE: [&str; 6] = [
-    DiscoverRequest::METHOD,
-    "tools/list",
-    "prompts/list",
-    "resources/list",
-    "resources/templates/list",
-    ReadResourceRequest::METHOD,
-];
 
 impl Modern {
     /// One end, of one who speaks those of its revisions that are of this era.
@@ -185,8 +135,8 @@ impl Modern {
             "resultType": "complete",
             "supportedVersions": self.ours.of_era(false).map(|revision| revision.as_str()).collect::<Vec<_>>(),
             "capabilities": capabilities(&self.ours),
-            "ttlMs": millis(hint.fresh_for),
-            "cacheScope": scope(hint),
+            "ttlMs": hint.ttl_ms(),
+            "cacheScope": hint.scope(),
             "_meta": { SERVER_INFO: self.ours.implementation },
         });
         if let Some(instructions) = &self.ours.instructions {
@@ -209,9 +159,9 @@ impl Modern {
             self.may_ask(request, &result)?;
         } else if CACHEABLE.contains(&request.method()) {
             let hint = self.caching.hint(request.method(), request.subject());
-            let (fresh_for, scope) = (millis(hint.unwrap_or_default().fresh_for), scope(hint.unwrap_or_default()));
+            let sent = hint.unwrap_or_default();
             for (name, there, value) in
-                [("ttlMs", ttl, fresh_for.to_string()), ("cacheScope", kept_by, format!("\"{scope}\""))]
+                [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]
             {
                 match there {
                     None => edit.add(name, &value),
@@ -331,14 +281,6 @@ pub fn require(context: &Context, capability: &[&str]) -> Result<(), ErrorObject
     }
 }
 
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).min(1 << 53)
-}
-
-fn scope(hint: Hint) -> &'static str {
-    if hint.public { "public" } else { "private" }
-}
-
 /// The error that one becomes in this era: what it does not define, or no longer defines, it does not send.
 fn permitted(error: ErrorObject) -> ErrorObject {
     let code = match error.code.0 {
@@ -388,7 +330,11 @@ impl Era for Modern {
         if let (Some(of), Some(spoken)) = (revision, spoken)
             && of != spoken
         {
-            return Err(format!("{method}: the type is of revision {}, and the other side speaks {}", of.as_str(), spoken.as_str()));
+            return Err(format!(
+                "{method}: the type is of revision {}, and the other side speaks {}",
+                of.as_str(),
+                spoken.as_str()
+            ));
         }
         let is_notification = method.starts_with("notifications/");
         match (self.side, method) {
@@ -427,7 +373,9 @@ impl Era for Modern {
         let text = result.text();
         let picked = Picked::from(&text, ["resultType"]).map_err(|error| format!("{method} result: {error}"))?;
         let read = match picked.values[0].map(string) {
-            None if self.reading.strict => return Err(format!("{method} result: missing required member `resultType`")),
+            None if self.reading.strict => {
+                return Err(format!("{method} result: missing required member `resultType`"));
+            }
             None => {
                 let mut edit = Edit::of(&text);
                 edit.add("resultType", "\"complete\"");
@@ -459,6 +407,10 @@ impl Era for Modern {
         path.map_or(Ok(()), |path| Err(errors::missing_capability(path)))
     }
 
+    fn has_declared(&self, capability: &[&str]) -> bool {
+        can(&capabilities(&self.ours), capability)
+    }
+
     fn about(&self) -> Option<Arc<About>> {
         self.agreed().about.clone()
     }
@@ -478,5 +430,4 @@ const SUBSCRIBED: [&str; 5] = [
 ];
 
 /// Notifications of a client that there were before.
-const REMOVED: [&str; 3] =
-    ["notifications/initialized", "notifications/roots/list_changed", "notifications/progress"];
+const REMOVED: [&str; 3] = ["notifications/initialized", "notifications/roots/list_changed", "notifications/progress"];

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
-use mcpgen_types::codec::{Encode, Literal, Members, Node, Object};
+use futures_util::future::BoxFuture;
+use mcpgen_types::codec::{Decode, Encode, Literal, Members, Node, Object};
 use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, RawJson, Request, RequestId, Revision};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
@@ -62,6 +63,17 @@ pub struct Peer {
     shared: Arc<Shared>,
     /// Those of the request that this is for.
     terms: Option<Terms>,
+    errand: Option<Arc<dyn Errand>>,
+}
+
+/// What is done for the other side while it does not wait for an answer.
+pub(crate) trait Errand: Send + Sync {
+    /// A member of `_meta` that says so.
+    fn meta(&self) -> (&'static str, String);
+    /// The other side is asked for something.
+    fn asks(self: Arc<Self>) -> BoxFuture<'static, ()>;
+    /// Nobody waits for that any more.
+    fn has_answer(self: Arc<Self>) -> BoxFuture<'static, ()>;
 }
 
 struct Shared {
@@ -115,12 +127,18 @@ impl Peer {
             streams: AtomicUsize::new(0),
             deaf: CancellationToken::new(),
         };
-        Self { shared: Arc::new(shared), terms: None }
+        Self { shared: Arc::new(shared), terms: None, errand: None }
     }
 
     /// The same peer, on behalf of a request.
     pub(crate) fn on_behalf(&self, terms: Terms) -> Self {
-        Self { shared: Arc::clone(&self.shared), terms: Some(terms) }
+        Self { shared: Arc::clone(&self.shared), terms: Some(terms), errand: None }
+    }
+
+    /// The same peer, for something that lasts longer than the request.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn on_errand(&self, errand: Arc<dyn Errand>) -> Self {
+        Self { errand: Some(errand), ..self.clone() }
     }
 
     /// What the other side has said of itself; `None` before it has.
@@ -145,10 +163,20 @@ impl Peer {
 
     /// As [`call`](Self::call), with params that are JSON already.
     pub(crate) fn call_with<R: Request>(&self, params: Option<RawJson>) -> Call<R::Result> {
-        let decode = |result: RawJson| {
-            result.decode().map_err(|error| error.with_type_name(format!("{} result", R::METHOD)).into())
+        self.call_as(R::METHOD, R::REVISION, params)
+    }
+
+    /// As [`call`](Self::call), of any method.
+    pub(crate) fn call_as<T: Decode>(
+        &self,
+        method: &'static str,
+        revision: Revision,
+        params: Option<RawJson>,
+    ) -> Call<T> {
+        let decode = move |result: RawJson| {
+            result.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
         };
-        self.raw_call(R::METHOD, Some(R::REVISION), params, Box::new(decode))
+        self.raw_call(method, Some(revision), params, Box::new(decode))
     }
 
     /// As [`call`](Self::call), of a method that no revision has. Params and result are types of serde's.
@@ -225,7 +253,13 @@ impl Peer {
     async fn tell(&self, method: &str, revision: Option<Revision>, params: Option<RawJson>) -> Result<(), CallError> {
         let terms = self.terms.as_ref();
         self.shared.era.may_send(terms, method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
+        let params = self.with_errand(params)?;
         self.put(method, params).await
+    }
+
+    fn with_errand(&self, params: Option<RawJson>) -> Result<Option<RawJson>, CallError> {
+        let Some(errand) = &self.errand else { return Ok(params) };
+        json::with_meta(params, &[errand.meta()], true).map_err(|why| CallError::Invalid(why.into()))
     }
 
     /// As [`raw_notify`](Self::raw_notify), by someone who knows that it may be sent.
@@ -255,7 +289,8 @@ impl Peer {
 
     /// The other side ends what it was asked for. There is one request of which it may say so.
     pub(crate) fn withdrawn(&self, id: &RequestId) {
-        let listens = self.pending().as_ref().and_then(|pending| pending.get(id)).is_some_and(|it| it.notices.is_some());
+        let listens =
+            self.pending().as_ref().and_then(|pending| pending.get(id)).is_some_and(|it| it.notices.is_some());
         if listens {
             self.answered(id, Err(CallError::Withdrawn));
         }
@@ -382,6 +417,8 @@ impl<T: 'static> Call<T> {
         let (terms, params) = (self.peer.terms.as_ref(), self.params.as_ref());
         era.may_send(terms, &self.method, self.revision, params).map_err(CallError::NotAllowed)?;
         self.params = era.params(&self.method, self.params).map_err(|why| CallError::Invalid(why.into()))?;
+        self.params = self.peer.with_errand(self.params)?;
+        let _asking = Asking::for_errand(self.peer.errand.clone()).await;
         let (answer, mut answered) = oneshot::channel();
         let (progress, mut reports) = match self.on_progress {
             None => (None, None),
@@ -502,6 +539,26 @@ impl<T> fmt::Debug for Call<T> {
 impl<T> fmt::Debug for InFlight<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InFlight").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// While an errand waits for an answer.
+struct Asking(Option<Arc<dyn Errand>>);
+
+impl Asking {
+    async fn for_errand(errand: Option<Arc<dyn Errand>>) -> Self {
+        if let Some(errand) = &errand {
+            Arc::clone(errand).asks().await;
+        }
+        Self(errand)
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        if let Some(errand) = self.0.take() {
+            tokio::spawn(errand.has_answer());
+        }
     }
 }
 

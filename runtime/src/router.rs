@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
-use mcpgen_types::{ErrorObject, Notification, Params, RawJson, Request, Revision};
+use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, RawJson, Request, Revision};
 use serde::{Serialize, de::DeserializeOwned};
 use tower::{BoxError, Service};
 
@@ -117,6 +117,20 @@ fn find<'h, H>(handlers: &'h Handlers<H>, revision: Revision, method: &str) -> O
     of(Some(revision)).or_else(|| of(None))
 }
 
+/// The params of a request. Answers to what was asked for are read by what was asked, see [`Context::input`]; so what
+/// stands there for nobody, and is no answer by itself, makes no difference.
+fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpgen_types::Error> {
+    let decoded = R::Params::from_member(request.params.as_ref());
+    match (&decoded, &request.params) {
+        (Err(error), Some(params)) if error.path().starts_with("/params/inputResponses/") => {
+            let mut others: JsonObject = params.decode()?;
+            others.remove("inputResponses");
+            R::Params::from_member(Some(&RawJson::from(&others)))
+        }
+        _ => decoded,
+    }
+}
+
 impl Router {
     /// A router that knows no method.
     #[must_use]
@@ -128,7 +142,7 @@ impl Router {
     #[must_use]
     pub fn request<R: Request>(mut self, handler: impl RequestHandler<R>) -> Self {
         let handle = move |request: AnyRequest| -> Answer {
-            match R::Params::from_member(request.params.as_ref()) {
+            match params::<R>(&request) {
                 Ok(params) => {
                     let answer = handler(request.context, params);
                     Box::pin(async move { answer.await.map(|result| RawJson::from(&result)).map_err(Into::into) })
@@ -137,6 +151,18 @@ impl Router {
             }
         };
         add(&mut self.requests, Some(R::REVISION), R::METHOD.into(), Arc::new(handle));
+        self
+    }
+
+    /// Answers requests of a method in a revision, whatever their params are.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn handle(
+        mut self,
+        revision: Option<Revision>,
+        method: &'static str,
+        handler: impl Fn(AnyRequest) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        add(&mut self.requests, revision, method.into(), Arc::new(handler));
         self
     }
 

@@ -107,7 +107,7 @@ impl Seal {
     ///
     /// [`NoRandomness`](SealError::NoRandomness)
     pub fn of_this_process(lifetime: Duration) -> Result<Self, SealError> {
-        Self::new(random::<SHORTEST_KEY>().ok_or(SealError::NoRandomness)?, lifetime)
+        Self::new(random::<SHORTEST_KEY>()?, lifetime)
     }
 
     /// Opens with this key too: one that is going, or one that is coming.
@@ -159,8 +159,9 @@ impl Seal {
             return Err(errors::invalid_request(&format!("no answer after {} rounds", self.rounds)));
         }
         let payload = serde_json::to_vec(state).map_err(|error| errors::of(error.into()))?;
-        let nonce = random::<NONCE>().ok_or_else(|| errors::of(SealError::NoRandomness.into()))?;
-        let until = millis(SystemTime::now()).saturating_add(u64::try_from(self.lifetime.as_millis()).unwrap_or(u64::MAX));
+        let nonce = random::<NONCE>().map_err(|error| errors::of(error.into()))?;
+        let until =
+            millis(SystemTime::now()).saturating_add(u64::try_from(self.lifetime.as_millis()).unwrap_or(u64::MAX));
         let mut bytes = Vec::with_capacity(HEAD + payload.len() + TAG);
         bytes.extend_from_slice(&nonce);
         bytes.extend_from_slice(&until.to_be_bytes());
@@ -231,9 +232,9 @@ fn millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn random<const N: usize>() -> Option<[u8; N]> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], SealError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).ok().map(|()| bytes)
+    getrandom::fill(&mut bytes).map(|()| bytes).map_err(|_| SealError::NoRandomness)
 }
 
 /// What remembers which states were used.

@@ -3,11 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::caching::Caching;
 use crate::connection::{Connection, Limits};
 use crate::era::Side;
 use crate::eras::Eras;
 use crate::introduction::Introduction;
-use crate::modern::Caching;
 use crate::router::{Requests, Router};
 use crate::transport::{Incoming, Outgoing};
 

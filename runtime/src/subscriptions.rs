@@ -52,9 +52,10 @@ impl Change {
     fn of(method: &str, params: &JsonObject) -> Option<Self> {
         let resource = || params.get("uri")?.as_str().map(|uri| Self::Resource(uri.to_owned()));
         let lists = [Self::Tools, Self::Prompts, Self::Resources];
-        lists.into_iter().find(|list| list.method() == method).or_else(|| {
-            resource().filter(|resource| resource.method() == method)
-        })
+        lists
+            .into_iter()
+            .find(|list| list.method() == method)
+            .or_else(|| resource().filter(|resource| resource.method() == method))
     }
 
     fn is_in(&self, filter: &SubscriptionFilter) -> bool {

@@ -256,7 +256,8 @@ fn welcome(version: &str) -> String {
 
 #[tokio::test]
 async fn a_client_introduces_itself_and_says_that_it_is_ready() {
-    let ours = Introduction::new("client", "1").speaking(Revision::is_legacy).able("roots", json!({ "listChanged": true }));
+    let ours =
+        Introduction::new("client", "1").speaking(Revision::is_legacy).able("roots", json!({ "listChanged": true }));
     let (mut wire, client) = client(Router::new(), ours);
     let asked = wire.hear().await;
     let expected = json!({

@@ -1,5 +1,7 @@
 //! A connection in this process, and an end of it that is driven by hand.
 
+#![allow(dead_code, reason = "every test uses a part of it")]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,0 +1,590 @@
+//! Tasks (2025-11-25): a request that is answered at once with a task, whose result is fetched later.
+//!
+//! Either side may run tasks for the other. [`Tasks::on`] lets a handler be run as one, and answers what is asked of tasks;
+//! [`Peer::call_task`] and [`Peer::task_result`] are for whoever has them run.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use mcpgen_types::v2025_11_25::{
+    CancelTaskRequest, CreateTaskResult, GetTaskPayloadRequest, GetTaskRequest, ListTasksRequest, Task, TaskMetadata,
+    TaskStatus, TaskStatusNotification,
+};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Notification, Params, RawJson, Request, TaskRequest};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::context::Context;
+use crate::errors;
+use crate::json::{Picked, with_meta};
+use crate::peer::{Call, Errand, Peer, member};
+use crate::router::{Answer, AnyRequest, RequestHandler, Router};
+use crate::seal::random;
+
+/// The member of `_meta` that says which task a message belongs to.
+pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
+/// Whether a tool may be run as a task: `execution.taskSupport`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Support {
+    /// It may not.
+    #[default]
+    Forbidden,
+    /// It may.
+    Optional,
+    /// It must.
+    Required,
+}
+
+/// How long a result takes, at most and in general.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskLimits {
+    /// How many tasks run at a time.
+    pub running: usize,
+    /// How long a task is kept if whoever wants it does not say.
+    pub ttl: Duration,
+    /// How long a task is kept, whoever says what.
+    pub longest_ttl: Duration,
+    /// How often one should look at a task.
+    pub poll_interval: Duration,
+    /// How many tasks stand on a page of `tasks/list`.
+    pub page: usize,
+}
+
+impl Default for TaskLimits {
+    fn default() -> Self {
+        Self {
+            running: 256,
+            ttl: Duration::from_secs(60 * 60),
+            longest_ttl: Duration::from_secs(24 * 60 * 60),
+            poll_interval: Duration::from_secs(1),
+            page: 100,
+        }
+    }
+}
+
+/// What the request that a task stands for was answered with.
+pub type Outcome = Result<RawJson, ErrorObject>;
+
+/// A task as it is kept.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// What others see of it.
+    pub task: Task,
+    /// Whose it is: see [`Tasks::owned_by`].
+    pub owner: String,
+    /// When it may be forgotten.
+    pub until: Timestamp,
+    /// There once it has ended.
+    pub outcome: Option<Outcome>,
+}
+
+/// Where tasks are kept. What fails is an error for the other side.
+pub trait TaskStore: Send + Sync + 'static {
+    /// Keeps a task. Its id is new.
+    fn create(&self, entry: Entry) -> BoxFuture<'_, Result<(), ErrorObject>>;
+
+    /// A task, if it is there and not to be forgotten.
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Entry>, ErrorObject>>;
+
+    /// Moves a task on, in one step: one that has ended stays as it is. `false` if it does, or if there is none.
+    fn advance(&self, task: Task, outcome: Option<Outcome>) -> BoxFuture<'_, Result<bool, ErrorObject>>;
+
+    /// Someone's tasks in the order of their ids, beginning after one of them, and no more than so many.
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, ErrorObject>>;
+}
+
+/// Keeps tasks in this process, no more than so many.
+#[derive(Debug)]
+pub struct TasksInMemory {
+    most: usize,
+    entries: Mutex<BTreeMap<String, Entry>>,
+}
+
+impl TasksInMemory {
+    /// Keeps so many.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self { most, entries: Mutex::default() }
+    }
+
+    /// All that are not to be forgotten.
+    fn entries(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Timestamp::now();
+        entries.retain(|_, entry| entry.until > now);
+        entries
+    }
+}
+
+impl Default for TasksInMemory {
+    fn default() -> Self {
+        Self::new(10_000)
+    }
+}
+
+impl TaskStore for TasksInMemory {
+    fn create(&self, entry: Entry) -> BoxFuture<'_, Result<(), ErrorObject>> {
+        let mut entries = self.entries();
+        let created = match entries.len() < self.most {
+            true => {
+                entries.insert(entry.task.task_id.clone(), entry);
+                Ok(())
+            }
+            false => Err(errors::busy()),
+        };
+        std::future::ready(created).boxed()
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Entry>, ErrorObject>> {
+        std::future::ready(Ok(self.entries().get(id).cloned())).boxed()
+    }
+
+    fn advance(&self, task: Task, outcome: Option<Outcome>) -> BoxFuture<'_, Result<bool, ErrorObject>> {
+        let mut entries = self.entries();
+        let open = entries.get_mut(&task.task_id).filter(|entry| !has_ended(entry.task.status));
+        let advanced = open.map(|entry| (entry.task, entry.outcome) = (task, outcome)).is_some();
+        std::future::ready(Ok(advanced)).boxed()
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, ErrorObject>> {
+        let entries = self.entries();
+        let later = entries.iter().filter(|(id, _)| after.is_none_or(|after| id.as_str() > after));
+        let owned = later.filter(|(_, entry)| entry.owner == owner).map(|(_, entry)| entry.task.clone());
+        let page = owned.take(most).collect();
+        std::future::ready(Ok(page)).boxed()
+    }
+}
+
+/// Whether a task stays as it is.
+#[must_use]
+pub fn has_ended(status: TaskStatus) -> bool {
+    matches!(status, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled)
+}
+
+/// Runs requests as tasks. Clones are the same.
+#[derive(Clone)]
+pub struct Tasks(Arc<Shared>);
+
+struct Shared {
+    store: Box<dyn TaskStore>,
+    limits: TaskLimits,
+    owner: Box<dyn Fn(&Context) -> String + Send + Sync>,
+    /// What stops those that run here.
+    running: Mutex<HashMap<String, CancellationToken>>,
+    /// Counts what has changed here.
+    changed: watch::Sender<u64>,
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self::new(TasksInMemory::default(), TaskLimits::default())
+    }
+}
+
+impl Tasks {
+    /// Tasks that are kept there, for whoever asks.
+    pub fn new(store: impl TaskStore, limits: TaskLimits) -> Self {
+        Self::owned_by(store, limits, |_| String::new())
+    }
+
+    /// Tasks that are kept there, each for the one who has asked for it: whoever `owner` says that is, such as the name of
+    /// an authenticated user. To all others there is no such task.
+    pub fn owned_by(
+        store: impl TaskStore,
+        limits: TaskLimits,
+        owner: impl Fn(&Context) -> String + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            store: Box::new(store),
+            limits,
+            owner: Box::new(owner),
+            running: Mutex::default(),
+            changed: watch::Sender::new(0),
+        }))
+    }
+
+    /// A router whose handler of a request may be run as a task too, where the capability for it is declared. `support`
+    /// says of a tool's name whether that tool may; other requests have no names.
+    ///
+    /// The handler's context lasts as long as the task: what is sent with it says which task it belongs to, and a call to
+    /// the other side lets the task wait for input.
+    #[must_use]
+    pub fn on<R: TaskRequest<Params: Send + 'static>>(
+        &self,
+        router: Router,
+        support: impl Fn(Option<&str>) -> Support + Send + Sync + 'static,
+        handler: impl RequestHandler<R>,
+    ) -> Router {
+        let (this, handler) = (self.clone(), Arc::new(handler));
+        let handle = move |request: AnyRequest| -> Answer {
+            let task = match asked_for(&request) {
+                Ok(task) => task.filter(|_| declared::<R>(&request.context)),
+                Err(error) => return Box::pin(std::future::ready(Err(error))),
+            };
+            let refused = match (&task, support(request.context.subject())) {
+                (Some(_), Support::Forbidden) => Some("may not be run as a task"),
+                (None, Support::Required) if declared::<R>(&request.context) => Some("must be run as a task"),
+                _ => None,
+            };
+            if let Some(why) = refused {
+                let subject = request.context.subject().unwrap_or(R::METHOD);
+                let error = ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{subject:?} {why}"));
+                return Box::pin(std::future::ready(Err(error)));
+            }
+            let params = match R::Params::from_member(request.params.as_ref()) {
+                Ok(params) => params,
+                Err(error) => return Box::pin(std::future::ready(Err(errors::invalid_params(&error)))),
+            };
+            let handler = Arc::clone(&handler);
+            let run = move |context: Context| -> Answer {
+                let answer = handler(context, params);
+                Box::pin(async move { answer.await.map(|result| RawJson::from(&result)).map_err(Into::into) })
+            };
+            match task {
+                None => run(request.context),
+                Some(task) => {
+                    let this = this.clone();
+                    Box::pin(async move { this.begin(request.context, task, run).await })
+                }
+            }
+        };
+        self.answering(router.handle(Some(R::REVISION), R::METHOD, handle))
+    }
+
+    /// A router that answers what is asked of tasks.
+    fn answering(&self, router: Router) -> Router {
+        let this = self.clone();
+        let get = move |context: Context, params: <GetTaskRequest as Request>::Params| {
+            let this = this.clone();
+            async move { Ok::<_, ErrorObject>(this.find(&context, &params.task_id).await?.task) }
+        };
+        let this = self.clone();
+        let result = move |context: Context, params: <GetTaskPayloadRequest as Request>::Params| {
+            let this = this.clone();
+            async move { this.outcome(&context, &params.task_id).await }
+        };
+        let this = self.clone();
+        let cancel = move |context: Context, params: <CancelTaskRequest as Request>::Params| {
+            let this = this.clone();
+            async move { this.cancel(&context, &params.task_id).await }
+        };
+        let this = self.clone();
+        let list = move |context: Context, params: <ListTasksRequest as Request>::Params| {
+            let this = this.clone();
+            async move { this.list(&context, params.and_then(|params| params.cursor)).await }
+        };
+        router
+            .handle(Some(GetTaskRequest::REVISION), GetTaskRequest::METHOD, typed::<GetTaskRequest, _, _, _>(get))
+            .handle(
+                Some(GetTaskPayloadRequest::REVISION),
+                GetTaskPayloadRequest::METHOD,
+                typed::<GetTaskPayloadRequest, _, _, _>(result),
+            )
+            .handle(
+                Some(CancelTaskRequest::REVISION),
+                CancelTaskRequest::METHOD,
+                typed::<CancelTaskRequest, _, _, _>(cancel),
+            )
+            .handle(
+                Some(ListTasksRequest::REVISION),
+                ListTasksRequest::METHOD,
+                typed::<ListTasksRequest, _, _, _>(list),
+            )
+    }
+
+    /// Answers with a task, and lets it run.
+    async fn begin(
+        self,
+        context: Context,
+        asked: TaskMetadata,
+        run: impl FnOnce(Context) -> Answer + Send + 'static,
+    ) -> Result<RawJson, ErrorObject> {
+        let limits = &self.0.limits;
+        let id = new_id()?;
+        let stop = CancellationToken::new();
+        {
+            let mut running = self.running();
+            if running.len() >= limits.running {
+                return Err(errors::busy());
+            }
+            running.insert(id.clone(), stop.clone());
+        }
+        let wanted = asked.ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or_default()));
+        let ttl = wanted.unwrap_or(limits.ttl).min(limits.longest_ttl);
+        let now = Timestamp::now();
+        let mut task = Task::new(spelt(now), spelt(now), TaskStatus::Working, id.clone(), Some(millis(ttl)));
+        task.poll_interval = Some(millis(limits.poll_interval));
+        let until = now.checked_add(ttl).unwrap_or(Timestamp::MAX);
+        let owner = (self.0.owner)(&context);
+        let entry = Entry { task: task.clone(), owner, until, outcome: None };
+        if let Err(error) = self.0.store.create(entry).await {
+            self.running().remove(&id);
+            return Err(error);
+        }
+        let created = RawJson::from(&CreateTaskResult::new(task));
+        let errand = Arc::new(Waiting {
+            tasks: self.clone(),
+            id: id.clone(),
+            told: context.peer().clone(),
+            calls: AtomicUsize::new(0),
+        });
+        let inside = context.on_errand(errand.clone(), stop.clone());
+        let span = tracing::info_span!("task", method = %context.method(), %id);
+        let work = async move {
+            let ran = AssertUnwindSafe(async { run(inside).await }).catch_unwind();
+            let outcome = tokio::select! {
+                biased;
+                // What it is cancelled with, is there already.
+                () = stop.cancelled() => None,
+                // Nobody can ask for it any more.
+                () = tokio::time::sleep(ttl) => None,
+                ran = ran => Some(ran.unwrap_or_else(|_| {
+                    tracing::error!("a handler panicked");
+                    Err(errors::internal())
+                })),
+            };
+            if let Some(outcome) = outcome {
+                errand.end(outcome).await;
+            }
+            errand.tasks.running().remove(&id);
+            stop.cancel();
+        };
+        tokio::spawn(tracing::Instrument::instrument(work, span));
+        Ok(created)
+    }
+
+    async fn find(&self, context: &Context, id: &str) -> Result<Entry, ErrorObject> {
+        let owner = (self.0.owner)(context);
+        let found = self.0.store.get(id).await?.filter(|entry| entry.owner == owner);
+        found.ok_or_else(|| errors::invalid_params_in_words("params.taskId: there is no such task"))
+    }
+
+    /// Waits until a task has ended.
+    async fn outcome(&self, context: &Context, id: &str) -> Result<RawJson, ErrorObject> {
+        let mut changed = self.0.changed.subscribe();
+        loop {
+            if let Some(outcome) = self.find(context, id).await?.outcome {
+                let related = json!({ "taskId": id }).to_string();
+                let result = with_meta(Some(outcome?), &[(RELATED_TASK, related)], true);
+                return result.ok().flatten().ok_or_else(errors::internal);
+            }
+            // It may run somewhere else.
+            let _ = tokio::time::timeout(self.0.limits.poll_interval, changed.changed()).await;
+        }
+    }
+
+    async fn cancel(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
+        let mut task = self.find(context, id).await?.task;
+        task.status = TaskStatus::Cancelled;
+        task.status_message = Some("cancelled when asked to".to_owned());
+        let outcome = Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, "the task was cancelled"));
+        match self.advance(task.clone(), Some(outcome), context.peer()).await? {
+            Some(task) => {
+                if let Some(stop) = self.running().get(id) {
+                    stop.cancel();
+                }
+                Ok(task)
+            }
+            None => Err(errors::invalid_params_in_words("params.taskId: the task has ended already")),
+        }
+    }
+
+    async fn list(&self, context: &Context, cursor: Option<String>) -> Result<RawJson, ErrorObject> {
+        let after = match cursor {
+            // A cursor is the id that it begins after, and such ids are ours.
+            Some(cursor) if cursor.len() == ID && cursor.bytes().all(|byte| byte.is_ascii_hexdigit()) => Some(cursor),
+            Some(_) => return Err(errors::invalid_params_in_words("params.cursor: not a cursor of this list")),
+            None => None,
+        };
+        let page = self.0.limits.page.max(1);
+        let mut tasks = self.0.store.list(&(self.0.owner)(context), after.as_deref(), page + 1).await?;
+        let more = tasks.len() > page;
+        tasks.truncate(page);
+        let next = tasks.last().filter(|_| more).map(|task| task.task_id.clone());
+        let mut result = mcpgen_types::v2025_11_25::ListTasksResult::new(tasks);
+        result.next_cursor = next;
+        Ok(RawJson::from(&result))
+    }
+
+    /// Moves a task on and tells of it; `None` if it had ended.
+    async fn advance(
+        &self,
+        mut task: Task,
+        outcome: Option<Outcome>,
+        told: &Peer,
+    ) -> Result<Option<Task>, ErrorObject> {
+        task.last_updated_at = spelt(Timestamp::now());
+        if !self.0.store.advance(task.clone(), outcome).await? {
+            return Ok(None);
+        }
+        self.0.changed.send_modify(|count| *count = count.wrapping_add(1));
+        // Whoever is gone can still ask.
+        let _ = told.raw_notify(TaskStatusNotification::METHOD, Some(RawJson::from(&task))).await;
+        Ok(Some(task))
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
+        self.0.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks").field("running", &self.running().len()).finish_non_exhaustive()
+    }
+}
+
+/// A task that runs here.
+struct Waiting {
+    tasks: Tasks,
+    id: String,
+    /// Who is told of it.
+    told: Peer,
+    /// How many calls to the other side it waits for.
+    calls: AtomicUsize,
+}
+
+impl Waiting {
+    async fn becomes(&self, status: TaskStatus, message: Option<String>, outcome: Option<Outcome>) {
+        let found = self.tasks.0.store.get(&self.id).await;
+        let Ok(Some(Entry { mut task, .. })) = found else { return };
+        (task.status, task.status_message) = (status, message);
+        if let Err(error) = self.tasks.advance(task, outcome, &self.told).await {
+            tracing::error!(%error, id = self.id, "a task cannot be moved on");
+        }
+    }
+
+    async fn end(&self, outcome: Outcome) {
+        let (status, message) = match &outcome {
+            Ok(result) if is_error(result) => (TaskStatus::Failed, None),
+            Ok(_) => (TaskStatus::Completed, None),
+            Err(error) => (TaskStatus::Failed, Some(error.message.clone())),
+        };
+        self.becomes(status, message, Some(outcome)).await;
+    }
+}
+
+impl Errand for Waiting {
+    fn meta(&self) -> (&'static str, String) {
+        (RELATED_TASK, json!({ "taskId": self.id }).to_string())
+    }
+
+    fn asks(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        async move {
+            if self.calls.fetch_add(1, Ordering::SeqCst) == 0 {
+                self.becomes(TaskStatus::InputRequired, None, None).await;
+            }
+        }
+        .boxed()
+    }
+
+    fn has_answer(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        async move {
+            if self.calls.fetch_sub(1, Ordering::SeqCst) == 1 {
+                self.becomes(TaskStatus::Working, None, None).await;
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Whether a tool says of its result that it is none.
+fn is_error(result: &RawJson) -> bool {
+    let text = result.text();
+    Picked::from(&text, ["isError"]).is_ok_and(|picked| picked.values[0].is_some_and(|value| value.get() == "true"))
+}
+
+/// The member `task` of some params.
+fn asked_for(request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> {
+    let Some(text) = request.params.as_ref().map(RawJson::text) else { return Ok(None) };
+    let Some(task) = Picked::from(&text, ["task"]).ok().and_then(|picked| picked.values[0]) else { return Ok(None) };
+    let task = mcpgen_types::from_str(task.get());
+    task.map(Some).map_err(|error| errors::invalid_params(&error.at_key("task").at_key("params")))
+}
+
+/// Whether this side has said that requests of a type may be run as tasks.
+fn declared<R: Request>(context: &Context) -> bool {
+    let mut path = vec!["tasks", "requests"];
+    path.extend(R::METHOD.split('/'));
+    context.peer().era().has_declared(&path)
+}
+
+/// The capability `tasks`, for those who answer requests of these methods as tasks.
+#[must_use]
+pub fn capability(methods: &[&str]) -> serde_json::Value {
+    let mut requests = json!({});
+    for (area, name) in methods.iter().filter_map(|method| method.split_once('/')) {
+        requests[area][name] = json!({});
+    }
+    json!({ "list": {}, "cancel": {}, "requests": requests })
+}
+
+fn typed<R: Request, T, F, Fut>(handler: F) -> impl Fn(AnyRequest) -> Answer + Send + Sync + 'static
+where
+    T: mcpgen_types::codec::Encode + 'static,
+    F: Fn(Context, R::Params) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
+{
+    move |request| match R::Params::from_member(request.params.as_ref()) {
+        Ok(params) => {
+            let answer = handler(request.context, params);
+            Box::pin(async move { answer.await.map(|result| RawJson::from(&result)) })
+        }
+        Err(error) => Box::pin(std::future::ready(Err(errors::invalid_params(&error)))),
+    }
+}
+
+/// How many characters an id has.
+const ID: usize = 32;
+
+/// Nobody can guess it, and the first digits are of the time, so that lists are in order.
+fn new_id() -> Result<String, ErrorObject> {
+    let random = random::<10>().map_err(|error| errors::of(error.into()))?;
+    let time = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
+    let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{:012x}{random}", time & 0xffff_ffff_ffff))
+}
+
+fn spelt(time: Timestamp) -> String {
+    format!("{time:.3}")
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl Peer {
+    /// A request that is answered with a task: its params say so, whether they did or not.
+    pub fn call_task<R: TaskRequest>(&self, params: R::Params) -> Call<R::TaskResult> {
+        let mut params: JsonObject = member(&params).and_then(|params| params.decode().ok()).unwrap_or_default();
+        params.entry("task").or_insert_with(|| json!({}));
+        self.call_as(R::METHOD, R::REVISION, Some(RawJson::from(&params)))
+    }
+
+    /// What a task's request is answered with in the end, which is waited for. Give it the time that it takes:
+    /// [`Call::idle_timeout`].
+    pub fn task_result<R: TaskRequest>(&self, id: &str) -> Call<R::Result> {
+        let params = RawJson::from(&json!({ "taskId": id }));
+        self.call_as(GetTaskPayloadRequest::METHOD, R::REVISION, Some(params))
+    }
+}
