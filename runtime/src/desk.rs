@@ -85,8 +85,7 @@ impl<S: Requests> Desk<S> {
     pub(crate) async fn take(&mut self, bytes: &[u8]) {
         let size = bytes.len();
         if Frame::is_batch(bytes) && !self.era.batches() {
-            let error = errors::invalid_request("several messages at once are a thing of revision 2025-03-26 only");
-            return self.send(refusal(ErrorId::Null, error)).await;
+            return self.send(refusal(ErrorId::Null, errors::not_in_batches())).await;
         }
         match Frame::read(bytes) {
             Ok(Frame::One(envelope)) => match self.receive(envelope) {
@@ -102,6 +101,9 @@ impl<S: Requests> Desk<S> {
                         Err(invalid) => self.invalid(invalid).map_or(Ok(None), Err),
                     };
                     match received {
+                        Ok(Some(request)) if !request.context.revision().is_legacy() => {
+                            replies.extend(self.forget(&request, errors::not_in_batches()));
+                        }
                         Ok(request) => requests.extend(request),
                         Err(reply) => replies.push(reply),
                     }
@@ -260,13 +262,7 @@ impl<S: Requests> Desk<S> {
 
     /// What is answered instead of doing the work.
     fn refused(&self, task: Task) -> Reply {
-        let busy = |request: &AnyRequest| {
-            let id = request.context.id().cloned();
-            id.map(|id| {
-                open(&self.open).remove(&id);
-                reply(id, Err(errors::busy()))
-            })
-        };
+        let busy = |request: &AnyRequest| self.forget(request, errors::busy());
         match task {
             Task::One(request) => busy(&request).unwrap_or_default(),
             Task::Reply(reply) => reply,
@@ -275,6 +271,13 @@ impl<S: Requests> Desk<S> {
                 batch(&replies)
             }
         }
+    }
+
+    /// What a request is answered with that is not handled.
+    fn forget(&self, request: &AnyRequest, why: ErrorObject) -> Option<Reply> {
+        let id = request.context.id().cloned()?;
+        open(&self.open).remove(&id);
+        Some(reply(id, Err(why)))
     }
 
     /// Waits until something that runs has ended, and begins what waited for it.

@@ -29,6 +29,12 @@ pub fn invalid_request(why: &str) -> ErrorObject {
     ErrorObject::new(ErrorCode::INVALID_REQUEST, why)
 }
 
+/// Several messages at once, in a revision that does not have that.
+#[must_use]
+pub fn not_in_batches() -> ErrorObject {
+    invalid_request("several messages at once are a thing of revision 2025-03-26 only")
+}
+
 /// A failure of our own, of which the other side learns nothing more.
 #[must_use]
 pub fn internal() -> ErrorObject {

@@ -24,8 +24,32 @@ pub(crate) fn run(router: Router, era: Arc<dyn Era>, limits: Limits, pipe: Duple
 
 /// The other end, driven by hand.
 pub(crate) struct Wire {
-    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    writer: WriteHalf<DuplexStream>,
+    ears: Ears,
+    mouth: Mouth,
+}
+
+/// What hears the other end.
+pub(crate) struct Ears(Lines<BufReader<ReadHalf<DuplexStream>>>);
+
+/// What speaks to the other end.
+pub(crate) struct Mouth(WriteHalf<DuplexStream>);
+
+impl Ears {
+    pub(crate) async fn hear(&mut self) -> Value {
+        let line = tokio::time::timeout(Duration::from_secs(5), self.0.next_line()).await.expect("a line in time");
+        serde_json::from_str(&line.expect("the server writes").expect("the server is there")).expect("JSON")
+    }
+}
+
+impl Mouth {
+    pub(crate) async fn say(&mut self, text: &str) {
+        self.say_raw(&format!("{text}\n")).await;
+    }
+
+    /// Without the end of a line.
+    pub(crate) async fn say_raw(&mut self, text: &str) {
+        self.0.write_all(text.as_bytes()).await.expect("the server reads");
+    }
 }
 
 impl Wire {
@@ -38,21 +62,25 @@ impl Wire {
     /// The end of a pipe.
     pub(crate) fn of(pipe: DuplexStream) -> Wire {
         let (reader, writer) = tokio::io::split(pipe);
-        Wire { lines: BufReader::new(reader).lines(), writer }
+        Wire { ears: Ears(BufReader::new(reader).lines()), mouth: Mouth(writer) }
+    }
+
+    /// For hearing and speaking at the same time.
+    pub(crate) fn split(self) -> (Ears, Mouth) {
+        (self.ears, self.mouth)
     }
 
     pub(crate) async fn say(&mut self, text: &str) {
-        self.say_raw(&format!("{text}\n")).await;
+        self.mouth.say(text).await;
     }
 
     /// Without the end of a line.
     pub(crate) async fn say_raw(&mut self, text: &str) {
-        self.writer.write_all(text.as_bytes()).await.expect("the server reads");
+        self.mouth.say_raw(text).await;
     }
 
     pub(crate) async fn hear(&mut self) -> Value {
-        let line = tokio::time::timeout(Duration::from_secs(5), self.lines.next_line()).await.expect("a line in time");
-        serde_json::from_str(&line.expect("the server writes").expect("the server is there")).expect("JSON")
+        self.ears.hear().await
     }
 
     pub(crate) async fn ask(&mut self, text: &str) -> Value {
@@ -62,11 +90,11 @@ impl Wire {
 
     /// Nothing more is said, but still heard.
     pub(crate) async fn hang_up(&mut self) {
-        self.writer.shutdown().await.expect("closed");
+        self.mouth.0.shutdown().await.expect("closed");
     }
 
     /// Whether the other end has ended.
     pub(crate) async fn is_over(&mut self) -> bool {
-        self.lines.next_line().await.is_ok_and(|line| line.is_none())
+        self.ears.0.next_line().await.is_ok_and(|line| line.is_none())
     }
 }

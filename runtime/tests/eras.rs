@@ -1,0 +1,430 @@
+//! Both eras on one connection, and how the two sides find out which one it is.
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpgen_runtime::negotiation::{HandshakeError, Opening, Verdict, verdict};
+use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::server::Offer;
+use mcpgen_runtime::transport::{self, lines};
+use mcpgen_runtime::{Client, Closed, Introduction, Limits, Router, connect, serve};
+use mcpgen_types::{ErrorObject, RawJson, Revision, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use support::Wire;
+use tokio::task::JoinHandle;
+
+/// A tool that says in which revision it was called, by whom, and what they are able to do.
+fn router() -> Router {
+    macro_rules! tools {
+        ($($revision:ident),*) => {
+            Router::new()$(.request::<$revision::CallToolRequest>(|context, params| async move {
+                // So that answers overtake one another.
+                for _ in 0..params.name.len() % 7 {
+                    tokio::task::yield_now().await;
+                }
+                let about = context.about().expect("someone asks");
+                let words = json!([
+                    context.revision().as_str(), about.revision.as_str(), about.capabilities, about.implementation,
+                    params.name,
+                ]);
+                let result = $revision::CallToolResult::new(vec![$revision::TextContent::new(words.to_string()).into()]);
+                Ok::<_, ErrorObject>(result.into())
+            }))*
+        };
+    }
+    tools!(v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28)
+}
+
+fn ours(name: &str, eras: &str) -> Introduction {
+    Introduction::new(name, "1").speaking(|revision| match eras {
+        "legacy" => revision.is_legacy(),
+        "modern" => !revision.is_legacy(),
+        _ => true,
+    })
+}
+
+async fn meet(client: &str, server: &str) -> Result<Revision, HandshakeError> {
+    let (here, there) = transport::duplex();
+    let server = ours("server", server);
+    tokio::spawn(serve(server, router(), router(), there.0, there.1, Limits::default()));
+    let client =
+        connect(ours("client", client), Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
+    assert_eq!(client.peer.about().map(|about| about.revision), Some(client.revision()));
+    Ok(client.revision())
+}
+
+#[tokio::test]
+async fn everybody_meets_everybody() {
+    use Revision as R;
+    let table = [
+        ("legacy", "legacy", Some(R::V2025_11_25)),
+        ("legacy", "modern", None),
+        ("legacy", "both", Some(R::V2025_11_25)),
+        ("modern", "legacy", None),
+        ("modern", "modern", Some(R::V2026_07_28)),
+        ("modern", "both", Some(R::V2026_07_28)),
+        ("both", "legacy", Some(R::V2025_11_25)),
+        ("both", "modern", Some(R::V2026_07_28)),
+        ("both", "both", Some(R::V2026_07_28)),
+    ];
+    for (client, server, expected) in table {
+        let met = meet(client, server).await;
+        assert_eq!(met.as_ref().ok(), expected.as_ref(), "{client} client, {server} server: {met:?}");
+        if let Err(error) = met {
+            let words = error.to_string();
+            match server {
+                // Whoever speaks only the older revisions is told what there is.
+                "modern" => assert!(words.contains("2026-07-28"), "{words}"),
+                _ => assert!(words.contains("server/discover"), "{words}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn an_answer_to_discover_says_of_which_era_a_server_is() {
+    use Revision as R;
+    let both = [R::V2026_07_28, R::V2025_11_25, R::V2025_06_18];
+    let discovered = |versions: Value| Ok(RawJson::from(&json!({ "supportedVersions": versions, "capabilities": {} })));
+    let refused = |code: i64, data: Value| Err(CallError::Refused(ErrorObject::new(code, "").with_data(data)));
+    let supports = |versions: Value| json!({ "supported": versions, "requested": "2026-07-28" });
+    let incompatible = |versions: &[&str]| Verdict::Incompatible(versions.iter().map(|it| (*it).to_owned()).collect());
+    let cases = [
+        (discovered(json!(["2026-07-28"])), Verdict::Modern(R::V2026_07_28)),
+        (discovered(json!(["2030-01-01", "2026-07-28", "2025-11-25"])), Verdict::Modern(R::V2026_07_28)),
+        (discovered(json!(["2025-11-25"])), Verdict::Legacy),
+        (discovered(json!(["2030-01-01"])), incompatible(&["2030-01-01"])),
+        (discovered(json!("2026-07-28")), Verdict::Legacy),
+        (discovered(json!([1])), Verdict::Legacy),
+        (Ok(RawJson::from(&json!({}))), Verdict::Legacy),
+        (Ok(RawJson::from(&json!(null))), Verdict::Legacy),
+        (refused(-32022, supports(json!(["2026-07-28"]))), Verdict::Again(R::V2026_07_28)),
+        (refused(-32022, supports(json!(["2025-11-25"]))), Verdict::Legacy),
+        (refused(-32022, supports(json!(["2030-01-01"]))), incompatible(&["2030-01-01"])),
+        (refused(-32022, json!({})), Verdict::Legacy),
+        (refused(-32601, supports(json!(["2026-07-28"]))), Verdict::Legacy),
+        (refused(-32602, json!({})), Verdict::Legacy),
+        (refused(-32600, json!({})), Verdict::Legacy),
+        (refused(-32000, json!({})), Verdict::Legacy),
+        (refused(0, json!({})), Verdict::Legacy),
+        (Err(CallError::Timeout(Duration::ZERO)), Verdict::Legacy),
+        (Err(CallError::Invalid("no result".into())), Verdict::Legacy),
+        (Err(CallError::Closed(Closed)), Verdict::Legacy),
+    ];
+    for (answer, expected) in cases {
+        assert_eq!(verdict(&both, &answer), expected, "{answer:?}");
+    }
+}
+
+/// A client whose server is driven by hand.
+fn client(opening: impl Into<Opening>) -> (Wire, JoinHandle<Result<Client, HandshakeError>>) {
+    let (here, there) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(there);
+    let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
+    let opening = opening.into();
+    let client = tokio::spawn(connect(opening, Router::new(), Router::new(), incoming, outgoing, Limits::default()));
+    (Wire::of(here), client)
+}
+
+async fn shake(wire: &mut Wire) {
+    let request = wire.hear().await;
+    assert_eq!(request["method"], "initialize");
+    assert_eq!(request["params"]["protocolVersion"], "2025-11-25");
+    assert!(request["params"].get("_meta").is_none(), "nothing of the other era: {request}");
+    let result =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": { "name": "s", "version": "1" } });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()).await;
+    assert_eq!(wire.hear().await["method"], "notifications/initialized");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_falls_back_whatever_the_answer_is() {
+    let answers = [
+        Some(json!({ "error": { "code": -32601, "message": "Method not found" } })),
+        Some(json!({ "error": { "code": -32602, "message": "Invalid params" } })),
+        Some(json!({ "error": { "code": -32600, "message": "not initialized" } })),
+        Some(json!({ "error": { "code": -32000, "message": "?", "data": { "supported": ["2026-07-28"] } } })),
+        Some(json!({ "error": { "code": 12, "message": "?" } })),
+        Some(json!({ "result": {} })),
+        Some(json!({ "result": [] })),
+        Some(json!({ "result": { "supportedVersions": ["2025-11-25"], "capabilities": {} } })),
+        None,
+    ];
+    for answer in answers {
+        let (mut wire, client) = client(ours("client", "both"));
+        let probe = wire.hear().await;
+        assert_eq!(probe["method"], "server/discover");
+        assert_eq!(probe["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+        let late = json!({ "jsonrpc": "2.0", "id": probe["id"], "result": {} }).to_string();
+        match answer.clone() {
+            Some(mut answer) => {
+                (answer["jsonrpc"], answer["id"]) = (json!("2.0"), probe["id"].clone());
+                wire.say(&answer.to_string()).await;
+            }
+            // Nothing is said of the request that nobody waits for: who does not know it does not know that either.
+            None => tokio::time::advance(Duration::from_secs(11)).await,
+        }
+        shake(&mut wire).await;
+        wire.say(&late).await;
+        let client = client.await.expect("done").expect("a connection");
+        assert_eq!(client.revision(), Revision::V2025_11_25, "{answer:?}");
+        let ping = tokio::spawn(client.peer.raw_request("ping", None).send());
+        let request = wire.hear().await;
+        assert!(request.get("params").is_none(), "{request}");
+        ping.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_client_asks_again_in_a_revision_that_the_server_speaks() {
+    let older = Revision::custom("2026-01-01");
+    let opening = Introduction { revisions: vec![Revision::V2026_07_28, older], ..Introduction::new("client", "1") };
+    for (rounds, expected) in [(1, Some(older)), (2, None)] {
+        let (mut wire, client) = client(opening.clone());
+        for round in 0..rounds {
+            let probe = wire.hear().await;
+            let asked = if round == 0 { "2026-07-28" } else { "2026-01-01" };
+            assert_eq!(probe["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], asked);
+            let data = json!({ "supported": ["2026-01-01"], "requested": asked });
+            let error = json!({ "code": -32022, "message": "no", "data": data });
+            wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "error": error }).to_string()).await;
+        }
+        if expected.is_some() {
+            let probe = wire.hear().await;
+            let result = json!({ "supportedVersions": ["2026-01-01"], "capabilities": {} });
+            wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result }).to_string()).await;
+        }
+        let client = client.await.expect("done");
+        assert_eq!(client.map(|client| client.revision()).ok(), expected, "no more than once");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_server_that_was_too_slow_is_asked_again() {
+    let (mut wire, client) = client(ours("client", "both"));
+    assert_eq!(wire.hear().await["method"], "server/discover");
+    tokio::time::advance(Duration::from_secs(11)).await;
+    let initialize = wire.hear().await;
+    assert_eq!(initialize["method"], "initialize");
+    let data = json!({ "supported": ["2026-07-28"], "requested": "2025-11-25" });
+    let error = json!({ "code": -32022, "message": "no", "data": data });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": initialize["id"], "error": error }).to_string()).await;
+    let probe = wire.hear().await;
+    assert_eq!(probe["method"], "server/discover");
+    let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result }).to_string()).await;
+    assert_eq!(client.await.expect("done").expect("a connection").revision(), Revision::V2026_07_28);
+}
+
+#[tokio::test]
+async fn what_is_known_of_a_server_is_not_asked_again() {
+    let known = |revision| Opening { known: Some(revision), ..ours("client", "both").into() };
+    let (mut wire, legacy) = client(known(Revision::V2025_11_25));
+    shake(&mut wire).await;
+    assert_eq!(legacy.await.expect("done").expect("a connection").revision(), Revision::V2025_11_25);
+
+    let (mut wire, modern) = client(known(Revision::V2026_07_28));
+    let modern = modern.await.expect("done").expect("a connection, without a word");
+    let call = tokio::spawn(modern.peer.raw_request("tools/list", None).send());
+    assert_eq!(wire.hear().await["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+    call.abort();
+
+    // What is known may be true no longer.
+    let (mut wire, changed) = client(known(Revision::V2025_11_25));
+    let initialize = wire.hear().await;
+    let data = json!({ "supported": ["2026-07-28"], "requested": "2025-11-25" });
+    let error = json!({ "code": -32022, "message": "no", "data": data });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": initialize["id"], "error": error }).to_string()).await;
+    let probe = wire.hear().await;
+    assert_eq!(probe["method"], "server/discover");
+    let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result }).to_string()).await;
+    assert_eq!(changed.await.expect("done").expect("a connection").revision(), Revision::V2026_07_28);
+}
+
+#[tokio::test]
+async fn a_server_that_goes_away_is_no_server_of_the_other_era() {
+    let (mut wire, client) = client(ours("client", "both"));
+    wire.hear().await;
+    drop(wire);
+    let error = client.await.expect("done").expect_err("nobody is there");
+    assert!(matches!(error, HandshakeError::Call(CallError::Closed(_))), "{error}");
+}
+
+fn meta(name: &str, capabilities: &Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+        "io.modelcontextprotocol/clientInfo": { "name": name, "version": "1" },
+    })
+}
+
+fn call(id: usize, tool: &str, meta: Option<Value>) -> String {
+    let mut params = json!({ "name": tool });
+    if let Some(meta) = meta {
+        params["_meta"] = meta;
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
+}
+
+fn initialize(id: impl Into<Value>, revision: &str) -> String {
+    let params = json!({
+        "protocolVersion": revision,
+        "capabilities": { "sampling": {} },
+        "clientInfo": { "name": "legacy", "version": "1" },
+    });
+    json!({ "jsonrpc": "2.0", "id": id.into(), "method": "initialize", "params": params }).to_string()
+}
+
+fn both() -> Wire {
+    let handlers = router();
+    let era = Arc::new(Offer::from(ours("server", "both")).era(&handlers));
+    Wire::to(|pipe| support::run(handlers, era, Limits::default(), pipe)).0
+}
+
+#[tokio::test]
+async fn a_server_takes_each_request_for_what_it_is() {
+    let mut wire = both();
+    // Before the handshake only what needs none.
+    assert_eq!(wire.ask(&call(1, "a", None)).await["error"]["code"], -32602);
+    assert_eq!(wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await["result"], json!({}));
+    assert!(wire.ask(&call(1, "a", Some(meta("m", &json!({}))))).await["result"]["resultType"].is_string());
+    let answer = wire.ask(&initialize(1, "2025-06-18")).await;
+    assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
+    assert!(answer["result"].get("resultType").is_none(), "{answer}");
+    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    let legacy = wire.ask(&call(1, "a", None)).await["result"].clone();
+    assert!(legacy.get("resultType").is_none() && legacy.get("_meta").is_none(), "{legacy}");
+    // `_meta` of its own does not make a request modern; the other era's does, though the handshake is through.
+    let progress = wire.ask(&call(1, "a", Some(json!({ "progressToken": 1, "mine": {} })))).await["result"].clone();
+    assert_eq!(progress, legacy);
+    assert!(wire.ask(&call(1, "a", Some(meta("m", &json!({}))))).await["result"]["resultType"].is_string());
+    for key in ["io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/protocolVersion"] {
+        let mut half = meta("m", &json!({}));
+        half.as_object_mut().expect("an object").remove(key);
+        assert_eq!(wire.ask(&call(1, "a", Some(half))).await["error"]["code"], -32602, "without {key}");
+    }
+    let error = wire.ask(&call(1, "a", Some(json!({ "io.modelcontextprotocol/protocolVersion": "2025-06-18" })))).await;
+    let supported = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"];
+    assert_eq!((&error["error"]["code"], &error["error"]["data"]["supported"]), (&json!(-32022), &json!(supported)));
+    // The discovery names what a request may be of.
+    let discover =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": { "_meta": meta("m", &json!({})) } });
+    assert_eq!(wire.ask(&discover.to_string()).await["result"]["supportedVersions"], json!(["2026-07-28"]));
+    assert_eq!(wire.ask(&initialize(1, "2025-11-25")).await["error"]["code"], -32600, "once");
+}
+
+#[tokio::test]
+async fn modern_requests_stand_in_no_batch() {
+    let mut wire = both();
+    wire.ask(&initialize(1, "2025-03-26")).await;
+    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    let modern = call(2, "a", Some(meta("m", &json!({}))));
+    let legacy = call(3, "a", None);
+    let answers = wire.ask(&format!("[{modern},{legacy}]")).await;
+    let by = |id: usize| answers.as_array().expect("a batch").iter().find(|it| it["id"] == id).expect("an answer");
+    assert_eq!(by(2)["error"]["code"], -32600, "{answers}");
+    assert!(by(3)["result"].is_object());
+}
+
+#[derive(Clone, Debug)]
+enum Ask {
+    Legacy(String),
+    Modern { tool: String, name: String, capabilities: Value },
+    Unsupported(String),
+    Malformed,
+    Discover(String),
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    let capabilities = prop::collection::btree_map("[a-z]{1,3}", Just(json!({})), 0..3)
+        .prop_map(|extensions| json!({ "extensions": extensions }));
+    prop_oneof![
+        4 => "[a-z]{1,9}".prop_map(Ask::Legacy),
+        4 => ("[a-z]{1,9}", "[a-z]{1,9}", capabilities)
+            .prop_map(|(tool, name, capabilities)| Ask::Modern { tool, name, capabilities }),
+        1 => "20[0-9]{2}-01-01".prop_map(Ask::Unsupported),
+        1 => Just(Ask::Malformed),
+        1 => "[a-z]{1,9}".prop_map(Ask::Discover),
+    ]
+}
+
+fn sent(id: usize, ask: &Ask) -> String {
+    match ask {
+        Ask::Legacy(tool) => call(id, tool, None),
+        Ask::Modern { tool, name, capabilities } => call(id, tool, Some(meta(name, capabilities))),
+        Ask::Unsupported(version) => {
+            let mut meta = meta("m", &json!({}));
+            meta["io.modelcontextprotocol/protocolVersion"] = json!(version);
+            call(id, "a", Some(meta))
+        }
+        Ask::Malformed => call(id, "a", Some(json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" }))),
+        Ask::Discover(name) => {
+            let params = json!({ "_meta": meta(name, &json!({})) });
+            json!({ "jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params }).to_string()
+        }
+    }
+}
+
+fn check(ask: &Ask, revision: &str, answer: &Value) {
+    let said = || -> Value {
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{ask:?}: {answer}"));
+        serde_json::from_str(text).expect("JSON")
+    };
+    match ask {
+        Ask::Legacy(tool) => {
+            let legacy = json!({ "name": "legacy", "version": "1" });
+            assert_eq!(said(), json!([revision, revision, { "sampling": {} }, legacy, tool]));
+            assert!(answer["result"].get("resultType").is_none());
+        }
+        Ask::Modern { tool, name, capabilities } => {
+            let about = json!({ "name": name, "version": "1" });
+            assert_eq!(said(), json!(["2026-07-28", "2026-07-28", capabilities, about, tool]));
+            assert_eq!(answer["result"]["resultType"], "complete");
+        }
+        Ask::Unsupported(version) => {
+            assert_eq!(answer["error"]["code"], -32022, "{answer}");
+            assert_eq!(answer["error"]["data"]["requested"], *version);
+        }
+        Ask::Malformed => assert_eq!(answer["error"]["code"], -32602, "{answer}"),
+        Ask::Discover(_) => assert_eq!(answer["result"]["supportedVersions"], json!(["2026-07-28"])),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_request_keeps_its_own_version_and_capabilities(
+        asks in prop::collection::vec(ask(), 1000..2000),
+        revision in prop_oneof![Just("2025-03-26"), Just("2025-06-18"), Just("2025-11-25")],
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let handlers = router();
+            let era = Arc::new(Offer::from(ours("server", "both")).era(&handlers));
+            let (mut wire, _peer) = Wire::to(|pipe| support::run(handlers, era, Limits::default(), pipe));
+            wire.ask(&initialize("init", revision)).await;
+            wire.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+            let (mut ears, mut mouth) = wire.split();
+            let all = asks.clone();
+            let talking = tokio::spawn(async move {
+                for (id, ask) in all.iter().enumerate() {
+                    mouth.say(&sent(id, ask)).await;
+                }
+                mouth
+            });
+            let mut answered = vec![false; asks.len()];
+            for _ in 0..asks.len() {
+                let answer = ears.hear().await;
+                let id = usize::try_from(answer["id"].as_u64().expect("an id")).expect("small");
+                assert!(!std::mem::replace(&mut answered[id], true), "one answer each");
+                check(&asks[id], revision, &answer);
+            }
+            talking.await.expect("all is said");
+        });
+    }
+}
