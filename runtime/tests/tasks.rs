@@ -1,0 +1,402 @@
+//! Requests that are run as tasks (2025-11-25), for a client and for a server.
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::era::Level;
+use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::server::Offer;
+use mcpgen_runtime::tasks::{Support, TaskLimits, Tasks, TasksInMemory, capability};
+use mcpgen_runtime::{Introduction, Limits, Router, connect, serve, transport};
+use mcpgen_types::v2025_11_25::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskRequest, CancelTaskRequestParams,
+    CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, GetTaskRequest, GetTaskRequestParams,
+    ListRootsRequest, ListTasksRequest, Role, SamplingMessage, TaskStatus, TextContent,
+};
+use mcpgen_types::{ErrorObject, Revision};
+use serde_json::{Value, json};
+use support::Wire;
+
+fn text(text: impl Into<String>) -> CallToolResult {
+    CallToolResult::new(vec![TextContent::new(text).into()])
+}
+
+async fn tool(context: Context, params: CallToolRequestParams) -> Result<CallToolResult, ErrorObject> {
+    match params.name.as_str() {
+        "work" => {
+            context.progress(1.0, None, None).await;
+            context.log(Level::Info, None, "working").await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            Ok(text("done").with_meta(mcpgen_types::JsonObject::from_iter([("mine".to_owned(), json!(1))])))
+        }
+        "hang" => std::future::pending().await,
+        "ask" => match context.peer().call::<ListRootsRequest>(None).await {
+            Ok(result) => Ok(text(format!("{} roots", result.roots.len()))),
+            Err(error) => Ok(text(error.to_string()).with_is_error(true)),
+        },
+        "wrong" => Ok(text("it went wrong").with_is_error(true)),
+        "fail" => Err(ErrorObject::new(-7, "failed").with_data(json!([1]))),
+        "panic" => panic!("a bug"),
+        _ => Ok(text("at once")),
+    }
+}
+
+fn support(name: Option<&str>) -> Support {
+    match name {
+        Some("never") => Support::Forbidden,
+        Some("always") => Support::Required,
+        _ => Support::Optional,
+    }
+}
+
+fn router(tasks: &Tasks) -> Router {
+    tasks.on::<CallToolRequest>(Router::new(), support, tool)
+}
+
+fn ours() -> Introduction {
+    Introduction::new("server", "1").able("logging", json!({})).able("tasks", capability(&["tools/call"]))
+}
+
+async fn server_of(ours: Introduction, tasks: Tasks) -> Wire {
+    let handlers = router(&tasks);
+    let era = Arc::new(Offer::from(ours).era(&handlers));
+    let (mut wire, _) = Wire::to(|pipe| support::run(handlers, era, Limits::default(), pipe));
+    let params = json!({
+        "protocolVersion": "2025-11-25", "capabilities": { "roots": {} }, "clientInfo": { "name": "c", "version": "1" },
+    });
+    wire.ask(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string()).await;
+    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    wire
+}
+
+async fn server() -> Wire {
+    server_of(ours(), Tasks::default()).await
+}
+
+fn call(id: impl Into<Value>, name: &str, task: Option<Value>) -> String {
+    let mut params = json!({ "name": name, "_meta": { "progressToken": "p" } });
+    if let Some(task) = task {
+        params["task"] = task;
+    }
+    json!({ "jsonrpc": "2.0", "id": id.into(), "method": "tools/call", "params": params }).to_string()
+}
+
+fn about(id: impl Into<Value>, method: &str, task: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": id.into(), "method": format!("tasks/{method}"), "params": { "taskId": task } })
+        .to_string()
+}
+
+/// The answer to a request, and what was heard before it.
+async fn answer(wire: &mut Wire, id: impl Into<Value>) -> (Value, Vec<Value>) {
+    let (id, mut before) = (id.into(), Vec::new());
+    loop {
+        let message = wire.hear().await;
+        if message["id"] == id && message.get("method").is_none() {
+            return (message, before);
+        }
+        before.push(message);
+    }
+}
+
+async fn begin(wire: &mut Wire, name: &str) -> Value {
+    wire.say(&call(1, name, Some(json!({})))).await;
+    let (created, before) = answer(wire, 1).await;
+    assert!(before.is_empty(), "{before:?}");
+    created["result"]["task"]["taskId"].clone()
+}
+
+fn related(task: &Value) -> Value {
+    json!({ "taskId": task })
+}
+
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+#[tokio::test]
+async fn a_task_is_made_at_once_and_its_result_fetched_later() {
+    let mut wire = server().await;
+    wire.say(&call("c", "work", Some(json!({ "ttl": 60000 })))).await;
+    let (created, _) = answer(&mut wire, "c").await;
+    let task = created["result"]["task"].clone();
+    assert_eq!(
+        (&task["status"], &task["ttl"], &task["pollInterval"]),
+        (&json!("working"), &json!(60000), &json!(1000))
+    );
+    assert!(task["taskId"].is_string());
+    for time in ["createdAt", "lastUpdatedAt"] {
+        let time = task[time].as_str().expect("a time");
+        assert!(time.parse::<jiff::Timestamp>().is_ok(), "{time}");
+    }
+    assert!(created["result"].get("content").is_none(), "the result comes later");
+
+    let id = &task["taskId"];
+    wire.say(&about("g", "get", id)).await;
+    wire.say(&about("r", "result", id)).await;
+    let (result, before) = answer(&mut wire, "r").await;
+    // What is said of it says so; what is about it as a whole does not.
+    let by = |method: &str| -> Vec<&Value> { before.iter().filter(|message| message["method"] == method).collect() };
+    for method in ["notifications/progress", "notifications/message"] {
+        assert_eq!(by(method)[0]["params"]["_meta"][RELATED], related(id), "{before:?}");
+    }
+    let statuses = by("notifications/tasks/status");
+    assert_eq!((statuses[0]["params"]["status"].as_str(), &statuses[0]["params"]["taskId"]), (Some("completed"), id));
+    assert!(statuses[0]["params"].get("_meta").is_none());
+    let got = before.iter().find(|message| message["id"] == "g").expect("an answer while it works");
+    assert_eq!((&got["result"]["status"], got["result"].get("_meta")), (&json!("working"), None));
+
+    let expected = json!({
+        "content": [{ "type": "text", "text": "done" }],
+        "_meta": { "mine": 1, RELATED: related(id) },
+    });
+    assert_eq!(result["result"], expected);
+    wire.say(&about("r2", "result", id)).await;
+    assert_eq!(answer(&mut wire, "r2").await.0["result"], expected, "as often as one likes");
+    wire.say(&about("g2", "get", id)).await;
+    let got = answer(&mut wire, "g2").await.0["result"].clone();
+    assert_eq!(
+        (&got["status"], &got["ttl"], &got["createdAt"]),
+        (&json!("completed"), &json!(60000), &task["createdAt"])
+    );
+}
+
+#[tokio::test]
+async fn the_result_of_a_task_is_that_of_its_request() {
+    let mut wire = server().await;
+    for (name, status, expected) in [
+        ("other", "completed", json!({ "content": [{ "type": "text", "text": "at once" }] })),
+        ("wrong", "failed", json!({ "content": [{ "type": "text", "text": "it went wrong" }], "isError": true })),
+        ("fail", "failed", json!({ "code": -7, "message": "failed", "data": [1] })),
+        ("panic", "failed", json!({ "code": -32603, "message": "internal error" })),
+    ] {
+        let id = begin(&mut wire, name).await;
+        wire.say(&about("r", "result", &id)).await;
+        let (mut result, _) = answer(&mut wire, "r").await;
+        match result.get("error") {
+            Some(error) => assert_eq!(*error, expected, "{name}"),
+            None => {
+                let meta = result["result"].as_object_mut().expect("an object").remove("_meta");
+                assert_eq!(meta, Some(json!({ RELATED: related(&id) })), "{name}");
+                assert_eq!(result["result"], expected, "{name}");
+            }
+        }
+        wire.say(&about("g", "get", &id)).await;
+        assert_eq!(answer(&mut wire, "g").await.0["result"]["status"], status, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_task_stays_cancelled() {
+    let mut wire = server().await;
+    let id = begin(&mut wire, "hang").await;
+    wire.say(&about("r", "result", &id)).await;
+    wire.say(&about("c", "cancel", &id)).await;
+    let mut answers = vec![wire.hear().await, wire.hear().await, wire.hear().await];
+    answers.sort_by_key(|message| message["id"].to_string());
+    assert_eq!(answers[0]["result"]["status"], "cancelled");
+    assert!(answers[2]["params"]["status"] == "cancelled", "told: {answers:?}");
+    assert!(answers[1]["error"]["message"].as_str().is_some_and(|message| message.contains("cancelled")));
+    wire.say(&about("c2", "cancel", &id)).await;
+    assert_eq!(answer(&mut wire, "c2").await.0["error"]["code"], -32602, "it has ended");
+    // One that is over already stays what it is.
+    let id = begin(&mut wire, "other").await;
+    wire.say(&about("r", "result", &id)).await;
+    answer(&mut wire, "r").await;
+    wire.say(&about("c", "cancel", &id)).await;
+    assert_eq!(answer(&mut wire, "c").await.0["error"]["code"], -32602);
+    wire.say(&about("g", "get", &id)).await;
+    assert_eq!(answer(&mut wire, "g").await.0["result"]["status"], "completed");
+}
+
+#[tokio::test]
+async fn taking_the_request_back_leaves_the_task() {
+    let mut wire = server().await;
+    let id = begin(&mut wire, "work").await;
+    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
+    wire.say(&about("r", "result", &id)).await;
+    assert_eq!(answer(&mut wire, "r").await.0["result"]["content"][0]["text"], "done");
+}
+
+#[tokio::test]
+async fn a_task_that_asks_waits_for_input() {
+    let mut wire = server().await;
+    let id = begin(&mut wire, "ask").await;
+    let status = wire.hear().await;
+    assert_eq!(status["params"]["status"], "input_required");
+    let asked = wire.hear().await;
+    assert_eq!((&asked["method"], &asked["params"]["_meta"][RELATED]), (&json!("roots/list"), &related(&id)));
+    wire.say(&about("g", "get", &id)).await;
+    assert_eq!(answer(&mut wire, "g").await.0["result"]["status"], "input_required");
+    wire.say(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": [] } }).to_string()).await;
+    wire.say(&about("r", "result", &id)).await;
+    let (result, _) = answer(&mut wire, "r").await;
+    assert_eq!(result["result"]["content"][0]["text"], "0 roots");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_refused() {
+    let mut wire = server().await;
+    for method in ["get", "result", "cancel"] {
+        for id in [json!("none"), json!(""), json!("0".repeat(32))] {
+            wire.say(&about("x", method, &id)).await;
+            assert_eq!(answer(&mut wire, "x").await.0["error"]["code"], -32602, "{method} {id}");
+        }
+    }
+    for cursor in ["x", "", "../../etc", &"g".repeat(32)] {
+        let list = json!({ "jsonrpc": "2.0", "id": "l", "method": "tasks/list", "params": { "cursor": cursor } });
+        wire.say(&list.to_string()).await;
+        assert_eq!(answer(&mut wire, "l").await.0["error"]["code"], -32602, "{cursor}");
+    }
+    for task in [json!(1), json!({ "ttl": "long" }), json!(null)] {
+        wire.say(&call("t", "work", Some(task.clone()))).await;
+        assert_eq!(answer(&mut wire, "t").await.0["error"]["code"], -32602, "{task}");
+    }
+}
+
+#[tokio::test]
+async fn tools_say_whether_they_may_be_tasks() {
+    let mut wire = server().await;
+    for (name, task, code) in [
+        ("never", true, Some(-32601)),
+        ("never", false, None),
+        ("always", true, None),
+        ("always", false, Some(-32601)),
+        ("other", true, None),
+        ("other", false, None),
+    ] {
+        wire.say(&call("c", name, task.then(|| json!({})))).await;
+        let answer = answer(&mut wire, "c").await.0;
+        assert_eq!(answer["error"]["code"].as_i64(), code, "{name} {task}");
+        assert_eq!(answer["result"].get("task").is_some(), task && code.is_none());
+    }
+}
+
+#[tokio::test]
+async fn without_the_capability_the_request_is_an_ordinary_one() {
+    for ours in [Introduction::new("server", "1"), Introduction::new("s", "1").able("tasks", json!({ "list": {} }))] {
+        let mut wire = server_of(ours, Tasks::default()).await;
+        for name in ["other", "always"] {
+            wire.say(&call("c", name, Some(json!({ "ttl": 1 })))).await;
+            assert_eq!(answer(&mut wire, "c").await.0["result"]["content"][0]["text"], "at once", "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn tasks_are_listed_in_pages_and_forgotten_in_time() {
+    let limits = TaskLimits { page: 2, longest_ttl: Duration::from_millis(300), ..TaskLimits::default() };
+    let mut wire = server_of(ours(), Tasks::new(TasksInMemory::new(5), limits)).await;
+    let mut made = Vec::new();
+    for _ in 0..5 {
+        made.push(begin(&mut wire, "hang").await);
+    }
+    wire.say(&call("full", "hang", Some(json!({})))).await;
+    assert_eq!(answer(&mut wire, "full").await.0["error"]["code"], -32603, "there is no room");
+    let (mut listed, mut cursor) = (Vec::new(), None::<Value>);
+    loop {
+        let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
+        let list = json!({ "jsonrpc": "2.0", "id": "l", "method": "tasks/list", "params": params });
+        wire.say(&list.to_string()).await;
+        let page = answer(&mut wire, "l").await.0["result"].clone();
+        let tasks = page["tasks"].as_array().expect("a page");
+        assert!(tasks.len() <= 2);
+        listed.extend(tasks.iter().map(|task| task["taskId"].clone()));
+        assert!(tasks.iter().all(|task| task["ttl"] == 300), "no longer than that");
+        cursor = page.get("nextCursor").cloned();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let by_text = |ids: &mut Vec<Value>| ids.sort_by_key(Value::to_string);
+    by_text(&mut listed);
+    by_text(&mut made);
+    assert_eq!(listed, made);
+    tokio::time::sleep(Duration::from_millis(320)).await;
+    wire.say(&about("g", "get", &made[0])).await;
+    assert_eq!(answer(&mut wire, "g").await.0["error"]["code"], -32602, "forgotten");
+    assert!(begin(&mut wire, "hang").await.is_string(), "there is room again");
+}
+
+#[tokio::test]
+async fn tasks_belong_to_whoever_has_asked_for_them() {
+    let owner = |context: &Context| context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let tasks = Tasks::owned_by(TasksInMemory::default(), TaskLimits::default(), owner);
+    let mut wire = server_of(ours(), tasks).await;
+    let request = |id: &str, method: &str, user: &str, mut params: Value| {
+        params["_meta"] = json!({ "user": user });
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+    };
+    wire.say(&request("c", "tools/call", "ann", json!({ "name": "hang", "task": {} }))).await;
+    let id = answer(&mut wire, "c").await.0["result"]["task"]["taskId"].clone();
+    for (user, sees) in [("ann", true), ("bob", false)] {
+        for method in ["tasks/get", "tasks/cancel", "tasks/result"] {
+            if !sees || method == "tasks/get" {
+                wire.say(&request("x", method, user, json!({ "taskId": id }))).await;
+                let code = answer(&mut wire, "x").await.0["error"]["code"].as_i64();
+                assert_eq!(code, (!sees).then_some(-32602), "{user} {method}");
+            }
+        }
+        wire.say(&request("l", "tasks/list", user, json!({}))).await;
+        let listed = answer(&mut wire, "l").await.0["result"]["tasks"].as_array().expect("tasks").len();
+        assert_eq!(listed == 1, sees, "{user}");
+    }
+}
+
+#[tokio::test]
+async fn either_side_runs_tasks_for_the_other() {
+    let (here, there) = transport::duplex();
+    let handlers = Router::new().request::<CallToolRequest>(|context, _| async move {
+        // The server has the client's model work on something meanwhile.
+        let message = SamplingMessage::new(TextContent::new("?"), Role::User);
+        let params = CreateMessageRequestParams::new(1, vec![message]);
+        let created = context.peer().call_task::<CreateMessageRequest>(params).await.map_err(refused)?;
+        let id = created.task.task_id;
+        let answer = context.peer().task_result::<CreateMessageRequest>(&id).await.map_err(refused)?;
+        let listed = context.peer().call::<ListTasksRequest>(None).await.map_err(refused)?;
+        Ok::<_, ErrorObject>(text(format!("{} {}", answer.model, listed.tasks.len())))
+    });
+    let server = Introduction::new("server", "1").speaking(Revision::is_legacy);
+    let server_tasks = Tasks::default();
+    let handlers = server_tasks.on::<CallToolRequest>(handlers.clone(), support, move |context, params| {
+        let router = handlers.clone();
+        async move {
+            let request = mcpgen_runtime::router::AnyRequest {
+                method: "tools/call".to_owned(),
+                params: Some(mcpgen_types::RawJson::from(&params)),
+                context,
+            };
+            let result = router.answer(request).await?;
+            result.decode::<CallToolResult>().map_err(|error| ErrorObject::new(-1, error.to_string()))
+        }
+    });
+    let server = server.able("tasks", capability(&["tools/call"]));
+    tokio::spawn(serve(server, handlers.clone(), handlers, there.0, there.1, Limits::default()));
+
+    let client_tasks = Tasks::default();
+    let samples = client_tasks.on::<CreateMessageRequest>(
+        Router::new(),
+        |_| Support::Optional,
+        |_, _| async {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Ok::<_, ErrorObject>(CreateMessageResult::new(TextContent::new(""), "model", Role::Assistant))
+        },
+    );
+    let ours = Introduction::new("client", "1")
+        .speaking(Revision::is_legacy)
+        .able("tasks", capability(&["sampling/createMessage"]));
+    let client = connect(ours, samples.clone(), samples, here.0, here.1, Limits::default()).await.expect("connected");
+    let created = client.peer.call_task::<CallToolRequest>(CallToolRequestParams::new("think")).await.expect("a task");
+    let id = created.task.task_id;
+    let result = client.peer.task_result::<CallToolRequest>(&id).await.expect("a result");
+    let value = mcpgen_types::to_value(&result).expect("JSON");
+    assert_eq!(value["content"][0]["text"], "model 1");
+    let task = client.peer.call::<GetTaskRequest>(GetTaskRequestParams::new(&*id)).await.expect("a task");
+    assert_eq!(task.status, TaskStatus::Completed);
+    let cancelled = client.peer.call::<CancelTaskRequest>(CancelTaskRequestParams::new(&*id)).await;
+    assert!(matches!(cancelled, Err(CallError::Refused(error)) if error.code.0 == -32602));
+}
+
+fn refused(error: CallError) -> ErrorObject {
+    ErrorObject::new(-2, error.to_string())
+}
