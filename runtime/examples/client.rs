@@ -1,14 +1,11 @@
-//! A client of a server that it starts: `client COMMAND [ARGUMENT..]`. Prints what it learns, a line each.
+//! A client of a server that it starts: `client [legacy|modern] COMMAND [ARGUMENT..]`. Prints what it learns, a line each.
+//!
+//! It speaks the newest revision with a handshake and the one without, or one of them if told so.
 
-use mcpgen_runtime::connection::Limits;
-use mcpgen_runtime::router::Router;
+use mcpgen_runtime::era::Level;
 use mcpgen_runtime::transport::{lines, stdio::Server};
-use mcpgen_runtime::{Introduction, connect};
-use mcpgen_types::v2025_11_25::{
-    CallToolRequest, CallToolRequestParams, CreateMessageRequest, CreateMessageResult, ListToolsRequest,
-    LoggingMessageNotification, PingRequest, Role, TextContent,
-};
-use mcpgen_types::{ErrorObject, Revision};
+use mcpgen_runtime::{Client, Introduction, Limits, Router, connect};
+use mcpgen_types::{ErrorObject, JsonObject, Revision, Value, v2025_11_25, v2026_07_28};
 use serde_json::json;
 use tokio::process::Command;
 
@@ -16,48 +13,135 @@ type Failure = Box<dyn std::error::Error>;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
-    let mut arguments = std::env::args().skip(1);
-    let mut command = Command::new(arguments.next().ok_or("usage: client COMMAND [ARGUMENT..]")?);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let era = arguments.next_if(|first| matches!(first.as_str(), "legacy" | "modern"));
+    let mut command = Command::new(arguments.next().ok_or("usage: client [legacy|modern] COMMAND [ARGUMENT..]")?);
     command.args(arguments);
 
     let (server, incoming, outgoing) = Server::start(command, lines::LONGEST)?;
-    let handlers = Router::new()
-        .request::<CreateMessageRequest>(|_, params| async move {
-            let words = format!("{} messages read", params.messages.len());
-            Ok::<_, ErrorObject>(CreateMessageResult::new(TextContent::new(words), "example-model", Role::Assistant))
-        })
-        .notification::<LoggingMessageNotification>(|_, params| async move { println!("log: {}", params.data) });
     let ours = Introduction {
-        revisions: vec![Revision::V2025_11_25],
-        ..Introduction::new("example-client", "0.1.0").able("sampling", json!({}))
+        level: Some(Level::Info),
+        revisions: match era.as_deref() {
+            Some("legacy") => vec![Revision::V2025_11_25],
+            Some(_) => vec![Revision::V2026_07_28],
+            None => vec![Revision::V2026_07_28, Revision::V2025_11_25],
+        },
+        ..Introduction::new("example-client", "0.1.0")
     };
+    let handlers = legacy::handlers(modern::handlers(Router::new()));
     let client = connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?;
-    let peer = &client.peer;
-    if let Some(about) = peer.about() {
+    if let Some(about) = client.peer.about() {
         println!("server: {} {}", about.implementation["name"], about.revision);
     }
+    match client.revision().is_legacy() {
+        true => legacy::run(&client).await?,
+        false => modern::run(&client).await?,
+    }
+    client.peer.disconnect();
+    client.connection.await??;
+    println!("server ended: {}", server.close().await?);
+    Ok(())
+}
 
-    peer.call::<PingRequest>(None).await?;
-    let listed = peer.call::<ListToolsRequest>(None).await?;
-    println!("tools: {}", listed.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", "));
-    for (name, arguments) in [
+/// Which tools are called, and how.
+fn calls() -> [(&'static str, JsonObject); 5] {
+    [
         ("echo", json!({ "message": "hello" })),
         ("add", json!({ "a": 2, "b": 3 })),
         ("ask", json!({ "question": "how many?" })),
         ("wait", json!({ "steps": 3 })),
         ("nothing", json!({})),
-    ] {
-        let params =
-            CallToolRequestParams::new(name).with_arguments(arguments.as_object().cloned().unwrap_or_default());
-        let call = peer.call::<CallToolRequest>(params).on_progress(|report| println!("progress: {}", report.progress));
-        match call.await {
-            Ok(result) => println!("{name}: {}", mcpgen_types::to_string(&result.content)),
-            Err(error) => println!("{name} failed: {error}"),
-        }
+    ]
+    .map(|(name, arguments)| (name, arguments.as_object().cloned().unwrap_or_default()))
+}
+
+fn tell(name: &str, content: Result<String, String>) {
+    match content {
+        Ok(content) => println!("{name}: {content}"),
+        Err(error) => println!("{name} failed: {error}"),
+    }
+}
+
+mod legacy {
+    use super::v2025_11_25::{
+        CallToolRequest, CallToolRequestParams, CreateMessageRequest, CreateMessageResult, ListToolsRequest,
+        LoggingMessageNotification, PingRequest, Role, TextContent,
+    };
+    use super::{Client, ErrorObject, Failure, Router, calls, tell};
+
+    pub(super) fn handlers(router: Router) -> Router {
+        router
+            .request::<CreateMessageRequest>(|_, params| async move {
+                let words = format!("{} messages read", params.messages.len());
+                let text = TextContent::new(words);
+                Ok::<_, ErrorObject>(CreateMessageResult::new(text, "example-model", Role::Assistant))
+            })
+            .notification::<LoggingMessageNotification>(|_, params| async move { println!("log: {}", params.data) })
     }
 
-    peer.disconnect();
-    client.connection.await??;
-    println!("server ended: {}", server.close().await?);
-    Ok(())
+    pub(super) async fn run(client: &Client) -> Result<(), Failure> {
+        let peer = &client.peer;
+        peer.call::<PingRequest>(None).await?;
+        let listed = peer.call::<ListToolsRequest>(None).await?;
+        println!("tools: {}", listed.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", "));
+        for (name, arguments) in calls() {
+            let params = CallToolRequestParams::new(name).with_arguments(arguments);
+            let call = peer.call::<CallToolRequest>(params).on_progress(|now| println!("progress: {}", now.progress));
+            let content = call.await.map(|result| mcpgen_types::to_string(&result.content));
+            tell(name, content.map_err(|error| error.to_string()));
+        }
+        if peer.about().is_some_and(|about| about.can(&["tasks", "requests", "tools", "call"])) {
+            let (name, arguments) = ("wait", calls()[3].1.clone());
+            let params = CallToolRequestParams::new(name).with_arguments(arguments);
+            let created = peer.call_task::<CallToolRequest>(params).await?;
+            let result = peer.task_result::<CallToolRequest>(&created.task.task_id).await?;
+            println!("task: {:?}, then {}", created.task.status, mcpgen_types::to_string(&result.content));
+        }
+        Ok(())
+    }
+}
+
+mod modern {
+    use super::v2026_07_28::{
+        CallToolRequest, CallToolRequestParams, CreateMessageRequest, CreateMessageResult, ListToolsRequest,
+        LoggingMessageNotification, PaginatedRequestParams, Role, SubscriptionFilter, TextContent,
+    };
+    use super::{Client, ErrorObject, Failure, Router, Value, calls, tell};
+
+    pub(super) fn handlers(router: Router) -> Router {
+        router
+            .request::<CreateMessageRequest>(|_, params| async move {
+                let words = format!("{} messages read", params.messages.len());
+                let text = TextContent::new(words);
+                Ok::<_, ErrorObject>(CreateMessageResult::new(text, "example-model", Role::Assistant))
+            })
+            .notification::<LoggingMessageNotification>(|_, params| async move { println!("log: {}", params.data) })
+    }
+
+    pub(super) async fn run(client: &Client) -> Result<(), Failure> {
+        let params = PaginatedRequestParams::new(client.meta());
+        let listed = client.peer.call::<ListToolsRequest>(params).await?;
+        println!("tools: {}", listed.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", "));
+        for (name, arguments) in calls() {
+            let params = CallToolRequestParams::new(client.meta(), name).with_arguments(arguments);
+            let result = match name {
+                // One round, with reports of progress.
+                "wait" => {
+                    let call = client.peer.call::<CallToolRequest>(params);
+                    let result = call.on_progress(|now| println!("progress: {}", now.progress)).await;
+                    result.map(|result| mcpgen_types::to_value(&result).unwrap_or_default()["content"].to_string())
+                }
+                _ => {
+                    let result = client.complete::<CallToolRequest>(params).await;
+                    result.map(|result| mcpgen_types::to_string(&result.content))
+                }
+            };
+            tell(name, result.map_err(|error| error.to_string()));
+        }
+
+        let mut changes = client.listen(SubscriptionFilter::new().with_tools_list_changed(true)).await?;
+        client.peer.custom_call::<_, Value>("tools/call", &serde_json::json!({ "name": "touch" }))?.await?;
+        println!("changed: {:?}", changes.next().await?);
+        Ok(())
+    }
 }

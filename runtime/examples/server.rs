@@ -1,74 +1,162 @@
-//! A server of typed handlers on standard input and output.
+//! A server of typed handlers on standard input and output, in the newest revision with a handshake and in the one
+//! without. Its client says which one, with each request.
 //!
 //! `echo` and `add` answer by themselves; `ask` asks the client's model; `wait` reports progress for as long as it is
-//! told to.
+//! told to, be it as a task; `touch` says that the list of tools has changed.
 
 use std::time::Duration;
 
-use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::era::Level;
-use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::router::Router;
+use mcpgen_runtime::subscriptions::Subscriptions;
 use mcpgen_runtime::transport::{lines, stdio};
-use mcpgen_runtime::{Introduction, serve};
-use mcpgen_types::v2025_11_25::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, CreateMessageRequest, CreateMessageRequestParams,
-    ListToolsRequest, ListToolsResult, Role, SamplingMessage, TextContent, Tool, ToolInputSchema,
-};
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Revision, Value};
+use mcpgen_runtime::{Introduction, Limits, Router, serve, tasks};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Value, v2025_11_25, v2026_07_28};
 use serde_json::json;
+
+const TOOLS: [&str; 5] = ["echo", "add", "ask", "wait", "touch"];
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::io::Result<()> {
-    let router = Router::new()
-        .request::<ListToolsRequest>(|_, _| async { Ok::<_, ErrorObject>(ListToolsResult::new(tools())) })
-        .request::<CallToolRequest>(call);
-    let ours = Introduction {
-        revisions: vec![Revision::V2025_11_25],
-        ..Introduction::new("example-server", "0.1.0").able("tools", json!({})).able("logging", json!({}))
-    };
+    let ours = Introduction::new("example-server", "0.1.0")
+        .able("tools", json!({ "listChanged": true }))
+        .able("logging", json!({}))
+        .able("tasks", tasks::capability(&["tools/call"]));
+    let router = modern::tools(legacy::tools(Router::new()), &Subscriptions::of(&ours));
     let (incoming, outgoing) = stdio::stdio(lines::LONGEST)?;
     serve(ours, router.clone(), router, incoming, outgoing, Limits::default()).await
 }
 
-fn tools() -> Vec<Tool> {
-    let names = ["echo", "add", "ask", "wait"];
-    names.map(|name| Tool::new(ToolInputSchema::new(), name)).into()
-}
-
-async fn call(context: Context, params: CallToolRequestParams) -> Result<CallToolResult, ErrorObject> {
-    let arguments = params.arguments.unwrap_or_default();
-    context.log(Level::Info, None, format!("{} is called", params.name)).await;
-    match params.name.as_str() {
-        "echo" => Ok(text(string(&arguments, "message")?)),
-        "add" => Ok(text((integer(&arguments, "a")? + integer(&arguments, "b")?).to_string())),
-        "ask" => ask(&context, string(&arguments, "question")?).await,
+/// The tools that are the same in every revision: what they answer with, as text.
+async fn tool(context: &Context, name: &str, arguments: &JsonObject) -> Result<String, ErrorObject> {
+    match name {
+        "echo" => Ok(string(arguments, "message")?.to_owned()),
+        "add" => Ok((integer(arguments, "a")? + integer(arguments, "b")?).to_string()),
         "wait" => {
-            let steps = integer(&arguments, "steps")?;
+            let steps = integer(arguments, "steps")?;
             for step in 1..=steps {
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 #[expect(clippy::cast_precision_loss, reason = "few steps")]
                 context.progress(step as f64, Some(steps as f64), None).await;
             }
-            Ok(text("done"))
+            Ok("done".to_owned())
         }
         name => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {name:?}"))),
     }
 }
 
-async fn ask(context: &Context, question: &str) -> Result<CallToolResult, ErrorObject> {
-    let message = SamplingMessage::new(TextContent::new(question), Role::User);
-    let params = CreateMessageRequestParams::new(100, vec![message]);
-    match context.peer().call::<CreateMessageRequest>(params).await {
-        Ok(answer) => Ok(text(format!("{} says: {}", answer.model, mcpgen_types::to_string(&answer.content)))),
-        Err(CallError::Refused(error)) => Err(error),
-        Err(error) => Ok(text(error.to_string())),
+/// The server asks its client while the client waits.
+mod legacy {
+    use mcpgen_runtime::peer::CallError;
+    use mcpgen_runtime::tasks::{Support, Tasks};
+
+    use super::v2025_11_25::{
+        CallToolRequest, CallToolRequestParams, CallToolResult, CreateMessageRequest, CreateMessageRequestParams,
+        ListToolsRequest, ListToolsResult, Role, SamplingMessage, TextContent, Tool, ToolExecution,
+        ToolExecutionTaskSupport, ToolInputSchema, ToolListChangedNotification,
+    };
+    use super::{Context, ErrorObject, Level, Router, TOOLS, string, tool};
+
+    pub(super) fn tools(router: Router) -> Router {
+        let router = router.request::<ListToolsRequest>(|_, _| async {
+            let tools = TOOLS.map(|name| {
+                let support = match support(Some(name)) {
+                    Support::Forbidden => ToolExecutionTaskSupport::Forbidden,
+                    Support::Optional => ToolExecutionTaskSupport::Optional,
+                    Support::Required => ToolExecutionTaskSupport::Required,
+                };
+                Tool::new(ToolInputSchema::new(), name).with_execution(ToolExecution::new().with_task_support(support))
+            });
+            Ok::<_, ErrorObject>(ListToolsResult::new(tools))
+        });
+        Tasks::default().on::<CallToolRequest>(router, support, call)
+    }
+
+    fn support(tool: Option<&str>) -> Support {
+        if tool == Some("wait") { Support::Optional } else { Support::Forbidden }
+    }
+
+    async fn call(context: Context, params: CallToolRequestParams) -> Result<CallToolResult, ErrorObject> {
+        let arguments = params.arguments.unwrap_or_default();
+        context.log(Level::Info, None, format!("{} is called", params.name)).await;
+        match params.name.as_str() {
+            "ask" => ask(&context, string(&arguments, "question")?).await,
+            "touch" => match context.peer().notify::<ToolListChangedNotification>(None).await {
+                Ok(()) => Ok(text("touched")),
+                Err(error) => Ok(text(error.to_string())),
+            },
+            name => Ok(text(tool(&context, name, &arguments).await?)),
+        }
+    }
+
+    async fn ask(context: &Context, question: &str) -> Result<CallToolResult, ErrorObject> {
+        let message = SamplingMessage::new(TextContent::new(question), Role::User);
+        let params = CreateMessageRequestParams::new(100, vec![message]);
+        match context.peer().call::<CreateMessageRequest>(params).await {
+            Ok(answer) => Ok(text(format!("{} says: {}", answer.model, mcpgen_types::to_string(&answer.content)))),
+            Err(CallError::Refused(error)) => Err(error),
+            Err(error) => Ok(text(error.to_string())),
+        }
+    }
+
+    fn text(text: impl Into<String>) -> CallToolResult {
+        CallToolResult::new(vec![TextContent::new(text).into()])
     }
 }
 
-fn text(text: impl Into<String>) -> CallToolResult {
-    CallToolResult::new(vec![TextContent::new(text).into()])
+/// The server answers with what it asks, and is called again with the answer.
+mod modern {
+    use mcpgen_runtime::subscriptions::{Change, Subscriptions};
+
+    use super::v2026_07_28::{
+        CacheScope, CallToolRequest, CallToolRequestParams, CallToolResult, CreateMessageRequest,
+        CreateMessageRequestParams, InputRequests, InputRequiredOrCallToolResult, InputRequiredResult,
+        ListToolsRequest, ListToolsResult, Role, SamplingMessage, SubscriptionsListenRequest, TextContent, Tool,
+        ToolInputSchema,
+    };
+    use super::{Context, ErrorObject, Level, Router, TOOLS, string, tool};
+
+    pub(super) fn tools(router: Router, subscriptions: &Subscriptions) -> Router {
+        let told = subscriptions.clone();
+        router
+            .request::<ListToolsRequest>(|_, _| async {
+                let tools = TOOLS.map(|name| Tool::new(ToolInputSchema::new(), name));
+                Ok::<_, ErrorObject>(ListToolsResult::new(CacheScope::Public, tools, 60_000))
+            })
+            .request::<CallToolRequest>(move |context, params| call(told.clone(), context, params))
+            .request::<SubscriptionsListenRequest>(subscriptions.handler())
+    }
+
+    async fn call(
+        subscriptions: Subscriptions,
+        context: Context,
+        params: CallToolRequestParams,
+    ) -> Result<InputRequiredOrCallToolResult, ErrorObject> {
+        let arguments = params.arguments.unwrap_or_default();
+        context.log(Level::Info, None, format!("{} is called", params.name)).await;
+        match params.name.as_str() {
+            "ask" => ask(&context, string(&arguments, "question")?),
+            "touch" => {
+                subscriptions.changed(&Change::Tools);
+                Ok(text("touched"))
+            }
+            name => Ok(text(tool(&context, name, &arguments).await?)),
+        }
+    }
+
+    fn ask(context: &Context, question: &str) -> Result<InputRequiredOrCallToolResult, ErrorObject> {
+        if let Some(answer) = context.input::<CreateMessageRequest>("answer")? {
+            return Ok(text(format!("{} says: {}", answer.model, mcpgen_types::to_string(&answer.content))));
+        }
+        let message = SamplingMessage::new(TextContent::new(question), Role::User);
+        let asked = CreateMessageRequest::new(CreateMessageRequestParams::new(100, vec![message]));
+        let asked = InputRequests::from([("answer".to_owned(), asked.into())]);
+        Ok(InputRequiredResult::new().with_input_requests(asked).into())
+    }
+
+    fn text(text: impl Into<String>) -> InputRequiredOrCallToolResult {
+        CallToolResult::new(vec![TextContent::new(text).into()]).into()
+    }
 }
 
 fn string<'a>(arguments: &'a JsonObject, name: &str) -> Result<&'a str, ErrorObject> {

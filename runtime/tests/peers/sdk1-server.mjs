@@ -1,16 +1,26 @@
 // A server of the SDK's on standard input and output, with the tools of the example server.
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
 
-const server = new Server({ name: "sdk", version: "1" }, { capabilities: { tools: {}, logging: {} } });
+const tasks = { requests: { tools: { call: {} } } };
+const server = new Server(
+  { name: "sdk", version: "1" },
+  { capabilities: { tools: {}, logging: {}, tasks }, taskStore: new InMemoryTaskStore() },
+);
 const text = (text) => ({ content: [{ type: "text", text: String(text) }] });
 
 server.setRequestHandler(ListToolsRequestSchema, () => ({
   tools: ["echo", "add", "ask", "wait"].map((name) => ({ name, inputSchema: { type: "object" } })),
 }));
 server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
-  const { name, arguments: given } = request.params;
+  const { name, arguments: given, task: asked } = request.params;
+  if (asked !== undefined) {
+    const task = await extra.taskStore.createTask({ ttl: asked.ttl });
+    setTimeout(() => extra.taskStore.storeTaskResult(task.taskId, "completed", text("done")), 10);
+    return { task };
+  }
   await server.sendLoggingMessage({ level: "info", data: `${name} is called` });
   switch (name) {
     case "echo":

@@ -2,6 +2,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import {
+  CallToolResultSchema,
   CreateMessageRequestSchema,
   EmptyResultSchema,
   LoggingMessageNotificationSchema,
@@ -49,6 +50,18 @@ const before = logs;
 await client.setLoggingLevel("error");
 await call("echo", { message: "quiet" });
 say("logs", { before: before > 0, after: logs - before });
+
+const statuses = [];
+for await (const message of client.experimental.tasks.callToolStream(
+  { name: "wait", arguments: { steps: 3 } },
+  CallToolResultSchema,
+  { task: { ttl: 60000 } },
+)) {
+  statuses.push(message.type === "result" ? message.result.content[0].text : message.type);
+}
+say("task", [statuses[0], statuses.at(-1)]);
+const listed = (await client.experimental.tasks.listTasks()).tasks;
+say("tasks", listed.map((task) => task.status));
 
 // Many at once: each gets its own answer.
 const sums = await Promise.all([...Array(200).keys()].map((n) => call("add", { a: n, b: 1 })));

@@ -1,0 +1,68 @@
+// A client of the SDK's second version: `node sdk2-client.mjs legacy|modern COMMAND [ARGUMENT..]`. Prints what it learns
+// as JSON, a line each.
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+
+const say = (step, value) => console.log(JSON.stringify({ step, value }));
+const failure = (error) => ({ code: error.code });
+
+const [era, command, ...args] = process.argv.slice(2);
+let logs = 0;
+let changed;
+const change = new Promise((resolve) => {
+  changed = resolve;
+});
+const client = new Client(
+  { name: "sdk2", version: "1" },
+  {
+    capabilities: { sampling: {} },
+    versionNegotiation: { mode: era === "legacy" ? "legacy" : "auto" },
+  },
+);
+client.setNotificationHandler("notifications/message", () => {
+  logs += 1;
+});
+client.setNotificationHandler("notifications/tools/list_changed", () => changed("tools"));
+client.setRequestHandler("sampling/createMessage", (request) => ({
+  model: "sdk2-model",
+  role: "assistant",
+  content: { type: "text", text: `${request.params.messages.length} read` },
+}));
+await client.connect(new StdioClientTransport({ command, args }));
+
+say("revision", client.getNegotiatedProtocolVersion());
+say("server", client.getServerVersion());
+say("tools", (await client.listTools()).tools.map((tool) => tool.name));
+const call = (name, args, options) => client.callTool({ name, arguments: args }, options);
+say("echo", (await call("echo", { message: "hello" })).content[0].text);
+say("add", (await call("add", { a: 2, b: 3 })).content[0].text);
+say("ask", (await call("ask", { question: "?" })).content[0].text);
+
+const reports = [];
+await call("wait", { steps: 3 }, { onprogress: (report) => reports.push(report.progress) });
+say("progress", reports.slice(0, 2));
+
+const stop = new AbortController();
+const hanging = call("wait", { steps: 100000 }, { signal: stop.signal, onprogress: () => stop.abort("enough") });
+say("cancelled", await hanging.then(() => "answered", () => "given up"));
+
+say("unknown tool", await call("nothing", {}).catch(failure));
+
+const level = { "io.modelcontextprotocol/logLevel": "info" };
+await client.callTool({ name: "echo", arguments: { message: "loud" }, _meta: level });
+say("logs", logs > 0);
+
+if (era === "modern") {
+  const subscription = await client.listen({ toolsListChanged: true });
+  await call("touch", {});
+  say("changed", await change);
+  await subscription.close();
+  say("subscription", await subscription.closed);
+} else {
+  await call("touch", {});
+  say("changed", await change);
+}
+
+const sums = await Promise.all([...Array(200).keys()].map((n) => call("add", { a: n, b: 1 })));
+say("many", sums.every((result, n) => result.content[0].text === String(n + 1)));
+await client.close();

@@ -1,0 +1,77 @@
+"""A server of the Python SDK on standard input and output, of either era, with the tools of the example server."""
+
+import asyncio
+
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.shared.exceptions import MCPError
+
+TOOLS = ["echo", "add", "ask", "wait", "touch"]
+bus = InMemorySubscriptionBus()
+
+
+def text(text):
+    return types.CallToolResult(content=[types.TextContent(type="text", text=str(text))])
+
+
+async def list_tools(_, __):
+    return types.ListToolsResult(tools=[types.Tool(name=name, input_schema={"type": "object"}) for name in TOOLS])
+
+
+async def call_tool(context, params):
+    given = params.arguments or {}
+    modern = context.protocol_version >= "2026"
+    await context.session.send_log_message(
+        level="info", data=f"{params.name} is called", related_request_id=context.request_id
+    )
+    match params.name:
+        case "echo":
+            return text(given["message"])
+        case "add":
+            return text(given["a"] + given["b"])
+        case "ask":
+            content = types.TextContent(type="text", text=given["question"])
+            messages = [types.SamplingMessage(role="user", content=content)]
+            if modern:
+                answer = (params.input_responses or {}).get("answer")
+                if answer is None:
+                    asked = types.CreateMessageRequest(
+                        params=types.CreateMessageRequestParams(messages=messages, max_tokens=10)
+                    )
+                    return types.InputRequiredResult(input_requests={"answer": asked})
+            else:
+                answer = await context.session.create_message(messages=messages, max_tokens=10)
+            return text(f"{answer.model} says: {answer.content.text}")
+        case "wait":
+            for step in range(1, given["steps"] + 1):
+                await context.session.send_progress_notification(
+                    context.meta["progress_token"], step, given["steps"], related_request_id=context.request_id
+                )
+            return text("done")
+        case "touch":
+            await bus.publish(ToolsListChanged())
+            return text("touched")
+        case name:
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool {name}")
+
+
+async def set_level(_, __):
+    return types.EmptyResult()
+
+
+async def main():
+    server = Server(
+        "py",
+        version="1",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_set_logging_level=set_level,
+        on_subscriptions_listen=ListenHandler(bus),
+    )
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+asyncio.run(main())
