@@ -344,6 +344,9 @@ impl Era for Modern {
                 "{method}: in revision 2026-07-28 a server makes no requests; it answers with an InputRequiredResult"
             )),
             (Side::Server, "notifications/progress") => Ok(()),
+            (Side::Server, "notifications/message") if !can(&self.ours.capabilities, &["logging"]) => {
+                Err(format!("{method}: the server has not declared the capability logging"))
+            }
             (Side::Server, "notifications/message") => match terms.and_then(|terms| terms.level) {
                 Some(_) => Ok(()),
                 None => Err(format!("{method}: the request does not ask for events")),

@@ -306,7 +306,10 @@ async fn events_are_told_to_requests_that_ask_for_them() {
     assert_eq!(event["method"], "notifications/message");
     assert_eq!(event["params"], json!({ "level": "error", "logger": "here", "data": "failure" }));
     assert_eq!(wire.hear().await["result"]["content"][0]["text"], "logged");
-    // Not to nobody.
+    // Not by someone who has not declared it, and not to nobody.
+    let (mut silent, _peer) = server_of(Introduction::new("server", "1"), router());
+    silent.say(&call("log", &with(meta(), "logLevel", json!("debug")))).await;
+    assert_eq!(silent.hear().await["result"]["content"][0]["text"], "logged");
     assert!(matches!(peer.raw_notify("notifications/message", None).await, Err(CallError::NotAllowed(_))));
 }
 

@@ -262,7 +262,8 @@ fn missing(case: &Case, output: &Output) -> Option<String> {
 #[track_caller]
 fn check_readme(table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/README.md");
-    let readme = fs::read_to_string(&path).expect("the README");
+    // It is not there in the packaged crate.
+    let Ok(readme) = fs::read_to_string(&path) else { return };
     let (begin, end) = ("<!-- peers -->\n", "<!-- end of peers -->");
     let (before, rest) = readme.split_once(begin).expect("where the table begins");
     let (known, after) = rest.split_once(end).expect("where it ends");
