@@ -39,9 +39,11 @@
 //!
 //! * A [`transport`] is a stream of messages and a sink for them; nothing else here knows where they come from.
 //! * [`envelope`] tells messages apart in one pass; params stay text until a handler's type is known.
-//! * An [`era`] says which revision a message is of and whether it may be sent now; [`legacy`] is the one that begins with
-//!   `initialize`.
+//! * An [`era`] says which revision a message is of and whether it may be sent now: [`legacy`] is the one that begins with
+//!   `initialize`, [`modern`] the one whose requests each say everything, [`eras`] has both on one connection.
 //! * The [`router`] finds the handler by revision and method. Middleware is any layer of tower's around it.
+//! * [`input`] and [`seal`] are for requests that take several rounds, [`subscriptions`] for changes, [`caching`] for results
+//!   that may be kept, [`tasks`] for requests that are answered later.
 //! * A [`connection`] runs all of this within [`Limits`], and every request gets one answer.
 
 pub mod caching;
