@@ -12,6 +12,7 @@ use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, Closed, Introduction, Limits, Router, connect, serve};
 use mcpgen_types::{ErrorObject, RawJson, Revision, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use support::Wire;
 use tokio::task::JoinHandle;
@@ -394,37 +395,38 @@ fn check(ask: &Ask, revision: &str, answer: &Value) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 200, ..ProptestConfig::default() })]
-
-    #[test]
-    fn each_request_keeps_its_own_version_and_capabilities(
-        asks in prop::collection::vec(ask(), 1000..2000),
-        revision in prop_oneof![Just("2025-03-26"), Just("2025-06-18"), Just("2025-11-25")],
-    ) {
+#[test]
+fn each_request_keeps_its_own_version_and_capabilities() {
+    let config = ProptestConfig { cases: 12, max_shrink_iters: 200, ..ProptestConfig::default() };
+    let revisions = prop_oneof![Just("2025-03-26"), Just("2025-06-18"), Just("2025-11-25")];
+    let asks = prop::collection::vec(ask(), 1000..2000);
+    let talked = TestRunner::new(config).run(&(asks, revisions), |(asks, revision)| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let handlers = router();
-            let era = Arc::new(Offer::from(ours("server", "both")).era(&handlers));
-            let (mut wire, _peer) = Wire::to(|pipe| support::run(handlers, era, Limits::default(), pipe));
-            wire.ask(&initialize("init", revision)).await;
-            wire.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
-            let (mut ears, mut mouth) = wire.split();
-            let all = asks.clone();
-            let talking = tokio::spawn(async move {
-                for (id, ask) in all.iter().enumerate() {
-                    mouth.say(&sent(id, ask)).await;
-                }
-                mouth
-            });
-            let mut answered = vec![false; asks.len()];
-            for _ in 0..asks.len() {
-                let answer = ears.hear().await;
-                let id = usize::try_from(answer["id"].as_u64().expect("an id")).expect("small");
-                assert!(!std::mem::replace(&mut answered[id], true), "one answer each");
-                check(&asks[id], revision, &answer);
-            }
-            talking.await.expect("all is said");
-        });
+        runtime.block_on(talk(&asks, revision));
+        Ok(())
+    });
+    talked.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Says all of it on one connection, without waiting for answers, and looks at each answer.
+async fn talk(asks: &[Ask], revision: &str) {
+    let mut wire = both();
+    wire.ask(&initialize("init", revision)).await;
+    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    let (mut ears, mut mouth) = wire.split();
+    let all = asks.to_vec();
+    let talking = tokio::spawn(async move {
+        for (id, ask) in all.iter().enumerate() {
+            mouth.say(&sent(id, ask)).await;
+        }
+        mouth
+    });
+    let mut answered = vec![false; asks.len()];
+    for _ in asks {
+        let answer = ears.hear().await;
+        let id = usize::try_from(answer["id"].as_u64().expect("an id")).expect("small");
+        assert!(!std::mem::replace(&mut answered[id], true), "one answer each");
+        check(&asks[id], revision, &answer);
     }
+    talking.await.expect("all is said");
 }
