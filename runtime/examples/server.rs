@@ -21,7 +21,7 @@ async fn main() -> std::io::Result<()> {
     let ours = Introduction::new("example-server", "0.1.0")
         .able("tools", json!({ "listChanged": true }))
         .able("logging", json!({}))
-        .able("tasks", tasks::capability(&["tools/call"]));
+        .able("tasks", tasks::capability(&["tools/call"], true));
     let router = modern::tools(legacy::tools(Router::new()), &Subscriptions::of(&ours));
     let (incoming, outgoing) = stdio::stdio(lines::LONGEST)?;
     serve(ours, router.clone(), router, incoming, outgoing, Limits::default()).await

@@ -1,6 +1,7 @@
 //! For how long results may be kept (2026-07-28): what a server says of it, and a client that keeps them.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::json::Picked;
 use crate::peer::{CallError, Peer, member};
-use crate::subscriptions::Change;
+use crate::subscriptions::{Change, is_part};
 
 /// For how long, and for whom, a result may be kept by whoever receives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,6 +82,8 @@ pub(crate) const CACHEABLE: [&str; 6] = [
 pub struct Cache {
     most: usize,
     kept: Mutex<HashMap<Key, Kept>>,
+    /// How often something was forgotten: what was asked for before may have changed on its way.
+    forgotten: AtomicU64,
 }
 
 /// A method, and its params without `_meta`.
@@ -98,7 +101,7 @@ impl Cache {
     /// Keeps so many results at a time.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self { most, kept: Mutex::default() }
+        Self { most, kept: Mutex::default(), forgotten: AtomicU64::new(0) }
     }
 
     /// As [`Peer::call`], unless there is a fresh result.
@@ -115,12 +118,15 @@ impl Cache {
         without.remove("_meta");
         let uri = without.get("uri").and_then(serde_json::Value::as_str).map(str::to_owned);
         let key = (R::METHOD, mcpgen_types::to_string(&without));
+        let forgotten = self.forgotten.load(Ordering::SeqCst);
         let fresh = self.kept().get(&key).map(|kept| kept.result.clone());
         let result = match fresh {
             Some(result) => result,
             None => {
                 let result = peer.call_as::<RawJson>(R::METHOD, R::REVISION, params).await?;
-                self.keep(key, uri, &result);
+                if self.forgotten.load(Ordering::SeqCst) == forgotten {
+                    self.keep(key, uri, &result);
+                }
                 result
             }
         };
@@ -129,16 +135,18 @@ impl Cache {
 
     /// Forgets what has changed.
     pub fn changed(&self, change: &Change) {
+        self.forgotten.fetch_add(1, Ordering::SeqCst);
         self.kept().retain(|(method, _), kept| match change {
             Change::Tools => *method != "tools/list",
             Change::Prompts => *method != "prompts/list",
             Change::Resources => !matches!(*method, "resources/list" | "resources/templates/list"),
-            Change::Resource(uri) => kept.uri.as_ref() != Some(uri),
+            Change::Resource(uri) => !kept.uri.as_ref().is_some_and(|kept| is_part(uri, kept)),
         });
     }
 
     /// Forgets everything.
     pub fn clear(&self) {
+        self.forgotten.fetch_add(1, Ordering::SeqCst);
         self.kept().clear();
     }
 

@@ -11,6 +11,7 @@ use crate::connection::{Connection, Limits};
 use crate::era::Side;
 use crate::eras::Eras;
 use crate::input::{self, Interactive, Rounds};
+use crate::introduction::Handled;
 use crate::modern::own_meta;
 use crate::negotiation::{HandshakeError, Opening, negotiate};
 use crate::outbox::Closed;
@@ -84,15 +85,15 @@ pub async fn connect<S: Requests>(
     outgoing: impl Outgoing,
     limits: Limits,
 ) -> Result<Client<S>, HandshakeError> {
-    let mut opening = opening.into();
-    opening.ours = opening.ours.of_client(&handlers);
+    let opening = opening.into();
+    let handled = Handled::by(&handlers, Side::Client);
     let reading = opening.reading.clone();
-    let era = Arc::new(Eras::new(Side::Client, opening.ours.clone(), |modern| modern.reading(reading)));
+    let era = Arc::new(Eras::new(Side::Client, opening.ours.clone(), &handlers, |modern| modern.reading(reading)));
     let connection = Connection::new(requests.clone(), handlers, era.clone(), limits);
     let peer = connection.peer().clone();
     let mut running = Running(Some(tokio::spawn(connection.run(incoming, outgoing))));
     let revision = negotiate(&peer, &era, &opening).await?;
-    let meta = own_meta(&opening.ours, revision).map_err(HandshakeError::Introduction)?;
+    let meta = own_meta(&opening.ours, &handled, revision).map_err(HandshakeError::Introduction)?;
     let connection = running.0.take().ok_or(CallError::Closed(Closed))?;
     Ok(Client { peer, connection, rounds: Rounds::default(), revision, meta, requests })
 }

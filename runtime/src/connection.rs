@@ -29,6 +29,9 @@ pub struct Limits {
     pub waiting_bytes: usize,
     /// Notifications that wait for their handlers; more are dropped, with a warning.
     pub notifications: usize,
+    /// Requests that are answered only when something else ends (`subscriptions/listen`, `tasks/result`), at a time. They
+    /// are none of those `in_flight`, and `handler` is not for them.
+    pub lasting: usize,
     /// Bytes that wait to be written. Whoever sends more waits.
     pub outbox: u32,
     /// How long a handler may take, be it of a request or of a notification; `None`: as long as it likes.
@@ -50,6 +53,7 @@ impl Default for Limits {
             waiting: 16_384,
             waiting_bytes: 64 << 20,
             notifications: 1024,
+            lasting: 256,
             outbox: 4 << 20,
             handler: None,
             handlers: HashMap::new(),

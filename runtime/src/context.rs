@@ -29,6 +29,8 @@ struct Inner {
     /// What was reported last; `None` once the answer is on its way, or nobody waits for one. Held while a report is
     /// sent, so that reports keep their order and none comes after the answer.
     progress: Mutex<Option<f64>>,
+    /// The answer is on its way.
+    sent: CancellationToken,
 }
 
 /// What is looked at in all params, whatever the method.
@@ -42,7 +44,7 @@ pub(crate) struct Glance {
 
 impl Glance {
     /// What is not there, or is not what it should be, is for the type of the params to complain of.
-    pub(crate) fn at(params: Option<&RawJson>) -> Self {
+    pub(crate) fn at(method: &str, params: Option<&RawJson>) -> Self {
         let Some(text) = params.map(RawJson::text) else { return Self::default() };
         let names = ["_meta", "name", "uri", "inputResponses", "requestState"];
         let Ok(Picked { values: [meta, name, uri, answers, state], .. }) = Picked::from(&text, names) else {
@@ -53,7 +55,14 @@ impl Glance {
         };
         Self {
             meta: object(meta),
-            subject: name.or(uri).and_then(string).map(Into::into),
+            // Only what the method knows: any other member may be there as well, and say anything.
+            subject: match method {
+                "tools/call" | "prompts/get" => name.and_then(string).map(Into::into),
+                "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
+                    uri.and_then(string).map(Into::into)
+                }
+                _ => None,
+            },
             answers: object(answers),
             state: state.and_then(string).map(Into::into),
         }
@@ -70,6 +79,7 @@ impl Context {
             cancelled: CancellationToken::new(),
             seen,
             progress: Mutex::new(Some(f64::NEG_INFINITY)),
+            sent: CancellationToken::new(),
         }))
     }
 
@@ -85,6 +95,7 @@ impl Context {
             cancelled,
             seen: seen.clone(),
             progress: Mutex::new(Some(f64::NEG_INFINITY)),
+            sent: CancellationToken::new(),
         }))
     }
 
@@ -104,7 +115,7 @@ impl Context {
     pub(crate) fn without_peer(method: &str, terms: Terms, params: Option<&RawJson>) -> Self {
         let peer = Peer::new(Outbox::new(1).0, Arc::new(Always(terms.revision)), None, None);
         peer.disconnect();
-        Self::new(None, method, terms, &peer, Glance::at(params))
+        Self::new(None, method, terms, &peer, Glance::at(method, params))
     }
 
     /// The request's id; `None` for a notification.
@@ -119,7 +130,7 @@ impl Context {
         &self.0.method
     }
 
-    /// What the request is about: the member `name` or `uri` of its params.
+    /// What the request is about: the name of a tool or a prompt, or the URI of a resource; `None` for all other methods.
     #[must_use]
     pub fn subject(&self) -> Option<&str> {
         self.0.seen.subject.as_deref()
@@ -238,6 +249,20 @@ impl Context {
         if open.is_some() {
             // Whoever is gone needs no news.
             let _ = self.0.peer.raw_notify("notifications/message", Some(RawJson::from(&params))).await;
+        }
+    }
+
+    /// The answer is in the outbox, or there will be none.
+    pub(crate) fn is_sent(&self) {
+        self.0.sent.cancel();
+    }
+
+    /// Waits until whatever is said next is said after the answer.
+    #[cfg(feature = "tasks")]
+    pub(crate) async fn sent(&self) {
+        tokio::select! {
+            () = self.0.sent.cancelled() => {}
+            () = self.0.peer.disconnected() => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! Where messages are received: what becomes of each, within limits, and one answer for every request.
 
 use std::collections::{HashMap, VecDeque};
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -41,7 +42,13 @@ pub(crate) struct Desk<S> {
     waiting: VecDeque<Work>,
     waiting_bytes: usize,
     running: JoinSet<()>,
+    /// Requests that are answered only when something else ends.
+    lasting: JoinSet<()>,
 }
+
+/// Requests that are answered only when something else ends. They are counted by themselves, and no handler's time limit is
+/// theirs.
+const LASTING: [&str; 2] = ["subscriptions/listen", "tasks/result"];
 
 /// What is to be done.
 struct Work {
@@ -78,6 +85,7 @@ impl<S: Requests> Desk<S> {
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             running: JoinSet::new(),
+            lasting: JoinSet::new(),
         }
     }
 
@@ -175,7 +183,7 @@ impl<S: Requests> Desk<S> {
         if open(&self.open).contains_key(&id) {
             return Err(reply(id, Err(errors::invalid_request("a request of this id is not answered yet"))));
         }
-        let seen = Glance::at(params.as_ref());
+        let seen = Glance::at(&method, params.as_ref());
         match self.era.request(&Asked { method: &method, params: params.as_ref(), meta: &seen.meta }) {
             Err(error) => Err(reply(id, Err(error))),
             Ok(Admission::Answer(result)) => Err(reply(id, Ok(result))),
@@ -202,7 +210,8 @@ impl<S: Requests> Desk<S> {
             _ => {}
         }
         let Some(revision) = self.era.notification(method, params.as_ref()) else { return };
-        let context = || Context::new(None, method, Terms::of(revision), &self.peer, Glance::at(params.as_ref()));
+        let context =
+            || Context::new(None, method, Terms::of(revision), &self.peer, Glance::at(method, params.as_ref()));
         let message = || AnyNotification { method: method.to_owned(), params: params.clone(), context: context() };
         if self.peer.awaits_notices() && self.peer.noticed(&message()) {
             return;
@@ -248,11 +257,16 @@ impl<S: Requests> Desk<S> {
 
     /// Begins what there is room for; the rest waits, or is refused.
     async fn admit(&mut self, work: Work) {
-        if self.running.len() < self.limits.in_flight.max(1) {
+        let lasts = matches!(&work.task, Task::One(request) if LASTING.contains(&request.method.as_str()));
+        if lasts && self.lasting.len() < self.limits.lasting {
+            self.lasting.spawn(self.done(work.task));
+            return;
+        }
+        if !lasts && self.running.len() < self.limits.in_flight.max(1) {
             return self.begin(work.task);
         }
         let room = self.limits.waiting_bytes.saturating_sub(self.waiting_bytes);
-        if self.waiting.len() < self.limits.waiting && work.size <= room {
+        if !lasts && self.waiting.len() < self.limits.waiting && work.size <= room {
             self.waiting_bytes += work.size;
             return self.waiting.push_back(work);
         }
@@ -282,16 +296,22 @@ impl<S: Requests> Desk<S> {
 
     /// Waits until something that runs has ended, and begins what waited for it.
     pub(crate) async fn finished(&mut self) {
-        match self.running.join_next().await {
-            Some(ended) => self.ended(ended),
-            None => std::future::pending().await,
+        let (ended, lasting) = tokio::select! {
+            Some(ended) = self.running.join_next() => (ended, false),
+            Some(ended) = self.lasting.join_next() => (ended, true),
+            else => std::future::pending().await,
+        };
+        if lasting { Self::lost(ended) } else { self.ended(ended) }
+    }
+
+    fn lost(ended: Result<(), tokio::task::JoinError>) {
+        if let Err(error) = ended {
+            tracing::error!(%error, "an answer is lost");
         }
     }
 
     fn ended(&mut self, ended: Result<(), tokio::task::JoinError>) {
-        if let Err(error) = ended {
-            tracing::error!(%error, "an answer is lost");
-        }
+        Self::lost(ended);
         while self.running.len() < self.limits.in_flight.max(1) {
             let Some(work) = self.waiting.pop_front() else { return };
             self.waiting_bytes -= work.size;
@@ -300,8 +320,19 @@ impl<S: Requests> Desk<S> {
     }
 
     fn begin(&mut self, task: Task) {
+        let work = self.done(task);
+        self.running.spawn(work);
+    }
+
+    /// What does the work, and sends the answer.
+    fn done(&self, task: Task) -> impl Future<Output = ()> + Send + use<S> {
         let (peer, handle, most) = (self.peer.clone(), self.handler(), self.limits.in_flight.max(1));
-        self.running.spawn(async move {
+        let contexts: Vec<Context> = match &task {
+            Task::One(request) => vec![request.context.clone()],
+            Task::Batch(requests, _) => requests.iter().map(|request| request.context.clone()).collect(),
+            Task::Reply(_) => Vec::new(),
+        };
+        async move {
             let bytes = match task {
                 Task::One(request) => handle(request).await,
                 Task::Reply(reply) => Some(reply),
@@ -315,7 +346,8 @@ impl<S: Requests> Desk<S> {
                 // Nobody is there to be told.
                 let _ = peer.send(bytes).await;
             }
-        });
+            contexts.iter().for_each(Context::is_sent);
+        }
     }
 
     /// What becomes of a request: an answer, unless it was taken back.
@@ -324,7 +356,8 @@ impl<S: Requests> Desk<S> {
         let era = Arc::clone(&self.era);
         move |request: AnyRequest| {
             let (service, era, context) = (service.clone(), Arc::clone(&era), request.context.clone());
-            let limit = limits.handlers.get(&request.method).copied().or(limits.handler);
+            let general = limits.handler.filter(|_| !LASTING.contains(&request.method.as_str()));
+            let limit = limits.handlers.get(&request.method).copied().or(general);
             let span = tracing::info_span!("request", method = %request.method, id = ?context.id());
             let over = Over { open: Arc::clone(&still_open), context: context.clone() };
             let work = async move {
@@ -362,8 +395,8 @@ impl<S: Requests> Desk<S> {
     /// Finishes what was asked, for so long.
     pub(crate) async fn drain(&mut self, patience: Duration) {
         let finished = tokio::time::timeout(patience, async {
-            while let Some(ended) = self.running.join_next().await {
-                self.ended(ended);
+            while !self.running.is_empty() || !self.lasting.is_empty() {
+                self.finished().await;
             }
         });
         if finished.await.is_err() {
@@ -376,6 +409,7 @@ impl<S: Requests> Desk<S> {
         let left: Vec<RequestId> = open(&self.open).keys().cloned().collect();
         self.waiting.clear();
         self.running.shutdown().await;
+        self.lasting.shutdown().await;
         for id in left {
             let _ = self.peer.try_send(reply(id, Err(errors::ended())));
         }

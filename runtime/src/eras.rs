@@ -10,9 +10,10 @@ use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 
 use crate::context::Context;
 use crate::era::{Admission, Asked, Era, Level, Side, Terms};
-use crate::introduction::{About, Introduction};
+use crate::introduction::{About, Handled, Introduction};
 use crate::legacy::Legacy;
 use crate::modern::Modern;
+use crate::router::Router;
 
 /// One end of a connection of either era, or of both.
 #[derive(Debug)]
@@ -26,13 +27,16 @@ pub struct Eras {
 }
 
 impl Eras {
-    /// One end, of one who speaks these revisions.
-    pub fn new(side: Side, ours: Introduction, modern: impl FnOnce(Modern) -> Modern) -> Self {
+    /// One end, of one who speaks these revisions, and is able to do what is handled besides what it says that it is.
+    pub fn new(side: Side, ours: Introduction, handlers: &Router, modern: impl FnOnce(Modern) -> Modern) -> Self {
+        let handled = Handled::by(handlers, side);
+        let spoken = ours.revisions.clone();
         let (speaks_legacy, speaks_modern) = (ours.of_era(true).next().is_some(), ours.of_era(false).next().is_some());
         Self {
             side,
-            legacy: (speaks_legacy || !speaks_modern).then(|| Legacy::new(side, ours.clone())),
-            modern: speaks_modern.then(|| modern(Modern::new(side, ours))),
+            legacy: (speaks_legacy || !speaks_modern)
+                .then(|| Legacy::new(side, ours.clone()).handling(handled.clone())),
+            modern: speaks_modern.then(|| modern(Modern::new(side, ours).handling(handled, spoken))),
             is_legacy: AtomicBool::new(!speaks_modern),
         }
     }

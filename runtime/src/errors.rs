@@ -83,15 +83,25 @@ pub fn unsupported_version(supported: impl Iterator<Item = Revision>, requested:
 /// What [`unsupported_version`] is known by, since 2026-07-28.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Answering takes a capability that whoever asks has not declared, such as `["elicitation", "url"]`.
+/// Answering takes capabilities that whoever asks has not declared, such as `["elicitation", "url"]`.
 #[must_use]
-pub fn missing_capability(path: &[&str]) -> ErrorObject {
-    let required = path.iter().rev().fold(json!({}), |inside, name| json!({ *name: inside }));
-    let message = format!("answering takes the client's capability {}, which is not declared", path.join("."));
+pub fn missing_capabilities(paths: &[&[&str]]) -> ErrorObject {
+    let mut required = json!({});
+    for path in paths {
+        let mut at = &mut required;
+        for name in *path {
+            at = &mut at[*name];
+        }
+        if at.is_null() {
+            *at = json!({});
+        }
+    }
+    let names: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
+    let message = format!("answering takes what the client has not declared: {}", names.join(", "));
     ErrorObject::new(MISSING_CAPABILITY, message).with_data(json!({ "requiredCapabilities": required }))
 }
 
-/// What [`missing_capability`] is known by, since 2026-07-28.
+/// What [`missing_capabilities`] is known by, since 2026-07-28.
 pub const MISSING_CAPABILITY: i64 = -32021;
 
 /// There is no such resource, as the revision says it.

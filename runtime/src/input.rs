@@ -56,16 +56,20 @@ interactive! {
 pub struct Rounds {
     /// How often a request is made again.
     pub most: usize,
+    /// How many things a server may ask for at a time.
+    pub requests: usize,
     /// How long a client waits before it makes a request again for which nothing was asked of it; twice as long the next
-    /// time.
+    /// time, and five seconds at most.
     pub pause: Duration,
 }
 
 impl Default for Rounds {
     fn default() -> Self {
-        Self { most: 16, pause: Duration::from_millis(50) }
+        Self { most: 16, requests: 64, pause: Duration::from_millis(50) }
     }
 }
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The params of the next round: those of the first one, with the answers to what was asked, and with the state as it
 /// came. Neither is there if it was not asked for.
@@ -98,12 +102,19 @@ pub(crate) async fn complete<R: Interactive>(
     let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
     let first = member(&params).unwrap_or_else(|| RawJson::from(&JsonObject::new()));
     let (mut params, mut pause) = (first.clone(), rounds.pause);
-    for _ in 0..=rounds.most {
+    let without_end = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
+    for round in 0.. {
         let result = peer.call_with::<R>(Some(params)).await?;
         let asks = match R::outcome(result) {
             Ok(complete) => return Ok(complete),
             Err(asks) => asks,
         };
+        if round == rounds.most {
+            break;
+        }
+        if asks.input_requests.iter().flatten().count() > rounds.requests {
+            return Err(without_end(&format!("asks for more than {} things at a time", rounds.requests)));
+        }
         let mut answers = JsonObject::new();
         for (key, asked) in asks.input_requests.iter().flatten() {
             let answer = answer::<R>(peer, requests.clone(), asked).await?;
@@ -111,13 +122,11 @@ pub(crate) async fn complete<R: Interactive>(
         }
         if answers.is_empty() {
             tokio::time::sleep(pause).await;
-            pause = pause.saturating_mul(2);
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
         }
         params = again(&first, &asks, answers).map_err(invalid)?;
     }
-    Err(CallError::Invalid(
-        format!("{}: the server still asks for input after {} rounds", R::METHOD, rounds.most).into(),
-    ))
+    Err(without_end(&format!("still asks for input after {} rounds", rounds.most)))
 }
 
 /// The client's answer to what a server asks for.

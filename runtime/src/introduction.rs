@@ -3,7 +3,7 @@
 use mcpgen_types::{JsonObject, Revision, Value};
 use serde_json::json;
 
-use crate::era::Level;
+use crate::era::{Level, Side};
 use crate::router::Router;
 
 /// What one side says of itself, whenever it is to be said.
@@ -52,29 +52,41 @@ impl Introduction {
         self
     }
 
-    /// A server that speaks those of its revisions that a handler is of, if any is, and is able to do what is handled.
-    /// What is declared already stays as it is.
-    #[must_use]
-    pub fn of_server(self, handlers: &Router) -> Self {
-        let spoken = handlers.revisions();
-        let ours = self.speaking(|revision| spoken.is_empty() || spoken.contains(&revision));
-        SERVED.iter().filter(|(method, _)| handlers.answers(method)).fold(ours, Self::able_at_least)
-    }
-
-    /// A client that is able to do what is handled. What is declared already stays as it is.
-    #[must_use]
-    pub fn of_client(self, handlers: &Router) -> Self {
-        ASKED.iter().filter(|(method, _)| handlers.answers(method)).fold(self, Self::able_at_least)
-    }
-
-    fn able_at_least(mut self, (_, capability): &(&str, &str)) -> Self {
-        self.capabilities.entry(*capability).or_insert_with(|| json!({}));
-        self
-    }
-
     /// The revisions that begin with `initialize`, or those that do not; best first.
     pub(crate) fn of_era(&self, legacy: bool) -> impl Iterator<Item = Revision> {
         self.revisions.iter().copied().filter(move |revision| revision.is_legacy() == legacy)
+    }
+}
+
+/// What somebody is able to do because they handle something, by the revision of the handler; `None`: whichever is spoken.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Handled(Vec<(Option<Revision>, &'static str)>);
+
+impl Handled {
+    /// What a router handles, for a server or for a client.
+    pub(crate) fn by(handlers: &Router, side: Side) -> Self {
+        let table = match side {
+            Side::Server => SERVED,
+            Side::Client => ASKED,
+        };
+        let able = |(method, capability): &(&str, &'static str)| -> Vec<_> {
+            handlers.revisions_of(method).map(|revision| (revision, *capability)).collect()
+        };
+        Self(table.iter().flat_map(able).collect())
+    }
+
+    /// What is declared in a revision: what was said, which stays as it is, and what is handled.
+    pub(crate) fn capabilities(&self, ours: &Introduction, spoken: Revision) -> JsonObject {
+        let mut capabilities = ours.capabilities.clone();
+        for (_, capability) in self.0.iter().filter(|(revision, _)| revision.is_none_or(|revision| revision == spoken))
+        {
+            capabilities.entry(*capability).or_insert_with(|| json!({}));
+        }
+        if !spoken.is_legacy() {
+            // These are an extension now.
+            capabilities.remove("tasks");
+        }
+        capabilities
     }
 }
 

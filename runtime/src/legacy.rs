@@ -7,17 +7,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
 use serde_json::json;
 
+use crate::context::Context;
 use crate::era::{Admission, Asked, Era, Level, Side, Terms};
 use crate::errors;
-use crate::introduction::{About, Introduction, can, lacking};
+use crate::introduction::{About, Handled, Introduction, can, lacking};
+use crate::json::with_meta;
 use crate::negotiation::HandshakeError;
 use crate::peer::CallError;
+
+/// The member of `_meta` that says which task a message belongs to (2025-11-25).
+pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// One end of a connection of this era.
 #[derive(Debug)]
 pub struct Legacy {
     side: Side,
     ours: Introduction,
+    handled: Handled,
     state: Mutex<State>,
 }
 
@@ -35,14 +41,30 @@ struct State {
 impl Legacy {
     /// One end, of one who speaks those of its revisions that are of this era.
     pub fn new(side: Side, ours: Introduction) -> Self {
-        Self { side, ours: ours.speaking(Revision::is_legacy), state: Mutex::default() }
+        Self { side, ours: ours.speaking(Revision::is_legacy), handled: Handled::default(), state: Mutex::default() }
+    }
+
+    /// With what is handled besides what is said.
+    pub(crate) fn handling(mut self, handled: Handled) -> Self {
+        self.handled = handled;
+        self
+    }
+
+    /// What this side is able to do in a revision.
+    fn capabilities(&self, revision: Revision) -> JsonObject {
+        self.handled.capabilities(&self.ours, revision)
+    }
+
+    fn can(&self, revision: Revision, path: &[&str]) -> bool {
+        can(&self.capabilities(revision), path)
     }
 
     /// The params of `initialize`.
     pub(crate) fn introduce(&self) -> RawJson {
+        let best = self.ours.revisions.first().copied();
         RawJson::from(&json!({
-            "protocolVersion": self.ours.revisions.first().map_or("", |revision| revision.as_str()),
-            "capabilities": self.ours.capabilities,
+            "protocolVersion": best.map_or("", Revision::as_str),
+            "capabilities": best.map_or_else(JsonObject::new, |revision| self.capabilities(revision)),
             "clientInfo": self.ours.implementation,
         }))
     }
@@ -86,7 +108,7 @@ impl Legacy {
         state.theirs = Some(Arc::new(About { revision, capabilities, implementation, instructions: None }));
         let mut result = json!({
             "protocolVersion": revision.as_str(),
-            "capabilities": self.ours.capabilities,
+            "capabilities": self.capabilities(revision),
             "serverInfo": self.ours.implementation,
         });
         if let Some(instructions) = &self.ours.instructions {
@@ -159,7 +181,7 @@ impl Legacy {
                 if answers == Side::Server { "server" } else { "client" }
             ));
         }
-        let able = if side == self.side { can(&self.ours.capabilities, path) } else { theirs.can(path) };
+        let able = if side == self.side { self.can(theirs.revision, path) } else { theirs.can(path) };
         let who = if side == Side::Server { "server" } else { "client" };
         (!able).then(|| format!("{method}: the {who} has not declared the capability {}", path.join(".")))
     }
@@ -241,6 +263,16 @@ impl Era for Legacy {
         }
     }
 
+    fn answer(&self, request: &Context, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+        match request.meta().get(RELATED_TASK) {
+            Some(task) if !request.method().starts_with("tasks/") => {
+                let related = with_meta(Some(answer?), &[(RELATED_TASK, task.to_string())], false);
+                related.ok().flatten().ok_or_else(errors::internal)
+            }
+            _ => answer,
+        }
+    }
+
     fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
         let is_task = |params: &RawJson| params.decode().is_ok_and(|params: JsonObject| params.contains_key("task"));
         let tasks = self.about().is_some_and(|theirs| theirs.revision >= Revision::V2025_11_25);
@@ -261,7 +293,7 @@ impl Era for Legacy {
     }
 
     fn has_declared(&self, capability: &[&str]) -> bool {
-        can(&self.ours.capabilities, capability)
+        self.about().is_some_and(|theirs| self.can(theirs.revision, capability))
     }
 
     fn about(&self) -> Option<Arc<About>> {
@@ -269,6 +301,6 @@ impl Era for Legacy {
     }
 
     fn logs(&self, _: &Terms, level: Level) -> bool {
-        can(&self.ours.capabilities, &["logging"]) && self.state().level.is_none_or(|least| level >= least)
+        self.has_declared(&["logging"]) && self.state().level.is_none_or(|least| level >= least)
     }
 }

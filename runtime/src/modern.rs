@@ -10,12 +10,13 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::caching::{CACHEABLE, Caching};
 use crate::context::Context;
 use crate::era::{Admission, Asked, Era, Level, Side, Terms};
 use crate::errors;
-use crate::introduction::{About, Introduction, can, lacking};
+use crate::introduction::{About, Handled, Introduction, can, lacking};
 use crate::json::{Edit, Picked, string, with_meta};
 
 /// The revision of a request.
@@ -31,6 +32,12 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
+impl Reading {
+    fn knows(&self, kind: &str) -> bool {
+        matches!(kind, "complete" | "input_required") || self.result_types.iter().any(|known| known == kind)
+    }
+}
+
 /// The requests that may be answered by asking for input.
 pub const MAY_ASK: [&str; 3] = [CallToolRequest::METHOD, GetPromptRequest::METHOD, ReadResourceRequest::METHOD];
 
@@ -39,6 +46,9 @@ pub const MAY_ASK: [&str; 3] = [CallToolRequest::METHOD, GetPromptRequest::METHO
 pub struct Modern {
     side: Side,
     ours: Introduction,
+    handled: Handled,
+    /// All that is spoken here, be it of another era.
+    spoken: Vec<Revision>,
     caching: Caching,
     reading: Reading,
     agreed: Mutex<Agreed>,
@@ -51,11 +61,11 @@ struct Agreed {
     about: Option<Arc<About>>,
 }
 
-/// How a client reads results.
+/// Which results there are, and how a client reads them.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// Refuses a result that does not say of which kind it is. Servers of earlier revisions do not; without this, such a
-    /// result is complete.
+    /// Whether a client refuses a result that does not say of which kind it is. Servers of earlier revisions do not; without
+    /// this, such a result is complete.
     pub strict: bool,
     /// Kinds of results that extensions add to `complete` and `input_required`.
     pub result_types: Vec<String>,
@@ -64,8 +74,33 @@ pub struct Reading {
 impl Modern {
     /// One end, of one who speaks those of its revisions that are of this era.
     pub fn new(side: Side, ours: Introduction) -> Self {
-        let agreed = Mutex::new(Agreed { revision: ours.of_era(false).next(), about: None });
-        Self { side, ours, caching: Caching::default(), reading: Reading::default(), agreed }
+        let ours = ours.speaking(|revision| !revision.is_legacy());
+        let agreed = Mutex::new(Agreed { revision: ours.revisions.first().copied(), about: None });
+        Self {
+            side,
+            handled: Handled::default(),
+            spoken: ours.revisions.clone(),
+            ours,
+            caching: Caching::default(),
+            reading: Reading::default(),
+            agreed,
+        }
+    }
+
+    /// With what is handled besides what is said, beside someone who speaks these too.
+    pub(crate) fn handling(mut self, handled: Handled, spoken: Vec<Revision>) -> Self {
+        (self.handled, self.spoken) = (handled, spoken);
+        self
+    }
+
+    /// What this side is able to do.
+    fn capabilities(&self) -> JsonObject {
+        let revision = self.ours.revisions.first().copied().unwrap_or(Revision::V2026_07_28);
+        self.handled.capabilities(&self.ours, revision)
+    }
+
+    fn can(&self, path: &[&str]) -> bool {
+        can(&self.capabilities(), path)
     }
 
     /// With hints for whoever receives results.
@@ -75,7 +110,7 @@ impl Modern {
         self
     }
 
-    /// With another way to read results.
+    /// With other results than those of the revision, and for a client another way to read them.
     #[must_use]
     pub fn reading(mut self, reading: Reading) -> Self {
         self.reading = reading;
@@ -105,8 +140,8 @@ impl Modern {
         let revision = match asked.meta.get(PROTOCOL_VERSION) {
             None => return Err(missing(PROTOCOL_VERSION)),
             Some(Value::String(version)) => {
-                let spoken = self.ours.of_era(false).find(|revision| revision.as_str() == version);
-                spoken.ok_or_else(|| self.unsupported(version))?
+                let spoken = self.ours.revisions.iter().find(|revision| revision.as_str() == version);
+                spoken.copied().ok_or_else(|| self.unsupported(version))?
             }
             // The decoder below has the words for it.
             Some(_) => Revision::V2026_07_28,
@@ -125,7 +160,7 @@ impl Modern {
     }
 
     fn unsupported(&self, requested: &str) -> ErrorObject {
-        errors::unsupported_version(self.ours.revisions.iter().copied(), requested)
+        errors::unsupported_version(self.spoken.iter().copied(), requested)
     }
 
     /// The answer to `server/discover`.
@@ -133,8 +168,8 @@ impl Modern {
         let hint = self.caching.hint(DiscoverRequest::METHOD, None).unwrap_or_default();
         let mut result = json!({
             "resultType": "complete",
-            "supportedVersions": self.ours.of_era(false).map(|revision| revision.as_str()).collect::<Vec<_>>(),
-            "capabilities": capabilities(&self.ours),
+            "supportedVersions": self.ours.revisions.iter().map(|revision| revision.as_str()).collect::<Vec<_>>(),
+            "capabilities": self.capabilities(),
             "ttlMs": hint.ttl_ms(),
             "cacheScope": hint.scope(),
             "_meta": { SERVER_INFO: self.ours.implementation },
@@ -154,8 +189,14 @@ impl Modern {
         let text = result.text();
         let picked = Picked::from(&text, ["resultType", "_meta", "ttlMs", "cacheScope"]).map_err(|why| broken(&why))?;
         let [kind, meta, ttl, kept_by] = picked.values;
+        let kind = match kind.map(|kind| string(kind).ok_or("resultType is no string")) {
+            None => None,
+            Some(Ok(kind)) if self.reading.knows(&kind) => Some(kind),
+            Some(Ok(_)) => return Err(broken(&"resultType is of no kind that there is")),
+            Some(Err(why)) => return Err(broken(&why)),
+        };
         let mut edit = Edit::of(&text);
-        if kind.and_then(string).as_deref() == Some("input_required") {
+        if kind.as_deref() == Some("input_required") {
             self.may_ask(request, &result)?;
         } else if CACHEABLE.contains(&request.method()) {
             let hint = self.caching.hint(request.method(), request.subject());
@@ -163,9 +204,13 @@ impl Modern {
             for (name, there, value) in
                 [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]
             {
+                let is_one = |there: &RawValue| match name {
+                    "ttlMs" => mcpgen_types::from_str::<u64>(there.get()).is_ok(),
+                    _ => matches!(there.get(), "\"public\"" | "\"private\""),
+                };
                 match there {
                     None => edit.add(name, &value),
-                    Some(old) if hint.is_some() => edit.replace(old, value),
+                    Some(old) if hint.is_some() || !is_one(old) => edit.replace(old, value),
                     Some(_) => {}
                 }
             }
@@ -205,12 +250,12 @@ impl Modern {
         }
         let nothing = JsonObject::new();
         let declared = request.about().map_or(&nothing, |about| &about.capabilities);
+        let mut missing: Vec<&[&str]> = Vec::new();
         for asked in asks.input_requests.iter().flat_map(|asked| asked.values()) {
             let (method, params) = crate::input::parts(asked);
-            let path = lacks(&method, params.as_ref(), declared);
-            path.map_or(Ok(()), |path| Err(errors::missing_capability(path)))?;
+            missing.extend(lacks(&method, params.as_ref(), declared));
         }
-        Ok(())
+        if missing.is_empty() { Ok(()) } else { Err(errors::missing_capabilities(&missing)) }
     }
 
     /// What a server says of itself.
@@ -231,27 +276,26 @@ impl Modern {
     }
 }
 
-/// Those that there still are.
-fn capabilities(ours: &Introduction) -> JsonObject {
-    let mut capabilities = ours.capabilities.clone();
-    capabilities.remove("tasks");
-    capabilities
-}
-
 /// A client's own words about itself, for the requests that it makes: names, and values as text.
-fn words(ours: &Introduction, revision: Revision) -> Vec<(&'static str, String)> {
+fn words(ours: &Introduction, capabilities: &JsonObject, revision: Revision) -> Vec<(&'static str, String)> {
     let level = ours.level.map(|level| (LOG_LEVEL, format!("\"{}\"", level.as_str())));
     let always = [
         (PROTOCOL_VERSION, format!("\"{revision}\"")),
-        (CLIENT_CAPABILITIES, mcpgen_types::to_string(&capabilities(ours))),
+        (CLIENT_CAPABILITIES, mcpgen_types::to_string(capabilities)),
         (CLIENT_INFO, mcpgen_types::to_string(&ours.implementation)),
     ];
     always.into_iter().chain(level).collect()
 }
 
 /// The same as a type.
-pub(crate) fn own_meta(ours: &Introduction, revision: Revision) -> Result<RequestMetaObject, mcpgen_types::Error> {
-    let members = words(ours, revision).into_iter().map(|(name, value)| format!("\"{name}\":{value}"));
+pub(crate) fn own_meta(
+    ours: &Introduction,
+    handled: &Handled,
+    revision: Revision,
+) -> Result<RequestMetaObject, mcpgen_types::Error> {
+    let members = words(ours, &handled.capabilities(ours, revision), revision)
+        .into_iter()
+        .map(|(name, value)| format!("\"{name}\":{value}"));
     mcpgen_types::from_str(&format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
 }
 
@@ -277,7 +321,7 @@ fn lacks(method: &str, params: Option<&JsonObject>, declared: &JsonObject) -> Op
 pub fn require(context: &Context, capability: &[&str]) -> Result<(), ErrorObject> {
     match context.about().is_some_and(|about| about.can(capability)) {
         true => Ok(()),
-        false => Err(errors::missing_capability(capability)),
+        false => Err(errors::missing_capabilities(&[capability])),
     }
 }
 
@@ -344,7 +388,7 @@ impl Era for Modern {
                 "{method}: in revision 2026-07-28 a server makes no requests; it answers with an InputRequiredResult"
             )),
             (Side::Server, "notifications/progress") => Ok(()),
-            (Side::Server, "notifications/message") if !can(&self.ours.capabilities, &["logging"]) => {
+            (Side::Server, "notifications/message") if !self.can(&["logging"]) => {
                 Err(format!("{method}: the server has not declared the capability logging"))
             }
             (Side::Server, "notifications/message") => match terms.and_then(|terms| terms.level) {
@@ -366,7 +410,7 @@ impl Era for Modern {
             return Ok(params);
         }
         let revision = self.agreed().revision.unwrap_or(Revision::V2026_07_28);
-        with_meta(params, &words(&self.ours, revision), false)
+        with_meta(params, &words(&self.ours, &self.capabilities(), revision), false)
     }
 
     fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
@@ -384,9 +428,10 @@ impl Era for Modern {
                 edit.add("resultType", "\"complete\"");
                 edit.done().map_err(|error| error.to_string())?
             }
-            Some(Some(kind)) if kind == "complete" => None,
-            Some(Some(kind)) if kind == "input_required" && MAY_ASK.contains(&method) => None,
-            Some(Some(kind)) if self.reading.result_types.iter().any(|known| *known == kind) => None,
+            Some(Some(kind)) if kind == "input_required" && !MAY_ASK.contains(&method) => {
+                return Err(format!("{method} result: it may not ask for input"));
+            }
+            Some(Some(kind)) if self.reading.knows(&kind) => None,
             Some(kind) => {
                 return Err(format!("{method} result: resultType: {:?} is unknown", kind.unwrap_or_default()));
             }
@@ -406,12 +451,12 @@ impl Era for Modern {
     }
 
     fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {
-        let path = lacks(method, params, &self.ours.capabilities);
-        path.map_or(Ok(()), |path| Err(errors::missing_capability(path)))
+        let path = lacks(method, params, &self.capabilities());
+        path.map_or(Ok(()), |path| Err(errors::missing_capabilities(&[path])))
     }
 
     fn has_declared(&self, capability: &[&str]) -> bool {
-        can(&capabilities(&self.ours), capability)
+        self.can(capability)
     }
 
     fn about(&self) -> Option<Arc<About>> {
@@ -419,7 +464,7 @@ impl Era for Modern {
     }
 
     fn logs(&self, terms: &Terms, level: Level) -> bool {
-        can(&self.ours.capabilities, &["logging"]) && terms.level.is_some_and(|least| level >= least)
+        self.can(&["logging"]) && terms.level.is_some_and(|least| level >= least)
     }
 }
 

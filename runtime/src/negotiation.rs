@@ -23,14 +23,17 @@ pub struct Opening {
     pub reading: Reading,
     /// How long it waits for the answer to `server/discover` before it takes the server for one of the older revisions.
     pub patience: Duration,
-    /// The revision that was agreed on with this server before: [`Client::revision`](crate::Client::revision). A modern
-    /// server is then not asked again, and an older one is not asked what it does not know.
+    /// The revision that was agreed on with this server before: [`Client::revision`](crate::Client::revision). It is tried
+    /// first, so that an older server is not asked what it does not know.
     pub known: Option<Revision>,
+    /// Whether a known revision without a handshake is asked for at all. Without it nothing is sent before the first
+    /// request, and nothing is known of the server; if it turns out to be another one by now, connect again.
+    pub check: bool,
 }
 
 impl From<Introduction> for Opening {
     fn from(ours: Introduction) -> Self {
-        Self { ours, reading: Reading::default(), patience: Duration::from_secs(10), known: None }
+        Self { ours, reading: Reading::default(), patience: Duration::from_secs(10), known: None, check: true }
     }
 }
 
@@ -123,19 +126,23 @@ fn supported(error: &ErrorObject) -> Option<Vec<String>> {
 /// Finds out which revision is spoken, and sees to it that it can be.
 pub(crate) async fn negotiate(peer: &Peer, era: &Eras, opening: &Opening) -> Result<Revision, HandshakeError> {
     let ours = &opening.ours.revisions;
-    if let Some(known) = opening.known.filter(|known| ours.contains(known)) {
+    let known = opening.known.filter(|known| ours.contains(known));
+    let speaks_legacy = opening.ours.of_era(true).next().is_some();
+    let mut next = known.filter(|known| !known.is_legacy()).or(opening.ours.of_era(false).next());
+    if let Some(known) = known {
         era.agree(known);
-        if !known.is_legacy() {
+        if !known.is_legacy() && !opening.check {
             return Ok(known);
         }
-        match shake(peer, era).await {
-            // It has become a modern one.
-            Err(HandshakeError::Call(CallError::Refused(error))) if supported(&error).is_some() => {}
-            shaken => return shaken,
+        if known.is_legacy() {
+            match shake(peer, era).await {
+                // It may have become a modern one. Which error it is says nothing.
+                Err(HandshakeError::Call(CallError::Refused(_) | CallError::Invalid(_) | CallError::Timeout(_)))
+                    if next.is_some() => {}
+                shaken => return shaken,
+            }
         }
     }
-    let speaks_legacy = opening.ours.of_era(true).next().is_some();
-    let mut next = opening.ours.of_era(false).next();
     for last in [false, true] {
         let Some(revision) = next else { break };
         era.agree(revision);

@@ -75,6 +75,10 @@ impl Outbox {
         self.lines.send(Some(Line { bytes, room: None })).map_err(|_| Closed)
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
+    }
+
     /// Ends when nothing is taken any more.
     pub(crate) async fn closed(&self) {
         self.closed.cancelled().await;

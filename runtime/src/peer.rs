@@ -70,10 +70,12 @@ pub struct Peer {
 pub(crate) trait Errand: Send + Sync {
     /// A member of `_meta` that says so.
     fn meta(&self) -> (&'static str, String);
-    /// The other side is asked for something.
-    fn asks(self: Arc<Self>) -> BoxFuture<'static, ()>;
-    /// Nobody waits for that any more.
-    fn has_answer(self: Arc<Self>) -> BoxFuture<'static, ()>;
+    /// Whether it has ended, and nothing more may be said of it.
+    fn is_over(&self) -> bool;
+    /// The other side is asked for something more, or something less, than before.
+    fn asks(&self, more: bool);
+    /// Lets it be seen whether something is asked for.
+    fn settle(self: Arc<Self>) -> BoxFuture<'static, ()>;
 }
 
 struct Shared {
@@ -259,6 +261,9 @@ impl Peer {
 
     fn with_errand(&self, params: Option<RawJson>) -> Result<Option<RawJson>, CallError> {
         let Some(errand) = &self.errand else { return Ok(params) };
+        if errand.is_over() {
+            return Err(CallError::NotAllowed("what this is sent for has ended".to_owned()));
+        }
         json::with_meta(params, &[errand.meta()], true).map_err(|why| CallError::Invalid(why.into()))
     }
 
@@ -337,6 +342,11 @@ impl Peer {
         self.shared.outbox.closed().await;
     }
 
+    /// Whether the connection has ended, or is about to.
+    pub fn is_closed(&self) -> bool {
+        self.shared.outbox.is_closed()
+    }
+
     /// Ends the connection: what was sent is still written, calls that wait end with an error.
     pub fn disconnect(&self) {
         self.shared.outbox.close();
@@ -396,8 +406,9 @@ impl<T: 'static> Call<T> {
         self
     }
 
-    pub(crate) fn idle(&self) -> Option<Duration> {
-        self.idle
+    /// How long it waits for something to happen.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.idle.or(self.cap)
     }
 
     /// Takes the notifications that have its id.
@@ -418,7 +429,8 @@ impl<T: 'static> Call<T> {
         era.may_send(terms, &self.method, self.revision, params).map_err(CallError::NotAllowed)?;
         self.params = era.params(&self.method, self.params).map_err(|why| CallError::Invalid(why.into()))?;
         self.params = self.peer.with_errand(self.params)?;
-        let _asking = Asking::for_errand(self.peer.errand.clone()).await;
+        let asking = Asking::for_errand(self.peer.errand.clone());
+        asking.is_seen().await;
         let (answer, mut answered) = oneshot::channel();
         let (progress, mut reports) = match self.on_progress {
             None => (None, None),
@@ -546,18 +558,25 @@ impl<T> fmt::Debug for InFlight<T> {
 struct Asking(Option<Arc<dyn Errand>>);
 
 impl Asking {
-    async fn for_errand(errand: Option<Arc<dyn Errand>>) -> Self {
-        if let Some(errand) = &errand {
-            Arc::clone(errand).asks().await;
-        }
+    fn for_errand(errand: Option<Arc<dyn Errand>>) -> Self {
+        errand.iter().for_each(|errand| errand.asks(true));
         Self(errand)
+    }
+
+    async fn is_seen(&self) {
+        if let Some(errand) = &self.0 {
+            Arc::clone(errand).settle().await;
+        }
     }
 }
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        if let Some(errand) = self.0.take() {
-            tokio::spawn(errand.has_answer());
+        let Some(errand) = self.0.take() else { return };
+        errand.asks(false);
+        // Outside of a runtime nothing runs any more that it could matter to.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(errand.settle());
         }
     }
 }
@@ -585,7 +604,12 @@ impl Drop for Guard {
         let waiting = self.peer.pending().as_mut().is_some_and(|pending| pending.remove(&self.id).is_some());
         if self.cancel && waiting {
             let id = mcpgen_types::to_value(&self.id).unwrap_or_default();
-            let params = RawJson::from(&json!({ "requestId": id }));
+            let mut params = json!({ "requestId": id });
+            if let Some((name, value)) = self.peer.errand.as_ref().map(|errand| errand.meta()) {
+                params["_meta"] =
+                    json!({ name: serde_json::from_str::<serde_json::Value>(&value).unwrap_or_default() });
+            }
+            let params = RawJson::from(&params);
             // The connection may have closed in this moment.
             let _ = self.peer.shared.outbox.send_now(notification("notifications/cancelled", Some(params)));
         }

@@ -252,10 +252,9 @@ impl Router {
         found
     }
 
-    /// Whether somebody answers requests of a method, of whichever revision.
-    #[must_use]
-    pub fn answers(&self, method: &str) -> bool {
-        self.requests.contains_key(method)
+    /// The revisions that the handlers of a method are of; `None` is whichever is spoken.
+    pub(crate) fn revisions_of(&self, method: &str) -> impl Iterator<Item = Option<Revision>> {
+        self.requests.get(method).into_iter().flatten().map(|(revision, _)| *revision)
     }
 
     /// Answers a request.

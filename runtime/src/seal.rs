@@ -244,7 +244,8 @@ pub trait Spent: Send + Sync + 'static {
     fn spend(&self, nonce: [u8; NONCE], until: SystemTime) -> bool;
 }
 
-/// Remembers in this process, no more than so many at a time: beyond it, nothing is taken until something has expired.
+/// Remembers in this process, no more than so many at a time: beyond it, nothing is taken until something has expired. So
+/// there should be room for all that is given away within a lifetime, to whoever it is given.
 #[derive(Debug)]
 pub struct SpentInMemory {
     most: usize,

@@ -8,6 +8,7 @@ use crate::connection::{Connection, Limits};
 use crate::era::Side;
 use crate::eras::Eras;
 use crate::introduction::Introduction;
+use crate::modern::Reading;
 use crate::router::{Requests, Router};
 use crate::transport::{Incoming, Outgoing};
 
@@ -18,11 +19,13 @@ pub struct Offer {
     pub ours: Introduction,
     /// For how long results may be kept.
     pub caching: Caching,
+    /// Kinds of results that extensions add to those of revision 2026-07-28.
+    pub result_types: Vec<String>,
 }
 
 impl From<Introduction> for Offer {
     fn from(ours: Introduction) -> Self {
-        Self { ours, caching: Caching::default() }
+        Self { ours, caching: Caching::default(), result_types: Vec::new() }
     }
 }
 
@@ -31,8 +34,11 @@ impl Offer {
     /// what it says that it is.
     #[must_use]
     pub fn era(self, handlers: &Router) -> Eras {
-        let Self { ours, caching } = self;
-        Eras::new(Side::Server, ours.of_server(handlers), |modern| modern.caching(caching))
+        let Self { ours, caching, result_types } = self;
+        let spoken = handlers.revisions();
+        let ours = ours.speaking(|revision| spoken.is_empty() || spoken.contains(&revision));
+        let reading = Reading { result_types, ..Reading::default() };
+        Eras::new(Side::Server, ours, handlers, |modern| modern.caching(caching).reading(reading))
     }
 }
 

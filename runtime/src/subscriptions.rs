@@ -17,6 +17,7 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{ErrorObject, JsonObject, Notification, RawJson, RequestId};
 use serde_json::json;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
@@ -63,7 +64,7 @@ impl Change {
             Self::Tools => filter.tools_list_changed == Some(true),
             Self::Prompts => filter.prompts_list_changed == Some(true),
             Self::Resources => filter.resources_list_changed == Some(true),
-            Self::Resource(uri) => filter.resource_subscriptions.as_ref().is_some_and(|uris| uris.contains(uri)),
+            Self::Resource(uri) => filter.resource_subscriptions.iter().flatten().any(|whole| is_part(uri, whole)),
         }
     }
 
@@ -75,6 +76,12 @@ impl Change {
     }
 }
 
+/// Whether a resource is another one, or a part of it: whoever has subscribed to a resource hears of its parts too.
+pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
+    let rest = uri.strip_prefix(whole);
+    rest.is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '#', '?']))
+}
+
 /// Changes that somebody has not heard of yet.
 #[derive(Debug, Default)]
 struct Pending {
@@ -82,9 +89,21 @@ struct Pending {
     some: Notify,
 }
 
+/// How many resources may have changed before one of the changes is told: parts have no number.
+const MOST_PARTS: usize = 1024;
+
 impl Pending {
-    fn add(&self, change: Change) {
-        self.lock().insert(change);
+    /// Where there are too many parts, the whole that they are of has changed.
+    fn add(&self, change: Change, filter: &SubscriptionFilter) {
+        let mut changes = self.lock();
+        let change = match change {
+            Change::Resource(uri) if changes.len() >= MOST_PARTS => {
+                let whole = filter.resource_subscriptions.iter().flatten().find(|whole| is_part(&uri, whole));
+                Change::Resource(whole.cloned().unwrap_or(uri))
+            }
+            change => change,
+        };
+        changes.insert(change);
         self.some.notify_one();
     }
 
@@ -138,10 +157,11 @@ impl Subscriptions {
         }))
     }
 
-    /// Tells everybody who has subscribed to it.
+    /// Tells everybody who has subscribed to it, or to a resource that it is a part of, such as `file:///notes/` of
+    /// `file:///notes/today`.
     pub fn changed(&self, change: &Change) {
         for subscriber in self.subscribers().values().filter(|subscriber| change.is_in(&subscriber.wanted)) {
-            subscriber.pending.add(change.clone());
+            subscriber.pending.add(change.clone(), &subscriber.wanted);
         }
     }
 
@@ -247,9 +267,11 @@ impl Drop for Subscribed {
 pub struct Subscription {
     acknowledged: SubscriptionFilter,
     inbox: Arc<Inbox>,
-    /// `None` once it has ended.
-    call: Option<InFlight<SubscriptionsListenResult>>,
+    call: Result<InFlight<SubscriptionsListenResult>, Ended>,
 }
+
+/// How a subscription has ended: by the server, or with the connection.
+type Ended = Option<CallError>;
 
 #[derive(Debug)]
 struct Inbox {
@@ -270,7 +292,7 @@ impl Inbox {
             return;
         }
         match Change::of(&message.method, &params).filter(|change| change.is_in(&self.asked)) {
-            Some(change) => self.pending.add(change),
+            Some(change) => self.pending.add(change, &self.asked),
             None => tracing::warn!(method = message.method, "a notification that nobody has subscribed to"),
         }
     }
@@ -288,14 +310,14 @@ impl Subscription {
         });
         let take = Arc::clone(&inbox);
         let call = peer.call_with::<SubscriptionsListenRequest>(Some(RawJson::from(&params)));
-        let patience = call.idle();
+        let patience = call.patience();
         let mut call =
             call.idle_timeout(None).timeout(None).on_notice(Box::new(move |message| take.take(message))).send();
         tokio::select! {
             biased;
             () = inbox.ready.notified() => {
                 let acknowledged = inbox.acknowledged.lock().unwrap_or_else(PoisonError::into_inner).take();
-                Ok(Self { acknowledged: acknowledged.unwrap_or_default(), inbox, call: Some(call) })
+                Ok(Self { acknowledged: acknowledged.unwrap_or_default(), inbox, call: Ok(call) })
             }
             ended = &mut call => match ended {
                 Ok(_) => Err(CallError::Withdrawn),
@@ -307,7 +329,7 @@ impl Subscription {
 
     /// What notifications belong to it by; `None` once it has ended.
     pub fn id(&self) -> Option<&RequestId> {
-        self.call.as_ref().map(InFlight::id)
+        self.call.as_ref().ok().map(InFlight::id)
     }
 
     /// What the server will tell of what it was asked for.
@@ -319,20 +341,24 @@ impl Subscription {
     ///
     /// # Errors
     ///
-    /// The connection is closed.
+    /// The connection is closed. It is said once; from then on there is nothing more.
     pub async fn next(&mut self) -> Result<Option<Change>, CallError> {
-        let Some(call) = &mut self.call else { return Ok(self.inbox.pending.take()) };
-        let ended = tokio::select! {
-            biased;
-            change = self.inbox.pending.next() => return Ok(Some(change)),
-            ended = call => ended,
-        };
-        self.call = None;
+        if let Ok(call) = &mut self.call {
+            let ended = tokio::select! {
+                biased;
+                change = self.inbox.pending.next() => return Ok(Some(change)),
+                ended = call => ended,
+            };
+            self.call = Err(match ended {
+                Ok(_) | Err(CallError::Withdrawn) => None,
+                Err(error) => Some(error),
+            });
+        }
         // What was told before the end is heard before it.
-        match (self.inbox.pending.take(), ended) {
+        match (self.inbox.pending.take(), &mut self.call) {
             (Some(change), _) => Ok(Some(change)),
-            (None, Ok(_) | Err(CallError::Withdrawn)) => Ok(None),
-            (None, Err(error)) => Err(error),
+            (None, Err(ended)) => ended.take().map_or(Ok(None), Err),
+            (None, Ok(_)) => Ok(None),
         }
     }
 }
@@ -348,23 +374,41 @@ impl fmt::Debug for Subscription {
 pub struct Following<C> {
     connect: C,
     filter: SubscriptionFilter,
-    current: Option<Subscription>,
+    current: Option<Current>,
     /// What may have changed while nobody listened.
     missed: Vec<Change>,
-    pause: Duration,
+    /// Whether there was a subscription before.
+    again: bool,
+    /// How long to wait before the next connection.
+    pause: Option<Duration>,
 }
 
-/// How long one waits before the second try, and no longer than the last.
+#[derive(Debug)]
+struct Current {
+    peer: Peer,
+    subscription: Subscription,
+    since: Instant,
+}
+
+/// Its connection is there for nothing else.
+impl Drop for Current {
+    fn drop(&mut self) {
+        self.peer.disconnect();
+    }
+}
+
+/// How long one waits before the second connection, and no longer before any other.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(30)];
 
-/// Follows changes over connections that `connect` makes, one after another: servers keep nothing of a subscription.
+/// Follows changes over connections that `connect` makes, one after another: servers keep nothing of a subscription. A
+/// connection is closed when its subscription has ended.
 pub fn follow<C, F, E>(connect: C, filter: SubscriptionFilter) -> Following<C>
 where
     C: FnMut() -> F,
     F: Future<Output = Result<Peer, E>>,
     E: fmt::Display,
 {
-    Following { connect, filter, current: None, missed: Vec::new(), pause: PAUSES[0] }
+    Following { connect, filter, current: None, missed: Vec::new(), again: false, pause: None }
 }
 
 impl<C, F, E> Following<C>
@@ -373,43 +417,81 @@ where
     F: Future<Output = Result<Peer, E>>,
     E: fmt::Display,
 {
-    /// The next change. After a new connection everything that was asked for may have changed, and is told.
+    /// The next change. After a new connection everything that was asked for may have changed, and is told. Nothing is lost
+    /// if the future is dropped.
     pub async fn next(&mut self) -> Change {
         loop {
             if let Some(change) = self.missed.pop() {
                 return change;
             }
-            match &mut self.current {
-                Some(subscription) => match subscription.next().await {
-                    Ok(Some(change)) => {
-                        self.pause = PAUSES[0];
-                        return change;
+            let Some(current) = &mut self.current else {
+                self.subscribe().await;
+                continue;
+            };
+            match current.subscription.next().await {
+                Ok(Some(change)) => return change,
+                ended => {
+                    tracing::info!(?ended, "a subscription has ended");
+                    if current.since.elapsed() > PAUSES[1] {
+                        self.pause = None;
                     }
-                    ended => {
-                        tracing::info!(?ended, "a subscription has ended");
-                        self.current = None;
-                        self.missed = Change::all(&self.filter).collect();
-                        self.again().await;
-                    }
-                },
-                None => self.again().await,
+                    self.current = None;
+                }
             }
         }
     }
 
-    /// Subscribes, however long it takes.
-    async fn again(&mut self) {
+    /// Subscribes, however long it takes, and never at once after another try.
+    async fn subscribe(&mut self) {
         loop {
-            let opened = match (self.connect)().await {
-                Ok(peer) => Subscription::open(&peer, self.filter.clone()).await.map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
-            };
-            match opened {
-                Ok(subscription) => return self.current = Some(subscription),
-                Err(error) => tracing::warn!(%error, pause = ?self.pause, "not subscribed"),
+            if let Some(pause) = self.pause {
+                tokio::time::sleep(pause).await;
             }
-            tokio::time::sleep(self.pause).await;
-            self.pause = (self.pause * 2).min(PAUSES[1]);
+            self.pause = Some(self.pause.map_or(PAUSES[0], |pause| (pause * 2).min(PAUSES[1])));
+            let opened = match (self.connect)().await {
+                Ok(peer) => match Subscription::open(&peer, self.filter.clone()).await {
+                    Ok(subscription) => {
+                        self.current = Some(Current { peer, subscription, since: Instant::now() });
+                        if std::mem::replace(&mut self.again, true) {
+                            self.missed = Change::all(&self.filter).collect();
+                        }
+                        return;
+                    }
+                    Err(error) => {
+                        peer.disconnect();
+                        error.to_string()
+                    }
+                },
+                Err(error) => error.to_string(),
+            };
+            tracing::warn!(error = opened, pause = ?self.pause, "not subscribed");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_resource_are_known_by_their_uri() {
+        for (uri, whole, expected) in [
+            ("file:///a", "file:///a", true),
+            ("file:///a/b", "file:///a", true),
+            ("file:///a/b", "file:///a/", true),
+            ("file:///a#b", "file:///a", true),
+            ("file:///ab", "file:///a", false),
+            ("file:///a", "file:///a/", false),
+            ("file:///a", "file:///a/b", false),
+        ] {
+            assert_eq!(is_part(uri, whole), expected, "{uri} of {whole}");
+        }
+        let filter = SubscriptionFilter::new().with_resource_subscriptions(vec!["a/".to_owned()]);
+        let pending = Pending::default();
+        for part in 0..3 * MOST_PARTS {
+            pending.add(Change::Resource(format!("a/{part}")), &filter);
+        }
+        assert_eq!(pending.lock().len(), MOST_PARTS + 1);
+        assert!(pending.lock().contains(&Change::Resource("a/".to_owned())));
     }
 }

@@ -3,11 +3,11 @@
 //! Either side may run tasks for the other. [`Tasks::on`] lets a handler be run as one, and answers what is asked of tasks;
 //! [`Peer::call_task`] and [`Peer::task_result`] are for whoever has them run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, ready};
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,18 +20,17 @@ use mcpgen_types::v2025_11_25::{
 };
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Notification, Params, RawJson, Request, TaskRequest};
 use serde_json::json;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::errors;
 use crate::json::{Picked, with_meta};
+use crate::legacy::RELATED_TASK;
 use crate::peer::{Call, Errand, Peer, member};
 use crate::router::{Answer, AnyRequest, RequestHandler, Router};
 use crate::seal::random;
-
-/// The member of `_meta` that says which task a message belongs to.
-pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// Whether a tool may be run as a task: `execution.taskSupport`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,11 +44,13 @@ pub enum Support {
     Required,
 }
 
-/// How long a result takes, at most and in general.
+/// How many tasks there are, and how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskLimits {
     /// How many tasks run at a time.
     pub running: usize,
+    /// How many of them are one owner's.
+    pub running_each: usize,
     /// How long a task is kept if whoever wants it does not say.
     pub ttl: Duration,
     /// How long a task is kept, whoever says what.
@@ -58,16 +59,20 @@ pub struct TaskLimits {
     pub poll_interval: Duration,
     /// How many tasks stand on a page of `tasks/list`.
     pub page: usize,
+    /// How many bytes a result has that is kept.
+    pub result_bytes: usize,
 }
 
 impl Default for TaskLimits {
     fn default() -> Self {
         Self {
             running: 256,
+            running_each: 64,
             ttl: Duration::from_secs(60 * 60),
             longest_ttl: Duration::from_secs(24 * 60 * 60),
             poll_interval: Duration::from_secs(1),
             page: 100,
+            result_bytes: 16 << 20,
         }
     }
 }
@@ -108,57 +113,17 @@ pub trait TaskStore: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<Task>, ErrorObject>>;
 }
 
-/// Keeps tasks in this process, no more than so many.
-#[derive(Debug)]
-pub struct TasksInMemory {
-    most: usize,
-    entries: Mutex<BTreeMap<String, Entry>>,
-}
-
-impl TasksInMemory {
-    /// Keeps so many.
-    #[must_use]
-    pub fn new(most: usize) -> Self {
-        Self { most, entries: Mutex::default() }
-    }
-
-    /// All that are not to be forgotten.
-    fn entries(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Timestamp::now();
-        entries.retain(|_, entry| entry.until > now);
-        entries
-    }
-}
-
-impl Default for TasksInMemory {
-    fn default() -> Self {
-        Self::new(10_000)
-    }
-}
-
-impl TaskStore for TasksInMemory {
+impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
     fn create(&self, entry: Entry) -> BoxFuture<'_, Result<(), ErrorObject>> {
-        let mut entries = self.entries();
-        let created = match entries.len() < self.most {
-            true => {
-                entries.insert(entry.task.task_id.clone(), entry);
-                Ok(())
-            }
-            false => Err(errors::busy()),
-        };
-        std::future::ready(created).boxed()
+        (**self).create(entry)
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Entry>, ErrorObject>> {
-        std::future::ready(Ok(self.entries().get(id).cloned())).boxed()
+        (**self).get(id)
     }
 
     fn advance(&self, task: Task, outcome: Option<Outcome>) -> BoxFuture<'_, Result<bool, ErrorObject>> {
-        let mut entries = self.entries();
-        let open = entries.get_mut(&task.task_id).filter(|entry| !has_ended(entry.task.status));
-        let advanced = open.map(|entry| (entry.task, entry.outcome) = (task, outcome)).is_some();
-        std::future::ready(Ok(advanced)).boxed()
+        (**self).advance(task, outcome)
     }
 
     fn list<'a>(
@@ -167,11 +132,93 @@ impl TaskStore for TasksInMemory {
         after: Option<&'a str>,
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<Task>, ErrorObject>> {
-        let entries = self.entries();
-        let later = entries.iter().filter(|(id, _)| after.is_none_or(|after| id.as_str() > after));
+        (**self).list(owner, after, most)
+    }
+}
+
+/// Keeps tasks in this process, no more than so many, and no more than so many of one owner.
+#[derive(Debug)]
+pub struct TasksInMemory {
+    most: usize,
+    most_each: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    entries: BTreeMap<String, Entry>,
+    /// When they are to be forgotten.
+    ends: BTreeSet<(Timestamp, String)>,
+    owned: HashMap<String, usize>,
+}
+
+impl TasksInMemory {
+    /// Keeps so many, and so many of one owner.
+    #[must_use]
+    pub fn new(most: usize, most_each: usize) -> Self {
+        Self { most, most_each, kept: Mutex::default() }
+    }
+
+    /// All that are not to be forgotten.
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Timestamp::now();
+        while kept.ends.first().is_some_and(|(end, _)| *end <= now) {
+            let gone = kept.ends.pop_first().and_then(|(_, id)| kept.entries.remove(&id));
+            if let Some(Entry { owner, .. }) = gone
+                && let Some(owned) = kept.owned.get_mut(&owner)
+            {
+                *owned -= 1;
+                if *owned == 0 {
+                    kept.owned.remove(&owner);
+                }
+            }
+        }
+        kept
+    }
+}
+
+impl Default for TasksInMemory {
+    fn default() -> Self {
+        Self::new(10_000, 1_000)
+    }
+}
+
+impl TaskStore for TasksInMemory {
+    fn create(&self, entry: Entry) -> BoxFuture<'_, Result<(), ErrorObject>> {
+        let mut kept = self.kept();
+        let owned = kept.owned.get(&entry.owner).copied().unwrap_or_default();
+        if kept.entries.len() >= self.most || owned >= self.most_each {
+            return ready(Err(errors::busy())).boxed();
+        }
+        kept.owned.insert(entry.owner.clone(), owned + 1);
+        kept.ends.insert((entry.until, entry.task.task_id.clone()));
+        kept.entries.insert(entry.task.task_id.clone(), entry);
+        ready(Ok(())).boxed()
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Entry>, ErrorObject>> {
+        ready(Ok(self.kept().entries.get(id).cloned())).boxed()
+    }
+
+    fn advance(&self, task: Task, outcome: Option<Outcome>) -> BoxFuture<'_, Result<bool, ErrorObject>> {
+        let mut kept = self.kept();
+        let open = kept.entries.get_mut(&task.task_id).filter(|entry| !has_ended(entry.task.status));
+        let advanced = open.map(|entry| (entry.task, entry.outcome) = (task, outcome)).is_some();
+        ready(Ok(advanced)).boxed()
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, ErrorObject>> {
+        let kept = self.kept();
+        let later = kept.entries.iter().filter(|(id, _)| after.is_none_or(|after| id.as_str() > after));
         let owned = later.filter(|(_, entry)| entry.owner == owner).map(|(_, entry)| entry.task.clone());
         let page = owned.take(most).collect();
-        std::future::ready(Ok(page)).boxed()
+        ready(Ok(page)).boxed()
     }
 }
 
@@ -189,10 +236,16 @@ struct Shared {
     store: Box<dyn TaskStore>,
     limits: TaskLimits,
     owner: Box<dyn Fn(&Context) -> String + Send + Sync>,
-    /// What stops those that run here.
-    running: Mutex<HashMap<String, CancellationToken>>,
-    /// Counts what has changed here.
-    changed: watch::Sender<u64>,
+    /// Those that run here.
+    running: Mutex<HashMap<String, Running>>,
+}
+
+/// A task that runs here.
+struct Running {
+    owner: String,
+    stop: CancellationToken,
+    /// When it has ended.
+    ended: watch::Receiver<()>,
 }
 
 impl Default for Tasks {
@@ -202,25 +255,21 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// Tasks that are kept there, for whoever asks.
+    /// Tasks that are kept there, all of one owner: whoever may ask, sees them all. Make one for each connection, or see
+    /// [`owned_by`](Self::owned_by), where there are several clients. A store that several share may be in an [`Arc`].
     pub fn new(store: impl TaskStore, limits: TaskLimits) -> Self {
         Self::owned_by(store, limits, |_| String::new())
     }
 
     /// Tasks that are kept there, each for the one who has asked for it: whoever `owner` says that is, such as the name of
-    /// an authenticated user. To all others there is no such task.
+    /// an authenticated user, which a layer of middleware knows. To all others there is no such task. What a request says
+    /// of its maker is no proof of who that is.
     pub fn owned_by(
         store: impl TaskStore,
         limits: TaskLimits,
         owner: impl Fn(&Context) -> String + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(Shared {
-            store: Box::new(store),
-            limits,
-            owner: Box::new(owner),
-            running: Mutex::default(),
-            changed: watch::Sender::new(0),
-        }))
+        Self(Arc::new(Shared { store: Box::new(store), limits, owner: Box::new(owner), running: Mutex::default() }))
     }
 
     /// A router whose handler of a request may be run as a task too, where the capability for it is declared. `support`
@@ -239,7 +288,7 @@ impl Tasks {
         let handle = move |request: AnyRequest| -> Answer {
             let task = match asked_for(&request) {
                 Ok(task) => task.filter(|_| declared::<R>(&request.context)),
-                Err(error) => return Box::pin(std::future::ready(Err(error))),
+                Err(error) => return Box::pin(ready(Err(error))),
             };
             let refused = match (&task, support(request.context.subject())) {
                 (Some(_), Support::Forbidden) => Some("may not be run as a task"),
@@ -249,11 +298,11 @@ impl Tasks {
             if let Some(why) = refused {
                 let subject = request.context.subject().unwrap_or(R::METHOD);
                 let error = ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{subject:?} {why}"));
-                return Box::pin(std::future::ready(Err(error)));
+                return Box::pin(ready(Err(error)));
             }
             let params = match R::Params::from_member(request.params.as_ref()) {
                 Ok(params) => params,
-                Err(error) => return Box::pin(std::future::ready(Err(errors::invalid_params(&error)))),
+                Err(error) => return Box::pin(ready(Err(errors::invalid_params(&error)))),
             };
             let handler = Arc::clone(&handler);
             let run = move |context: Context| -> Answer {
@@ -321,56 +370,55 @@ impl Tasks {
     ) -> Result<RawJson, ErrorObject> {
         let limits = &self.0.limits;
         let id = new_id()?;
-        let stop = CancellationToken::new();
-        {
-            let mut running = self.running();
-            if running.len() >= limits.running {
-                return Err(errors::busy());
-            }
-            running.insert(id.clone(), stop.clone());
-        }
+        let owner = (self.0.owner)(&context);
+        let (slot, stop) = self.slot(&id, &owner)?;
         let wanted = asked.ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or_default()));
         let ttl = wanted.unwrap_or(limits.ttl).min(limits.longest_ttl);
         let now = Timestamp::now();
         let mut task = Task::new(spelt(now), spelt(now), TaskStatus::Working, id.clone(), Some(millis(ttl)));
         task.poll_interval = Some(millis(limits.poll_interval));
         let until = now.checked_add(ttl).unwrap_or(Timestamp::MAX);
-        let owner = (self.0.owner)(&context);
         let entry = Entry { task: task.clone(), owner, until, outcome: None };
-        if let Err(error) = self.0.store.create(entry).await {
-            self.running().remove(&id);
-            return Err(error);
-        }
-        let created = RawJson::from(&CreateTaskResult::new(task));
-        let errand = Arc::new(Waiting {
+        let waiting = Arc::new(Waiting {
             tasks: self.clone(),
             id: id.clone(),
             told: context.peer().clone(),
             calls: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+            task: tokio::sync::Mutex::new(task.clone()),
         });
-        let inside = context.on_errand(errand.clone(), stop.clone());
+        let (created, creation) = oneshot::channel();
         let span = tracing::info_span!("task", method = %context.method(), %id);
+        // By itself, so that it is done whole even if the request is taken back meanwhile.
         let work = async move {
-            let ran = AssertUnwindSafe(async { run(inside).await }).catch_unwind();
-            let outcome = tokio::select! {
-                biased;
-                // What it is cancelled with, is there already.
-                () = stop.cancelled() => None,
-                // Nobody can ask for it any more.
-                () = tokio::time::sleep(ttl) => None,
-                ran = ran => Some(ran.unwrap_or_else(|_| {
-                    tracing::error!("a handler panicked");
-                    Err(errors::internal())
-                })),
-            };
-            if let Some(outcome) = outcome {
-                errand.end(outcome).await;
+            let stored = waiting.tasks.0.store.create(entry).await;
+            let is_there = stored.is_ok();
+            // Whoever has taken the request back does not know of it.
+            let is_wanted = created.send(stored).is_ok();
+            if is_there {
+                let outcome = match is_wanted {
+                    true => waiting.work(context, run, stop, ttl).await,
+                    false => Ending::Unknown,
+                };
+                waiting.end(outcome, ttl).await;
             }
-            errand.tasks.running().remove(&id);
-            stop.cancel();
+            drop(slot);
         };
         tokio::spawn(tracing::Instrument::instrument(work, span));
-        Ok(created)
+        creation.await.map_err(|_| errors::internal())??;
+        Ok(RawJson::from(&CreateTaskResult::new(task)))
+    }
+
+    /// Room for a task that runs here.
+    fn slot(&self, id: &str, owner: &str) -> Result<(Slot, CancellationToken), ErrorObject> {
+        let (stop, (ends, ended)) = (CancellationToken::new(), watch::channel(()));
+        let mut running = self.running();
+        let owned = running.values().filter(|running| running.owner == owner).count();
+        if running.len() >= self.0.limits.running || owned >= self.0.limits.running_each {
+            return Err(errors::busy());
+        }
+        running.insert(id.to_owned(), Running { owner: owner.to_owned(), stop: stop.clone(), ended });
+        Ok((Slot { tasks: self.clone(), id: id.to_owned(), _ends: ends }, stop))
     }
 
     async fn find(&self, context: &Context, id: &str) -> Result<Entry, ErrorObject> {
@@ -381,32 +429,42 @@ impl Tasks {
 
     /// Waits until a task has ended.
     async fn outcome(&self, context: &Context, id: &str) -> Result<RawJson, ErrorObject> {
-        let mut changed = self.0.changed.subscribe();
         loop {
+            let ended = self.running().get(id).map(|running| running.ended.clone());
             if let Some(outcome) = self.find(context, id).await?.outcome {
                 let related = json!({ "taskId": id }).to_string();
                 let result = with_meta(Some(outcome?), &[(RELATED_TASK, related)], true);
                 return result.ok().flatten().ok_or_else(errors::internal);
             }
-            // It may run somewhere else.
-            let _ = tokio::time::timeout(self.0.limits.poll_interval, changed.changed()).await;
+            match ended {
+                // Nobody ever says anything there: it ends with the task.
+                Some(mut ended) => drop(ended.changed().await),
+                // It runs somewhere else.
+                None => tokio::time::sleep(self.0.limits.poll_interval.max(SHORTEST_POLL)).await,
+            }
         }
     }
 
     async fn cancel(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
-        let mut task = self.find(context, id).await?.task;
-        task.status = TaskStatus::Cancelled;
-        task.status_message = Some("cancelled when asked to".to_owned());
-        let outcome = Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, "the task was cancelled"));
-        match self.advance(task.clone(), Some(outcome), context.peer()).await? {
-            Some(task) => {
-                if let Some(stop) = self.running().get(id) {
-                    stop.cancel();
-                }
-                Ok(task)
-            }
-            None => Err(errors::invalid_params_in_words("params.taskId: the task has ended already")),
+        let over = || errors::invalid_params_in_words("params.taskId: the task has ended already");
+        let before = self.find(context, id).await?.task;
+        if has_ended(before.status) {
+            return Err(over());
         }
+        // Whoever runs it has the last word, so that it is said once how it has ended.
+        let running = self.running().get(id).map(|running| (running.stop.clone(), running.ended.clone()));
+        match running {
+            Some((stop, mut ended)) => {
+                stop.cancel();
+                let _ = ended.changed().await;
+            }
+            None => {
+                let task = now_as(before, TaskStatus::Cancelled, Some(CANCELLED.to_owned()));
+                self.0.store.advance(task, Some(Err(cancelled()))).await?;
+            }
+        }
+        let task = self.find(context, id).await?.task;
+        if task.status == TaskStatus::Cancelled { Ok(task) } else { Err(over()) }
     }
 
     async fn list(&self, context: &Context, cursor: Option<String>) -> Result<RawJson, ErrorObject> {
@@ -426,24 +484,7 @@ impl Tasks {
         Ok(RawJson::from(&result))
     }
 
-    /// Moves a task on and tells of it; `None` if it had ended.
-    async fn advance(
-        &self,
-        mut task: Task,
-        outcome: Option<Outcome>,
-        told: &Peer,
-    ) -> Result<Option<Task>, ErrorObject> {
-        task.last_updated_at = spelt(Timestamp::now());
-        if !self.0.store.advance(task.clone(), outcome).await? {
-            return Ok(None);
-        }
-        self.0.changed.send_modify(|count| *count = count.wrapping_add(1));
-        // Whoever is gone can still ask.
-        let _ = told.raw_notify(TaskStatusNotification::METHOD, Some(RawJson::from(&task))).await;
-        Ok(Some(task))
-    }
-
-    fn running(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
         self.0.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -454,7 +495,20 @@ impl fmt::Debug for Tasks {
     }
 }
 
-/// A task that runs here.
+/// The room of a task that runs here. However it ends, there is room again.
+struct Slot {
+    tasks: Tasks,
+    id: String,
+    _ends: watch::Sender<()>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.tasks.running().remove(&self.id);
+    }
+}
+
+/// What becomes of a task that runs here.
 struct Waiting {
     tasks: Tasks,
     id: String,
@@ -462,25 +516,101 @@ struct Waiting {
     told: Peer,
     /// How many calls to the other side it waits for.
     calls: AtomicUsize,
+    over: AtomicBool,
+    /// As it is kept. Held while that is changed and told, so that it is told in the order in which it happens.
+    task: tokio::sync::Mutex<Task>,
 }
 
+/// How a task ends.
+enum Ending {
+    Outcome(Outcome),
+    Cancelled,
+    /// Before anybody knew of it.
+    Unknown,
+    /// Nobody can ask for it any more.
+    Forgotten,
+}
+
+const CANCELLED: &str = "the task was cancelled";
+
+fn cancelled() -> ErrorObject {
+    ErrorObject::new(ErrorCode::INTERNAL_ERROR, CANCELLED)
+}
+
+fn now_as(task: Task, status: TaskStatus, message: Option<String>) -> Task {
+    Task { status, status_message: message, last_updated_at: spelt(Timestamp::now()), ..task }
+}
+
+/// How often one looks at a task that runs somewhere else, at most.
+const SHORTEST_POLL: Duration = Duration::from_millis(50);
+
 impl Waiting {
-    async fn becomes(&self, status: TaskStatus, message: Option<String>, outcome: Option<Outcome>) {
-        let found = self.tasks.0.store.get(&self.id).await;
-        let Ok(Some(Entry { mut task, .. })) = found else { return };
-        (task.status, task.status_message) = (status, message);
-        if let Err(error) = self.tasks.advance(task, outcome, &self.told).await {
-            tracing::error!(%error, id = self.id, "a task cannot be moved on");
+    /// Runs the handler, once whoever wants the task knows of it.
+    async fn work(
+        self: &Arc<Self>,
+        context: Context,
+        run: impl FnOnce(Context) -> Answer,
+        stop: CancellationToken,
+        ttl: Duration,
+    ) -> Ending {
+        let inside = context.on_errand(Arc::clone(self) as Arc<dyn Errand>, stop.clone());
+        let handed = inside.clone();
+        let ran = AssertUnwindSafe(async {
+            context.sent().await;
+            run(handed).await
+        });
+        let ending = tokio::select! {
+            biased;
+            () = stop.cancelled() => Ending::Cancelled,
+            () = tokio::time::sleep(ttl) => Ending::Forgotten,
+            ran = ran.catch_unwind() => Ending::Outcome(ran.unwrap_or_else(|_| {
+                tracing::error!("a handler panicked");
+                Err(errors::internal())
+            })),
+        };
+        // What it has spawned says nothing more either.
+        self.over.store(true, Ordering::SeqCst);
+        inside.finish().await;
+        stop.cancel();
+        ending
+    }
+
+    async fn end(&self, ending: Ending, ttl: Duration) {
+        let is_known = !matches!(ending, Ending::Unknown);
+        let (status, message, outcome) = match ending {
+            Ending::Forgotten => return,
+            Ending::Cancelled | Ending::Unknown => {
+                (TaskStatus::Cancelled, Some(CANCELLED.to_owned()), Err(cancelled()))
+            }
+            Ending::Outcome(Ok(result)) if result.text().len() > self.tasks.0.limits.result_bytes => {
+                tracing::error!(bytes = result.text().len(), "a result that is too large to be kept");
+                (TaskStatus::Failed, Some("the result is too large".to_owned()), Err(errors::internal()))
+            }
+            Ending::Outcome(Ok(result)) if is_error(&result) => (TaskStatus::Failed, None, Ok(result)),
+            Ending::Outcome(Ok(result)) => (TaskStatus::Completed, None, Ok(result)),
+            Ending::Outcome(Err(error)) => (TaskStatus::Failed, Some(error.message.clone()), Err(error)),
+        };
+        let mut task = self.task.lock().await;
+        let ended = now_as(task.clone(), status, message);
+        let (begun, mut pause) = (Instant::now(), SHORTEST_POLL);
+        // What nobody keeps is lost: it is tried for as long as somebody may ask.
+        while let Err(error) = self.tasks.0.store.advance(ended.clone(), Some(outcome.clone())).await {
+            tracing::error!(%error, id = ended.task_id, "the end of a task cannot be kept");
+            if begun.elapsed() > ttl {
+                return;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(5));
+        }
+        *task = ended;
+        if is_known {
+            self.tell(&task).await;
         }
     }
 
-    async fn end(&self, outcome: Outcome) {
-        let (status, message) = match &outcome {
-            Ok(result) if is_error(result) => (TaskStatus::Failed, None),
-            Ok(_) => (TaskStatus::Completed, None),
-            Err(error) => (TaskStatus::Failed, Some(error.message.clone())),
-        };
-        self.becomes(status, message, Some(outcome)).await;
+    async fn tell(&self, task: &Task) {
+        // Whoever is gone can still ask.
+        let _ = self.told.raw_notify(TaskStatusNotification::METHOD, Some(RawJson::from(task))).await;
     }
 }
 
@@ -489,19 +619,35 @@ impl Errand for Waiting {
         (RELATED_TASK, json!({ "taskId": self.id }).to_string())
     }
 
-    fn asks(self: Arc<Self>) -> BoxFuture<'static, ()> {
-        async move {
-            if self.calls.fetch_add(1, Ordering::SeqCst) == 0 {
-                self.becomes(TaskStatus::InputRequired, None, None).await;
-            }
-        }
-        .boxed()
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::SeqCst)
     }
 
-    fn has_answer(self: Arc<Self>) -> BoxFuture<'static, ()> {
+    fn asks(&self, more: bool) {
+        match more {
+            true => self.calls.fetch_add(1, Ordering::SeqCst),
+            false => self.calls.fetch_sub(1, Ordering::SeqCst),
+        };
+    }
+
+    fn settle(self: Arc<Self>) -> BoxFuture<'static, ()> {
         async move {
-            if self.calls.fetch_sub(1, Ordering::SeqCst) == 1 {
-                self.becomes(TaskStatus::Working, None, None).await;
+            let mut task = self.task.lock().await;
+            let status = match self.calls.load(Ordering::SeqCst) {
+                0 => TaskStatus::Working,
+                _ => TaskStatus::InputRequired,
+            };
+            if self.is_over() || task.status == status || has_ended(task.status) {
+                return;
+            }
+            let next = now_as(task.clone(), status, None);
+            match self.tasks.0.store.advance(next.clone(), None).await {
+                Ok(true) => {
+                    *task = next;
+                    self.tell(&task).await;
+                }
+                Ok(false) => {}
+                Err(error) => tracing::error!(%error, id = next.task_id, "the state of a task cannot be kept"),
             }
         }
         .boxed()
@@ -529,14 +675,19 @@ fn declared<R: Request>(context: &Context) -> bool {
     context.peer().era().has_declared(&path)
 }
 
-/// The capability `tasks`, for those who answer requests of these methods as tasks.
+/// The capability `tasks`, for those who answer requests of these methods as tasks. Without `list` nobody can ask which
+/// tasks there are, which is right where it is not known who asks.
 #[must_use]
-pub fn capability(methods: &[&str]) -> serde_json::Value {
+pub fn capability(methods: &[&str], list: bool) -> serde_json::Value {
     let mut requests = json!({});
     for (area, name) in methods.iter().filter_map(|method| method.split_once('/')) {
         requests[area][name] = json!({});
     }
-    json!({ "list": {}, "cancel": {}, "requests": requests })
+    let mut capability = json!({ "cancel": {}, "requests": requests });
+    if list {
+        capability["list"] = json!({});
+    }
+    capability
 }
 
 fn typed<R: Request, T, F, Fut>(handler: F) -> impl Fn(AnyRequest) -> Answer + Send + Sync + 'static
@@ -550,7 +701,7 @@ where
             let answer = handler(request.context, params);
             Box::pin(async move { answer.await.map(|result| RawJson::from(&result)) })
         }
-        Err(error) => Box::pin(std::future::ready(Err(errors::invalid_params(&error)))),
+        Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
     }
 }
 

@@ -227,23 +227,31 @@ async fn what_is_known_of_a_server_is_not_asked_again() {
     shake(&mut wire).await;
     assert_eq!(legacy.await.expect("done").expect("a connection").revision(), Revision::V2025_11_25);
 
-    let (mut wire, modern) = client(known(Revision::V2026_07_28));
+    let (mut wire, modern) = client(Opening { check: false, ..known(Revision::V2026_07_28) });
     let modern = modern.await.expect("done").expect("a connection, without a word");
     let call = tokio::spawn(modern.peer.raw_request("tools/list", None).send());
     assert_eq!(wire.hear().await["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
     call.abort();
 
-    // What is known may be true no longer.
-    let (mut wire, changed) = client(known(Revision::V2025_11_25));
-    let initialize = wire.hear().await;
-    let data = json!({ "supported": ["2026-07-28"], "requested": "2025-11-25" });
-    let error = json!({ "code": -32022, "message": "no", "data": data });
-    wire.say(&json!({ "jsonrpc": "2.0", "id": initialize["id"], "error": error }).to_string()).await;
+    // What is known may be true no longer, and which error says so is nobody's business.
+    for (code, data) in [(-32022, json!({ "supported": ["2026-07-28"], "requested": "" })), (-32601, json!(null))] {
+        let (mut wire, changed) = client(known(Revision::V2025_11_25));
+        let initialize = wire.hear().await;
+        let error = json!({ "code": code, "message": "no", "data": data });
+        wire.say(&json!({ "jsonrpc": "2.0", "id": initialize["id"], "error": error }).to_string()).await;
+        let probe = wire.hear().await;
+        assert_eq!(probe["method"], "server/discover");
+        let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
+        wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result }).to_string()).await;
+        assert_eq!(changed.await.expect("done").expect("a connection").revision(), Revision::V2026_07_28);
+    }
+    let (mut wire, changed) = client(known(Revision::V2026_07_28));
     let probe = wire.hear().await;
     assert_eq!(probe["method"], "server/discover");
-    let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
-    wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result }).to_string()).await;
-    assert_eq!(changed.await.expect("done").expect("a connection").revision(), Revision::V2026_07_28);
+    let error = json!({ "code": -32601, "message": "unknown" });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "error": error }).to_string()).await;
+    shake(&mut wire).await;
+    assert_eq!(changed.await.expect("done").expect("a connection").revision(), Revision::V2025_11_25);
 }
 
 #[tokio::test]

@@ -90,6 +90,7 @@ fn router() -> Router {
             }
         })
         .custom_request("custom/bare", |_, _: Value| async { Ok::<_, ErrorObject>(json!({ "a": 1 })) })
+        .custom_request("custom/echo", |_, params: Value| async move { Ok::<_, ErrorObject>(params["result"].clone()) })
         .custom_request("custom/list", |_, _: Value| async { Ok::<_, ErrorObject>(json!([1])) })
         .custom_request("tools/list", |_, _: Value| async { Ok::<_, ErrorObject>(json!({ "never": "called" })) })
 }
@@ -191,7 +192,7 @@ async fn what_takes_a_capability_is_refused_without_it() {
 async fn a_server_tells_what_it_is() {
     let hint = Hint { fresh_for: Duration::from_secs(60), public: true };
     let caching = Caching::default().of::<mcpgen_types::v2026_07_28::DiscoverRequest>(hint);
-    let (mut wire, _peer) = server_of(Offer { ours: ours(), caching }, router());
+    let (mut wire, _peer) = server_of(Offer { caching, ..ours().into() }, router());
     let answer = wire.ask(&request("d", "server/discover", json!({}), &meta())).await;
     let expected = json!({
         "resultType": "complete",
@@ -213,7 +214,7 @@ async fn results_say_what_they_are() {
     let list = Hint { fresh_for: Duration::from_millis(1500), public: true };
     let one = Hint { fresh_for: Duration::from_secs(2), public: false };
     let caching = Caching::default().of::<ListToolsRequest>(list).of_resource("file:///a", one);
-    let (mut wire, _peer) = server_of(Offer { ours: ours(), caching }, router());
+    let (mut wire, _peer) = server_of(Offer { caching, ..ours().into() }, router());
     let server = json!({ "io.modelcontextprotocol/serverInfo": { "name": "server", "version": "1" } });
 
     let result = wire.ask(&request(1, "tools/list", json!({}), &meta())).await["result"].clone();
@@ -231,6 +232,66 @@ async fn results_say_what_they_are() {
     assert_eq!(result, json!({ "a": 1, "resultType": "complete", "_meta": server }));
     let answer = wire.ask(&request(1, "custom/list", json!({}), &meta())).await;
     assert_eq!(answer["error"]["code"], -32603, "a result is an object");
+}
+
+#[tokio::test]
+async fn what_is_no_result_of_the_revision_is_not_sent() {
+    let offer = Offer { result_types: vec!["com.example/later".to_owned()], ..ours().into() };
+    let (mut wire, _peer) = server_of(offer, router());
+    for (result, ok) in [
+        (json!({ "resultType": "complete" }), true),
+        (json!({ "resultType": "com.example/later" }), true),
+        (json!({ "resultType": "com.example/other" }), false),
+        (json!({ "resultType": null }), false),
+        (json!({ "resultType": 1 }), false),
+        (json!("x"), false),
+        (json!(null), false),
+    ] {
+        let answer = wire.ask(&request(1, "custom/echo", json!({ "result": result }), &meta())).await;
+        assert_eq!(answer["result"].is_object(), ok, "{result}: {answer}");
+        assert_eq!(answer["error"]["code"] == -32603, !ok, "{result}: {answer}");
+    }
+    // A list by hand that says for how long it is fresh, and says nonsense.
+    let list = Router::new().custom_request("prompts/list", |_, params: Value| async move {
+        let mut result = params["result"].clone();
+        result["prompts"] = json!([]);
+        Ok::<_, ErrorObject>(result)
+    });
+    let (mut wire, _peer) = server_of(ours().speaking(|revision| !revision.is_legacy()), list);
+    for (result, ttl, scope) in [
+        (json!({}), 0, "private"),
+        (json!({ "ttlMs": -5, "cacheScope": "everyone" }), 0, "private"),
+        (json!({ "ttlMs": 1.5, "cacheScope": null }), 0, "private"),
+        (json!({ "ttlMs": 9, "cacheScope": "public" }), 9, "public"),
+    ] {
+        let answer = wire.ask(&request(1, "prompts/list", json!({ "result": result }), &meta())).await;
+        let sent = (&answer["result"]["ttlMs"], &answer["result"]["cacheScope"]);
+        assert_eq!(sent, (&json!(ttl), &json!(scope)), "{result}");
+    }
+}
+
+#[tokio::test]
+async fn a_hint_is_that_of_the_resource_and_of_nothing_else() {
+    let hint = Hint { fresh_for: Duration::from_secs(1), public: true };
+    let caching = Caching::default().of_resource("file:///public", hint);
+    let (mut wire, _peer) = server_of(Offer { caching, ..ours().into() }, router());
+    let params = json!({ "uri": "file:///private", "name": "file:///public" });
+    let result = wire.ask(&request(1, "resources/read", params, &meta())).await["result"].clone();
+    assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(0), &json!("private")));
+}
+
+#[tokio::test]
+async fn what_is_handled_is_declared_in_the_revision_that_it_is_handled_in() {
+    let handlers = Router::new()
+        .request::<ListToolsRequest>(|_, _| async { Err(ErrorObject::new(-1, "")) })
+        .request::<v2025_11_25::ListPromptsRequest>(|_, _| async { Err(ErrorObject::new(-1, "")) });
+    let (mut wire, _peer) = server_of(Introduction::new("server", "1"), handlers);
+    let discovered = wire.ask(&request(1, "server/discover", json!({}), &meta())).await["result"].clone();
+    assert_eq!(discovered["capabilities"], json!({ "tools": {} }));
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string();
+    assert_eq!(wire.ask(&initialize).await["result"]["capabilities"], json!({ "prompts": {} }));
 }
 
 #[tokio::test]
@@ -328,6 +389,7 @@ async fn client(ours: Introduction, reading: Reading, handlers: Router) -> (Wire
     let opening = Opening {
         reading,
         known: Some(Revision::V2026_07_28),
+        check: false,
         ..ours.speaking(|revision| !revision.is_legacy()).into()
     };
     let (reader, writer) = tokio::io::split(there);
@@ -466,6 +528,13 @@ async fn fresh_results_are_kept() {
     assert_eq!([read("file:///a").await, read("file:///b").await, read("file:///a").await], [10, 11, 11]);
     cache.changed(&Change::Resource("file:///a".to_owned()));
     assert_eq!([read("file:///b").await, read("file:///a").await], [11, 12]);
+
+    // What has changed on its way is not kept.
+    cache.clear();
+    let on_its_way = read("file:///b");
+    let changed = async { cache.changed(&Change::Resource("file:///b".to_owned())) };
+    assert_eq!(tokio::join!(on_its_way, changed).0, 13);
+    assert_eq!(read("file:///b").await, 14);
 }
 
 #[tokio::test]

@@ -205,6 +205,12 @@ async fn undeclared_input_is_not_asked_for() {
         ("everything", json!({ "elicitation": {}, "sampling": {} }), json!({ "roots": {} })),
         ("everything", json!({ "elicitation": {}, "roots": {} }), json!({ "sampling": {} })),
         ("tools", json!({ "sampling": {} }), json!({ "sampling": { "tools": {} } })),
+        ("everything", json!({}), json!({ "elicitation": {}, "sampling": {}, "roots": {} })),
+        (
+            "everything",
+            json!({ "elicitation": { "url": {} }, "roots": {} }),
+            json!({ "elicitation": { "form": {} }, "sampling": {} }),
+        ),
     ] {
         let error = wire.ask(&call(tool, json!({}), &capabilities)).await["error"].clone();
         assert_eq!(error["code"], -32021, "{tool} {capabilities}: {error}");
@@ -262,6 +268,15 @@ fn state_is_taken_as_it_was_given_and_from_whom() {
         assert_eq!(error.code.0, -32602, "{method} {name} {who}");
         assert!(!error.message.contains("ann"), "says nothing of whose it is");
     }
+    // A resource is bound by its URI, whatever else stands beside it.
+    let read =
+        |params: Value| Context::of_request(Revision::V2026_07_28, "resources/read", Some(&RawJson::from(&params)));
+    let dialog = seal.dialog::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann").expect("the first round");
+    let given = seal.seal(&dialog, &7_u32).expect("sealed");
+    let same = json!({ "uri": "file:///a", "requestState": given });
+    assert_eq!(seal.dialog::<u32>(&read(same), "ann").expect("the same").state, Some(7));
+    let other_uri = json!({ "uri": "file:///b", "name": "x", "requestState": given });
+    assert!(seal.dialog::<u32>(&read(other_uri), "ann").is_err());
     // Tampered with, in every character.
     for at in 0..state.len() {
         let mut bytes = state.clone().into_bytes();
@@ -320,7 +335,7 @@ async fn whoever_answers_for_ever_is_stopped() {
 /// A client whose server is driven by hand.
 async fn client(handlers: Router, ours: Introduction) -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let opening = Opening { known: Some(Revision::V2026_07_28), ..ours.into() };
+    let opening = Opening { known: Some(Revision::V2026_07_28), check: false, ..ours.into() };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let client = connect(opening, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
@@ -411,7 +426,7 @@ async fn a_client_can_go_on_by_hand() {
 #[tokio::test(start_paused = true)]
 async fn a_client_does_not_go_on_for_ever() {
     let (mut wire, mut client) = client(answers(), Introduction::new("client", "1")).await;
-    client.rounds = Rounds { most: 3, pause: Duration::from_millis(10) };
+    client.rounds = Rounds { most: 3, pause: Duration::from_millis(10), ..Rounds::default() };
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     for round in 0..4 {
@@ -424,6 +439,34 @@ async fn a_client_does_not_go_on_for_ever() {
     }
     let error = call.await.expect("done").expect_err("no end");
     assert!(matches!(&error, CallError::Invalid(why) if why.to_string().contains("3 rounds")), "{error}");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_for_what_is_not_sent() {
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let handlers = Router::new().request::<ListRootsRequest>(move |_, _| {
+        count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        async { Ok::<_, ErrorObject>(ListRootsResult::new(Vec::new())) }
+    });
+    for (rounds, keys, expected) in [
+        (Rounds { most: 1, ..Rounds::default() }, vec!["r"], 1),
+        (Rounds { requests: 2, ..Rounds::default() }, vec!["r", "s", "t"], 0),
+    ] {
+        asked.store(0, std::sync::atomic::Ordering::SeqCst);
+        let (mut wire, mut client) = client(handlers.clone(), Introduction::new("client", "1")).await;
+        client.rounds = rounds;
+        let params = CallToolRequestParams::new(client.meta(), "tool");
+        let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
+        for _ in 0..=expected {
+            let id = wire.hear().await["id"].clone();
+            let requests: Value =
+                keys.iter().map(|key| ((*key).to_owned(), json!({ "method": "roots/list" }))).collect();
+            wire.say(&answer(&id, &json!({ "resultType": "input_required", "inputRequests": requests }))).await;
+        }
+        assert!(matches!(call.await.expect("done"), Err(CallError::Invalid(_))));
+        assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), expected);
+    }
 }
 
 #[tokio::test]

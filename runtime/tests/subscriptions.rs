@@ -105,6 +105,43 @@ async fn several_subscriptions_are_told_apart() {
 }
 
 #[tokio::test]
+async fn parts_of_a_resource_are_told_too() {
+    let (mut wire, subscriptions) = server(Limits::default());
+    wire.ask(&listen(1, json!({ "resourceSubscriptions": ["file:///notes/"] }))).await;
+    subscriptions.changed(&Change::Resource("file:///note".to_owned()));
+    subscriptions.changed(&Change::Resource("file:///notes/today".to_owned()));
+    assert_eq!(wire.hear().await["params"]["uri"], "file:///notes/today");
+    // And heard.
+    let (mut wire, client) = client().await;
+    let filter = SubscriptionFilter::new().with_resource_subscriptions(vec!["file:///notes/".to_owned()]);
+    let mut notes = subscribed(&mut wire, &client, filter).await;
+    let id = mcpgen_types::to_value(notes.id().expect("open")).expect("JSON");
+    wire.say(&notice("resources/updated", &id, json!({ "uri": "file:///notes/today" }))).await;
+    assert_eq!(notes.next().await.expect("open"), Some(Change::Resource("file:///notes/today".to_owned())));
+}
+
+#[tokio::test]
+async fn what_lasts_takes_nobodys_room_and_time() {
+    let limits =
+        Limits { in_flight: 1, waiting: 0, lasting: 2, handler: Some(Duration::from_millis(20)), ..Limits::default() };
+    let subscriptions = Subscriptions::of(&ours());
+    let handlers = Router::new()
+        .request::<SubscriptionsListenRequest>(subscriptions.handler())
+        .custom_request("custom/now", |_, _: Value| async { Ok::<_, mcpgen_types::ErrorObject>(json!({})) });
+    let era = Arc::new(Offer::from(ours()).era(&handlers));
+    let (mut wire, _) = Wire::to(|pipe| support::run(handlers, era, limits, pipe));
+    for id in 1..=2 {
+        wire.ask(&listen(id, json!({ "toolsListChanged": true }))).await;
+    }
+    assert_eq!(wire.ask(&listen(3, json!({}))).await["error"]["code"], -32603, "no more than two");
+    tokio::time::sleep(Duration::from_millis(40)).await;
+    let now = listen(4, json!({})).replace("subscriptions/listen", "custom/now");
+    assert_eq!(wire.ask(&now).await["result"]["resultType"], "complete");
+    subscriptions.changed(&Change::Tools);
+    assert!(wire.hear().await["method"].is_string(), "still there");
+}
+
+#[tokio::test]
 async fn a_connection_that_ends_ends_its_subscriptions_at_once() {
     let (mut wire, subscriptions) = server(Limits::default());
     wire.ask(&listen(1, json!({ "toolsListChanged": true }))).await;
@@ -136,7 +173,8 @@ async fn who_does_not_listen_is_not_told_twice() {
 /// A client whose server is driven by hand.
 async fn client() -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let opening = Opening { known: Some(Revision::V2026_07_28), ..Introduction::new("client", "1").into() };
+    let opening =
+        Opening { known: Some(Revision::V2026_07_28), check: false, ..Introduction::new("client", "1").into() };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let handlers = Router::new().notification::<mcpgen_types::v2026_07_28::ToolListChangedNotification>(|_, _| async {
@@ -273,4 +311,19 @@ async fn subscriptions_are_made_again_on_a_new_connection() {
     assert_eq!(connections.load(Ordering::SeqCst), 3);
     subscriptions.changed(&Change::Resource("a".to_owned()));
     assert_eq!(following.next().await, Change::Resource("a".to_owned()));
+
+    // A server that ends every subscription at once is not asked without a pause, and its connections are closed.
+    subscriptions.close();
+    let begun = tokio::time::Instant::now();
+    for _ in 0..6 {
+        following.next().await;
+    }
+    assert!(begun.elapsed() > Duration::from_millis(500), "longer each time");
+    // Being dropped meanwhile loses nothing.
+    for _ in 0..20 {
+        let _ = tokio::time::timeout(Duration::from_millis(1), following.next()).await;
+    }
+    let peers = peers.lock().expect("kept");
+    let open = peers.iter().filter(|peer| !peer.is_closed()).count();
+    assert!(open <= 1, "{open} of {} connections are open", peers.len());
 }

@@ -2,19 +2,22 @@
 
 mod support;
 
+use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
+
+use futures_util::future::BoxFuture;
 
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::era::Level;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::server::Offer;
-use mcpgen_runtime::tasks::{Support, TaskLimits, Tasks, TasksInMemory, capability};
+use mcpgen_runtime::tasks::{Entry, Outcome, Support, TaskLimits, TaskStore, Tasks, TasksInMemory, capability};
 use mcpgen_runtime::{Introduction, Limits, Router, connect, serve, transport};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskRequest, CancelTaskRequestParams,
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, GetTaskRequest, GetTaskRequestParams,
-    ListRootsRequest, ListTasksRequest, Role, SamplingMessage, TaskStatus, TextContent,
+    ListRootsRequest, ListTasksRequest, Role, SamplingMessage, Task, TaskStatus, TextContent,
 };
 use mcpgen_types::{ErrorObject, Revision};
 use serde_json::{Value, json};
@@ -37,6 +40,26 @@ async fn tool(context: Context, params: CallToolRequestParams) -> Result<CallToo
             Ok(result) => Ok(text(format!("{} roots", result.roots.len()))),
             Err(error) => Ok(text(error.to_string()).with_is_error(true)),
         },
+        "ask often" => {
+            let reporter = context.clone();
+            tokio::spawn(async move {
+                for step in 1..1000 {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    reporter.log(Level::Error, None, step).await;
+                }
+            });
+            let ask = |_: usize| context.peer().call::<ListRootsRequest>(None);
+            for _ in 0..2 {
+                let asked = futures_util::future::join_all((0..3).map(ask).map(IntoFuture::into_future));
+                asked.await.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
+            }
+            Ok(text("asked"))
+        }
+        "ask shortly" => {
+            let call = context.peer().call::<ListRootsRequest>(None).timeout(Duration::from_millis(20));
+            Ok(text(call.await.expect_err("nobody answers").to_string()))
+        }
+        "large" => Ok(text("x".repeat(200))),
         "wrong" => Ok(text("it went wrong").with_is_error(true)),
         "fail" => Err(ErrorObject::new(-7, "failed").with_data(json!([1]))),
         "panic" => panic!("a bug"),
@@ -57,7 +80,7 @@ fn router(tasks: &Tasks) -> Router {
 }
 
 fn ours() -> Introduction {
-    Introduction::new("server", "1").able("logging", json!({})).able("tasks", capability(&["tools/call"]))
+    Introduction::new("server", "1").able("logging", json!({})).able("tasks", capability(&["tools/call"], true))
 }
 
 async fn server_of(ours: Introduction, tasks: Tasks) -> Wire {
@@ -209,13 +232,176 @@ async fn a_cancelled_task_stays_cancelled() {
     assert_eq!(answer(&mut wire, "g").await.0["result"]["status"], "completed");
 }
 
-#[tokio::test]
-async fn taking_the_request_back_leaves_the_task() {
-    let mut wire = server().await;
+/// A store that takes its time, and that fails the first times.
+struct Slow {
+    inside: TasksInMemory,
+    takes: Duration,
+    failures: std::sync::atomic::AtomicUsize,
+}
+
+impl Slow {
+    fn new(takes: Duration, failures: usize) -> Arc<Self> {
+        Arc::new(Self { inside: TasksInMemory::default(), takes, failures: failures.into() })
+    }
+}
+
+impl TaskStore for Slow {
+    fn create(&self, entry: Entry) -> BoxFuture<'_, Result<(), ErrorObject>> {
+        Box::pin(async {
+            tokio::time::sleep(self.takes).await;
+            self.inside.create(entry).await
+        })
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Entry>, ErrorObject>> {
+        Box::pin(async {
+            tokio::time::sleep(self.takes).await;
+            self.inside.get(id).await
+        })
+    }
+
+    fn advance(&self, task: Task, outcome: Option<Outcome>) -> BoxFuture<'_, Result<bool, ErrorObject>> {
+        Box::pin(async {
+            tokio::time::sleep(self.takes).await;
+            let fails = |left: usize| left.checked_sub(1);
+            let failures = &self.failures;
+            let order = std::sync::atomic::Ordering::SeqCst;
+            if failures.fetch_update(order, order, fails).is_ok() {
+                return Err(ErrorObject::new(-9, "the disk is full"));
+            }
+            self.inside.advance(task, outcome).await
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, ErrorObject>> {
+        self.inside.list(owner, after, most)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_taken_back_leaves_no_task_and_takes_no_room() {
+    let store = Slow::new(Duration::from_millis(30), 0);
+    let limits = TaskLimits { running: 2, ..TaskLimits::default() };
+    let mut wire = server_of(ours(), Tasks::new(Arc::clone(&store), limits)).await;
+    for id in 0..5 {
+        wire.say(&call(id, "hang", Some(json!({})))).await;
+        // It has reached the store by then.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
+        wire.say(&cancelled.to_string()).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
     let id = begin(&mut wire, "work").await;
-    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
     wire.say(&about("r", "result", &id)).await;
     assert_eq!(answer(&mut wire, "r").await.0["result"]["content"][0]["text"], "done");
+    let kept = store.list("", None, 100).await.expect("tasks");
+    let working = kept.iter().filter(|task| task.status == TaskStatus::Working).count();
+    assert_eq!((kept.len(), working), (6, 0), "nobody knows of those that were taken back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_loses_no_result() {
+    let mut wire = server_of(ours(), Tasks::new(Slow::new(Duration::ZERO, 3), TaskLimits::default())).await;
+    let id = begin(&mut wire, "other").await;
+    wire.say(&about("r", "result", &id)).await;
+    assert_eq!(answer(&mut wire, "r").await.0["result"]["content"][0]["text"], "at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_task_is_stopped_though_nobody_waits_for_it() {
+    let tasks = Tasks::new(Slow::new(Duration::from_millis(30), 0), TaskLimits { running: 1, ..TaskLimits::default() });
+    let mut wire = server_of(ours(), tasks).await;
+    let id = begin(&mut wire, "hang").await;
+    wire.say(&about("c", "cancel", &id)).await;
+    tokio::time::sleep(Duration::from_millis(45)).await;
+    wire.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}"#).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let status = wire.hear().await;
+    assert_eq!((&status["params"]["taskId"], &status["params"]["status"]), (&id, &json!("cancelled")));
+    begin(&mut wire, "hang").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn states_are_told_in_their_order_and_the_last_one_is_the_end() {
+    let tasks = Tasks::new(Slow::new(Duration::from_millis(10), 0), TaskLimits::default());
+    let mut wire = server_of(ours(), tasks).await;
+    let id = begin(&mut wire, "ask often").await;
+    let mut told = Vec::new();
+    let mut asked = 0;
+    while told.last().is_none_or(|status| status != "completed") {
+        let message = wire.hear().await;
+        assert_eq!(
+            message["method"].as_str().map(|method| method.contains("status")),
+            Some(message.get("id").is_none())
+        );
+        match message.get("id") {
+            Some(id) => {
+                asked += 1;
+                wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": { "roots": [] } }).to_string()).await;
+            }
+            None => told.push(message["params"]["status"].as_str().expect("a status").to_owned()),
+        }
+    }
+    assert_eq!(asked, 6);
+    assert_eq!(told.first().map(String::as_str), Some("input_required"), "{told:?}");
+    assert!(told.windows(2).all(|pair| pair[0] != pair[1]), "{told:?}");
+    // A reporter that was left behind says nothing more.
+    wire.say(&about("g", "get", &id)).await;
+    let (got, before) = answer(&mut wire, "g").await;
+    assert!(before.is_empty(), "{before:?}");
+    assert_eq!(got["result"]["status"], "completed");
+}
+
+#[tokio::test]
+async fn what_answers_a_task_says_so() {
+    let mut wire = server().await;
+    let meta = json!({ RELATED: { "taskId": "theirs" } });
+    let params = json!({ "name": "other", "_meta": meta });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params }).to_string()).await;
+    assert_eq!(answer(&mut wire, "x").await.0["result"]["_meta"][RELATED], json!({ "taskId": "theirs" }));
+    // A call that is taken back, too.
+    let id = begin(&mut wire, "ask shortly").await;
+    let mut heard = Vec::new();
+    while heard.last().is_none_or(|message: &Value| message["method"] != "notifications/cancelled") {
+        heard.push(wire.hear().await);
+    }
+    let cancelled = heard.last().expect("the last one");
+    assert_eq!(cancelled["params"]["_meta"][RELATED], related(&id), "{heard:?}");
+}
+
+#[tokio::test]
+async fn one_owner_leaves_room_for_others() {
+    let owner = |context: &Context| context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let limits = TaskLimits { running_each: 2, result_bytes: 100, ..TaskLimits::default() };
+    let mut wire = server_of(ours(), Tasks::owned_by(TasksInMemory::new(10, 3), limits, owner)).await;
+    let made = |user: &'static str, name: &'static str| {
+        let params = json!({ "name": name, "task": {}, "_meta": { "user": user } });
+        json!({ "jsonrpc": "2.0", "id": user, "method": "tools/call", "params": params }).to_string()
+    };
+    for (user, name, ok) in [
+        ("ann", "other", true),
+        ("ann", "hang", true),
+        ("ann", "hang", true),
+        ("ann", "hang", false),
+        ("bob", "hang", true),
+        ("bob", "other", true),
+    ] {
+        wire.say(&made(user, name)).await;
+        let created = answer(&mut wire, user).await.0;
+        assert_eq!(created.get("result").is_some(), ok, "{user} {name}: {created}");
+        // So that those that end have ended.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    wire.say(&made("eve", "large")).await;
+    let id = answer(&mut wire, "eve").await.0["result"]["task"]["taskId"].clone();
+    let params = json!({ "taskId": id, "_meta": { "user": "eve" } });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": "r", "method": "tasks/result", "params": params }).to_string()).await;
+    assert_eq!(answer(&mut wire, "r").await.0["error"]["code"], -32603, "too large to be kept");
 }
 
 #[tokio::test]
@@ -286,7 +472,7 @@ async fn without_the_capability_the_request_is_an_ordinary_one() {
 #[tokio::test]
 async fn tasks_are_listed_in_pages_and_forgotten_in_time() {
     let limits = TaskLimits { page: 2, longest_ttl: Duration::from_millis(300), ..TaskLimits::default() };
-    let mut wire = server_of(ours(), Tasks::new(TasksInMemory::new(5), limits)).await;
+    let mut wire = server_of(ours(), Tasks::new(TasksInMemory::new(5, 5), limits)).await;
     let mut made = Vec::new();
     for _ in 0..5 {
         made.push(begin(&mut wire, "hang").await);
@@ -370,7 +556,7 @@ async fn either_side_runs_tasks_for_the_other() {
             result.decode::<CallToolResult>().map_err(|error| ErrorObject::new(-1, error.to_string()))
         }
     });
-    let server = server.able("tasks", capability(&["tools/call"]));
+    let server = server.able("tasks", capability(&["tools/call"], true));
     tokio::spawn(serve(server, handlers.clone(), handlers, there.0, there.1, Limits::default()));
 
     let client_tasks = Tasks::default();
@@ -384,7 +570,7 @@ async fn either_side_runs_tasks_for_the_other() {
     );
     let ours = Introduction::new("client", "1")
         .speaking(Revision::is_legacy)
-        .able("tasks", capability(&["sampling/createMessage"]));
+        .able("tasks", capability(&["sampling/createMessage"], true));
     let client = connect(ours, samples.clone(), samples, here.0, here.1, Limits::default()).await.expect("connected");
     let created = client.peer.call_task::<CallToolRequest>(CallToolRequestParams::new("think")).await.expect("a task");
     let id = created.task.task_id;
