@@ -46,6 +46,7 @@
 //!   that may be kept, [`tasks`] for requests that are answered later.
 //! * A [`connection`] runs all of this within [`Limits`], and every request gets one answer.
 
+pub mod app;
 pub mod caching;
 pub mod client;
 pub mod connection;
@@ -72,6 +73,7 @@ pub mod subscriptions;
 pub mod tasks;
 pub mod transport;
 
+pub use app::Server;
 pub use client::{Client, connect};
 pub use connection::{Connection, Limits};
 pub use context::Context;

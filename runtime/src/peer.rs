@@ -137,6 +137,16 @@ impl Peer {
         Self { shared: Arc::clone(&self.shared), terms: Some(terms), errand: None }
     }
 
+    /// The same peer, whatever is going on.
+    pub(crate) fn of_connection(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), terms: None, errand: None }
+    }
+
+    /// Whether it is the same connection.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// The same peer, for something that lasts longer than the request.
     #[cfg(feature = "tasks")]
     pub(crate) fn on_errand(&self, errand: Arc<dyn Errand>) -> Self {

@@ -119,7 +119,7 @@ fn find<'h, H>(handlers: &'h Handlers<H>, revision: Revision, method: &str) -> O
 
 /// The params of a request. Answers to what was asked for are read by what was asked, see [`Context::input`]; so what
 /// stands there for nobody, and is no answer by itself, makes no difference.
-fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpgen_types::Error> {
+pub(crate) fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpgen_types::Error> {
     let decoded = R::Params::from_member(request.params.as_ref());
     match (&decoded, &request.params) {
         (Err(error), Some(params)) if error.path().starts_with("/params/inputResponses/") => {
@@ -154,8 +154,7 @@ impl Router {
         self
     }
 
-    /// Answers requests of a method in a revision, whatever their params are.
-    #[cfg(feature = "tasks")]
+    /// Answers requests of a method in a revision, or in all of them, whatever their params are.
     pub(crate) fn handle(
         mut self,
         revision: Option<Revision>,

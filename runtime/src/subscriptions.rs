@@ -132,7 +132,7 @@ pub struct Subscriptions(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    offered: JsonObject,
+    offered: Mutex<JsonObject>,
     subscribers: Mutex<HashMap<u64, Subscriber>>,
     next: AtomicU64,
     closed: CancellationToken,
@@ -150,7 +150,7 @@ impl Subscriptions {
     #[must_use]
     pub fn of(ours: &Introduction) -> Self {
         Self(Arc::new(Shared {
-            offered: ours.capabilities.clone(),
+            offered: Mutex::new(ours.capabilities.clone()),
             subscribers: Mutex::default(),
             next: AtomicU64::new(0),
             closed: CancellationToken::new(),
@@ -163,6 +163,11 @@ impl Subscriptions {
         for subscriber in self.subscribers().values().filter(|subscriber| change.is_in(&subscriber.wanted)) {
             subscriber.pending.add(change.clone(), &subscriber.wanted);
         }
+    }
+
+    /// Offers this from now on.
+    pub(crate) fn offer(&self, ours: &Introduction) {
+        *self.0.offered.lock().unwrap_or_else(PoisonError::into_inner) = ours.capabilities.clone();
     }
 
     /// How many subscriptions there are.
@@ -226,7 +231,8 @@ impl Subscriptions {
 
     /// What of a filter is offered.
     fn honoured(&self, asked: SubscriptionFilter) -> SubscriptionFilter {
-        let offers = |path: [&str; 2]| can(&self.0.offered, &path);
+        let offered = self.0.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let offers = |path: [&str; 2]| can(&offered, &path);
         let list = |asked: Option<bool>, what| asked.filter(|asked| *asked && offers([what, "listChanged"]));
         let mut wanted = SubscriptionFilter::new();
         wanted.tools_list_changed = list(asked.tools_list_changed, "tools");

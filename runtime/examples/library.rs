@@ -1,0 +1,34 @@
+//! A server of resources and prompts on standard input and output: a few poems, a template for looking them up by number,
+//! and a prompt that has one explained.
+
+use mcpgen_runtime::Server;
+use mcpgen_runtime::app::ServeError;
+use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource};
+
+const POEMS: [&str; 3] = ["The tide is out.", "The kettle sings.", "Snow, and nobody about."];
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), ServeError> {
+    let index = Resource::new("index", "poem:///index").with_mime_type("text/plain");
+    let explain = Prompt::new("explain")
+        .with_description("Has a poem explained.")
+        .with_arguments([PromptArgument::new("number").with_required(true)]);
+    Server::new("library", "0.1.0")
+        .instructions("Poems have numbers; the index says how many there are.")
+        .resource(index, |_| async { format!("{} poems", POEMS.len()) })
+        .resource_template("poem", "poem:///{number}", |_, variables| async move { poem(&variables["number"]) })
+        .prompt(explain, |_, arguments| async move {
+            let poem = poem(&arguments["number"]).unwrap_or("There is no such poem.");
+            format!("Explain this poem:\n{poem}")
+        })
+        .completion(|_, params| async move {
+            let numbers = (1..=POEMS.len()).map(|number| number.to_string());
+            numbers.filter(|number| number.starts_with(&params.argument.value)).collect()
+        })
+        .stdio()
+        .await
+}
+
+fn poem(number: &str) -> Option<&'static str> {
+    POEMS.get(number.parse::<usize>().ok()?.checked_sub(1)?).copied()
+}

@@ -1,0 +1,57 @@
+//! A proxy between a client and a server that it starts: `proxy COMMAND [ARGUMENT..]`. What it relays stays as it is, byte
+//! for byte; on standard error it says of each message what it is, by its type.
+
+use futures_util::{SinkExt, StreamExt};
+use mcpgen_runtime::envelope::{Envelope, Frame};
+use mcpgen_runtime::transport::{Incoming, Outgoing, lines, stdio};
+use mcpgen_types::v2026_07_28::{CallToolRequestParams, ClientRequestMethod};
+use tokio::process::Command;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> std::io::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let Some(program) = arguments.next() else {
+        return Err(std::io::Error::other("usage: proxy COMMAND [ARGUMENT..]"));
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let (server, from_server, to_server) = stdio::Server::start(command, lines::LONGEST)?;
+    let (from_client, to_client) = stdio::stdio(lines::LONGEST)?;
+    // When the client hangs up, so does this; the server ends when it has said all.
+    let asking = tokio::spawn(relay("client", from_client, to_server));
+    relay("server", from_server, to_client).await;
+    asking.abort();
+    server.close().await?;
+    Ok(())
+}
+
+async fn relay(who: &'static str, from: impl Incoming, to: impl Outgoing) {
+    let (mut from, mut to) = (std::pin::pin!(from), std::pin::pin!(to));
+    while let Some(Ok(bytes)) = from.next().await {
+        eprintln!("{who}: {}", about(&bytes));
+        if to.send(bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A message in a few words.
+fn about(bytes: &[u8]) -> String {
+    match Frame::read(bytes) {
+        Ok(Frame::One(Envelope::Request { id, method, params })) => {
+            let known =
+                if method.parse::<ClientRequestMethod>().is_ok() { "" } else { " (of no method that is known)" };
+            let call = params.filter(|_| method == "tools/call").map(|params| params.get());
+            let tool = call.and_then(|params| mcpgen_types::from_str::<CallToolRequestParams>(params).ok());
+            format!(
+                "request {id:?} {method}{known}{}",
+                tool.map_or_else(String::new, |tool| format!(" of {}", tool.name))
+            )
+        }
+        Ok(Frame::One(Envelope::Notification { method, .. })) => format!("notification {method}"),
+        Ok(Frame::One(Envelope::Response { id, .. })) => format!("answer to {id:?}"),
+        Ok(Frame::One(Envelope::Error { id, error })) => format!("error for {id:?}: {error}"),
+        Ok(Frame::Batch(messages)) => format!("{} messages at once", messages.len()),
+        Err(invalid) => format!("no message: {invalid}"),
+    }
+}

@@ -1,0 +1,29 @@
+//! A server of two tools on standard input and output.
+
+use mcpgen_runtime::Server;
+use mcpgen_runtime::app::{ServeError, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Says what it is told to say.
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    /// What to say.
+    message: String,
+}
+
+/// Adds two integers.
+#[derive(Deserialize, JsonSchema)]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), ServeError> {
+    Server::new("tools", "0.1.0")
+        .tool("echo", |_, Echo { message }| async { message })
+        .tool("add", |_, Add { a, b }| async move { a.checked_add(b).ok_or(ToolError::failed("the sum is too large")) })
+        .stdio()
+        .await
+}

@@ -1,0 +1,455 @@
+//! Servers as people write them: tools, resources and prompts by name, each a function.
+//!
+//! ```
+//! use mcpgen_runtime::{Server, app::ToolInfo};
+//! use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+//!
+//! let server = Server::new("greeter", "1.0.0")
+//!     .tool_by_hand(Tool::new(ToolInputSchema::new(), "greet"), |_, arguments| async move {
+//!         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or("world"))
+//!     });
+//! # let _ = (server, ToolInfo::from("x"));
+//! ```
+//!
+//! With the feature `schemars` a tool's arguments are a type, see [`Server::tool`].
+//!
+//! Everything here speaks the types of the newest revision. What is said to a client of an older one leaves out what that
+//! one lacks; what it cannot say (content of a type that it does not have) is an error for that client, and no other.
+
+mod adapt;
+mod ask;
+pub mod handles;
+pub mod headers;
+mod prompts;
+mod resources;
+mod tools;
+#[cfg(feature = "validate")]
+mod validate;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::{Future, ready};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use mcpgen_types::v2026_07_28::{InputRequiredResult, SubscriptionsListenRequest};
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
+use serde_json::json;
+
+pub use ask::Call;
+pub use prompts::{IntoPrompt, PromptError};
+pub use resources::IntoContents;
+pub use tools::{IntoToolResult, Structured, ToolError, ToolInfo};
+
+use crate::caching::{Caching, Hint};
+use crate::connection::{Connection, Limits};
+use crate::context::Context;
+use crate::errors;
+use crate::introduction::Introduction;
+use crate::json::with_meta;
+use crate::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
+use crate::peer::Peer;
+use crate::router::{AnyRequest, Router};
+use crate::seal::Seal;
+use crate::server::Offer;
+use crate::subscriptions::{Change, Subscriptions};
+use crate::transport::{Incoming, Outgoing};
+
+/// A server of tools, resources and prompts. Clones are the same server, so that it can be changed while it serves.
+#[derive(Clone)]
+pub struct Server(Arc<Shared>);
+
+struct Shared {
+    ours: RwLock<Introduction>,
+    caching: RwLock<Caching>,
+    things: RwLock<Things>,
+    subscriptions: Subscriptions,
+    listeners: Mutex<Listeners>,
+    seal: RwLock<Option<Seal>>,
+    who: RwLock<Who>,
+    problems: Mutex<Vec<DefinitionError>>,
+}
+
+/// Says who makes a request.
+type Who = Arc<dyn Fn(&Context) -> String + Send + Sync>;
+
+/// What the server has.
+#[derive(Default)]
+struct Things {
+    tools: Vec<Arc<tools::Entry>>,
+    resources: Vec<Arc<resources::Entry>>,
+    templates: Vec<Arc<resources::Template>>,
+    prompts: Vec<Arc<prompts::Entry>>,
+    completion: Option<prompts::Completer>,
+    page: usize,
+    /// What there is, or was: a list that has become empty is still a list.
+    kinds: Kinds,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Kinds {
+    tools: bool,
+    resources: bool,
+    prompts: bool,
+    completions: bool,
+}
+
+impl Kinds {
+    /// Whether requests of a method mean anything here.
+    fn know(self, method: &str) -> bool {
+        match method.split('/').next() {
+            Some("tools") => self.tools,
+            Some("resources") => self.resources,
+            Some("prompts") => self.prompts,
+            _ => self.completions,
+        }
+    }
+}
+
+/// Who hears of changes in the revisions where that is a matter of the connection.
+#[derive(Default)]
+struct Listeners {
+    connections: Vec<Peer>,
+    resources: HashMap<String, Vec<Peer>>,
+}
+
+/// How many resources one connection may have subscribed to.
+const MOST_SUBSCRIBED: usize = 1024;
+
+/// What is wrong with a server as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DefinitionError {
+    /// There is one of this name, or URI, already.
+    #[error("{what} {name:?} is there twice")]
+    Twice {
+        /// What it is.
+        what: &'static str,
+        /// Its name, or URI.
+        name: String,
+    },
+    /// A tool's name is not one that all clients take.
+    #[error("tool {0:?}: a name has 1 to 128 of A-Z, a-z, 0-9, `_`, `-` and `.`")]
+    Name(String),
+    /// The arguments of a tool, or its structured result, are no object.
+    #[error("tool {name:?}: {schema} is a schema of {found}, and must be one of objects")]
+    NotAnObject {
+        /// The tool.
+        name: String,
+        /// `inputSchema` or `outputSchema`.
+        schema: &'static str,
+        /// What it is.
+        found: String,
+    },
+    /// A schema is none.
+    #[error("tool {name:?}: {schema}: {why}")]
+    Schema {
+        /// The tool.
+        name: String,
+        /// `inputSchema` or `outputSchema`.
+        schema: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// An `x-mcp-header` is not as it must be.
+    #[error("tool {name:?}: {why}")]
+    Header {
+        /// The tool.
+        name: String,
+        /// What is wrong.
+        why: headers::HeaderError,
+    },
+    /// A URI template is none, or one whose variables cannot be found in a URI.
+    #[error("resource template {template:?}: {why}")]
+    Template {
+        /// The template.
+        template: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// Why a server does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// It was not written as it must be.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Definition(Vec<DefinitionError>),
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Server {
+    /// A server that has nothing yet, and speaks all revisions.
+    pub fn new(name: &str, version: &str) -> Self {
+        Self::of(Introduction::new(name, version))
+    }
+
+    /// A server that says this of itself, besides what it has.
+    pub fn of(ours: Introduction) -> Self {
+        Self(Arc::new(Shared {
+            subscriptions: Subscriptions::of(&ours),
+            ours: RwLock::new(ours),
+            caching: RwLock::default(),
+            things: RwLock::new(Things { page: 100, ..Things::default() }),
+            listeners: Mutex::default(),
+            seal: RwLock::new(Seal::of_this_process(Duration::from_secs(15 * 60)).ok()),
+            who: RwLock::new(Arc::new(|_| String::new())),
+            problems: Mutex::default(),
+        }))
+    }
+
+    /// How it wants to be used, for the models that use it.
+    #[must_use]
+    pub fn instructions(self, instructions: impl Into<String>) -> Self {
+        write(&self.0.ours).instructions = Some(instructions.into());
+        self
+    }
+
+    /// For how long the answers to a request may be kept: a list, `resources/read`, or `server/discover`.
+    #[must_use]
+    pub fn fresh<R: Request>(self, hint: Hint) -> Self {
+        let mut caching = write(&self.0.caching);
+        *caching = std::mem::take(&mut *caching).of::<R>(hint);
+        drop(caching);
+        self
+    }
+
+    /// How many things stand on a page of a list; 100 if nothing is said.
+    #[must_use]
+    pub fn page(self, size: usize) -> Self {
+        write(&self.0.things).page = size.max(1);
+        self
+    }
+
+    /// What keeps the state of requests that take several rounds. Without one it is a seal of this process: several processes
+    /// that serve the same requests must share a key.
+    #[must_use]
+    pub fn seal(self, seal: Seal) -> Self {
+        *write(&self.0.seal) = Some(seal);
+        self
+    }
+
+    /// Who makes a request, as far as that is known for sure: such as the name of a user that a layer of middleware has
+    /// authenticated. Only the same one can go on with a request that takes several rounds.
+    #[must_use]
+    pub fn identity(self, who: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
+        *write(&self.0.who) = Arc::new(who);
+        self
+    }
+
+    /// Tells everybody who wants to hear of it that something has changed. What this server has by name tells so by itself.
+    pub fn changed(&self, change: &Change) {
+        self.0.subscriptions.changed(change);
+        let (method, params, told) = {
+            let mut listeners = self.listeners();
+            listeners.connections.retain(|peer| !peer.is_closed());
+            match change {
+                Change::Resource(uri) => {
+                    let params = Some(RawJson::from(&json!({ "uri": uri })));
+                    let whole = |(whole, peers): (&String, &Vec<Peer>)| {
+                        if crate::subscriptions::is_part(uri, whole) { peers.clone() } else { Vec::new() }
+                    };
+                    ("notifications/resources/updated", params, listeners.resources.iter().flat_map(whole).collect())
+                }
+                Change::Tools => ("notifications/tools/list_changed", None, listeners.connections.clone()),
+                Change::Prompts => ("notifications/prompts/list_changed", None, listeners.connections.clone()),
+                Change::Resources => ("notifications/resources/list_changed", None, listeners.connections.clone()),
+            }
+        };
+        // Before it serves nobody has to be told.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        for peer in told {
+            let params = params.clone();
+            runtime.spawn(async move {
+                // Who is gone, or has not declared it, needs no news.
+                let _ = peer.raw_notify(method, params).await;
+            });
+        }
+    }
+
+    /// What this server says of itself.
+    ///
+    /// # Errors
+    ///
+    /// It was not written as it must be.
+    pub fn offer(&self) -> Result<Offer, ServeError> {
+        let problems = self.problems();
+        if !problems.is_empty() {
+            return Err(ServeError::Definition(problems.clone()));
+        }
+        Ok(Offer { caching: read(&self.0.caching).clone(), ..Offer::from(self.introduction()) })
+    }
+
+    fn introduction(&self) -> Introduction {
+        let (mut ours, things) = (read(&self.0.ours).clone(), self.things());
+        let lists = [
+            ("tools", things.kinds.tools, json!({ "listChanged": true })),
+            ("resources", things.kinds.resources, json!({ "listChanged": true, "subscribe": true })),
+            ("prompts", things.kinds.prompts, json!({ "listChanged": true })),
+            ("completions", things.kinds.completions, json!({})),
+            ("logging", true, json!({})),
+        ];
+        for (capability, there, details) in lists {
+            if there {
+                ours.capabilities.entry(capability).or_insert(details);
+            }
+        }
+        ours
+    }
+
+    /// The handlers of all that this server has, to which others may be added.
+    #[must_use]
+    pub fn router(&self) -> Router {
+        self.0.subscriptions.offer(&self.introduction());
+        let listen = self.0.subscriptions.handler();
+        let router = Router::new().handle(None, SubscriptionsListenRequest::METHOD, move |request| {
+            if request.context.revision().is_legacy() {
+                return Box::pin(ready(Err(errors::method_not_found(&request.method))));
+            }
+            match crate::router::params::<SubscriptionsListenRequest>(&request) {
+                Ok(params) => {
+                    let ended = listen(request.context, params);
+                    Box::pin(async move { ended.await.map(|result| RawJson::from(&result)) })
+                }
+                Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
+            }
+        });
+        let router = tools::routes(self, router);
+        let router = resources::routes(self, router);
+        let router = prompts::routes(self, router);
+        let this = self.clone();
+        router.custom_notification("notifications/initialized", move |context: Context, _: Value| {
+            let mut listeners = this.listeners();
+            listeners.connections.retain(|peer| !peer.is_closed());
+            listeners.connections.push(context.peer().of_connection());
+            async {}
+        })
+    }
+
+    /// Serves a connection until its client is gone.
+    ///
+    /// # Errors
+    ///
+    /// The server was not written as it must be; reading or writing failed.
+    pub async fn serve(
+        &self,
+        incoming: impl Incoming,
+        outgoing: impl Outgoing,
+        limits: Limits,
+    ) -> Result<(), ServeError> {
+        let (router, offer) = (self.router(), self.offer()?);
+        // It answers in every revision, and has said what it is able to do.
+        let era = offer.era(&Router::new());
+        Ok(Connection::new(router.clone(), router, Arc::new(era), limits).run(incoming, outgoing).await?)
+    }
+
+    /// Serves the process's own standard input and output. Nothing else may be written to standard output.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`serve`](Self::serve).
+    #[cfg(feature = "stdio")]
+    pub async fn stdio(&self) -> Result<(), ServeError> {
+        let (incoming, outgoing) = crate::transport::stdio::stdio(crate::transport::lines::LONGEST)?;
+        self.serve(incoming, outgoing, Limits::default()).await
+    }
+
+    fn things(&self) -> RwLockReadGuard<'_, Things> {
+        read(&self.0.things)
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Listeners> {
+        self.0.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn problems(&self) -> MutexGuard<'_, Vec<DefinitionError>> {
+        self.0.problems.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What cannot be said now is said when it is to serve.
+    fn noted(self, added: Result<(), DefinitionError>) -> Self {
+        self.problems().extend(added.err());
+        self
+    }
+
+    /// Answers requests of a type in every revision, as if all of them were of the newest one.
+    fn answering<R, T, F, Fut>(&self, router: Router, handler: F) -> Router
+    where
+        R: Request,
+        T: mcpgen_types::codec::Encode,
+        F: Fn(Server, Context, R::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
+    {
+        let this = self.clone();
+        router.handle(None, R::METHOD, move |request| {
+            let context = request.context.clone();
+            if !this.things().kinds.know(R::METHOD) {
+                return Box::pin(ready(Err(errors::method_not_found(R::METHOD))));
+            }
+            let answer = params::<R>(request).map(|params| handler(this.clone(), context.clone(), params));
+            Box::pin(async move {
+                let result = answer?.await?;
+                match context.revision().is_legacy() {
+                    true => older(&context, &RawJson::from(&result)),
+                    false => Ok(RawJson::from(&result)),
+                }
+            })
+        })
+    }
+}
+
+/// The params of a request of whichever revision, as the newest one has them.
+fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, ErrorObject> {
+    if request.context.revision().is_legacy() {
+        let said = [(PROTOCOL_VERSION, format!("\"{}\"", R::REVISION)), (CLIENT_CAPABILITIES, "{}".to_owned())];
+        let params = with_meta(request.params.take(), &said, false);
+        request.params = params.map_err(|why| errors::invalid_params_in_words(&why))?;
+    }
+    crate::router::params::<R>(&request).map_err(|error| errors::invalid_params(&error))
+}
+
+/// A result in the words of the request's revision.
+fn older(context: &Context, result: &RawJson) -> Result<RawJson, ErrorObject> {
+    let result: JsonObject = result.decode().map_err(|error| errors::of(error.into()))?;
+    let result = adapt::result(context.method(), context.revision(), result);
+    result.map(|result| RawJson::from(&result)).map_err(|unsaid| {
+        tracing::warn!(method = context.method(), %unsaid, "an answer that cannot be given");
+        ErrorObject::new(mcpgen_types::ErrorCode::INTERNAL_ERROR, unsaid.to_string())
+    })
+}
+
+/// A result, or what is asked for first.
+enum Asks<T> {
+    Result(T),
+    Input(Box<InputRequiredResult>),
+}
+
+impl<T: mcpgen_types::codec::Encode> mcpgen_types::codec::Encode for Asks<T> {
+    fn encode(&self) -> mcpgen_types::codec::Node<'_> {
+        match self {
+            Self::Result(result) => result.encode(),
+            Self::Input(asks) => asks.encode(),
+        }
+    }
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let things = self.things();
+        f.debug_struct("Server")
+            .field("tools", &things.tools.len())
+            .field("resources", &(things.resources.len() + things.templates.len()))
+            .field("prompts", &things.prompts.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,496 @@
+//! Tools.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcpgen_types::v2026_07_28::{
+    CacheScope, CallToolRequest, CallToolRequestParams, CallToolResult, ContentBlock, Icon, InputRequiredResult,
+    ListToolsRequest, ListToolsResult, TextContent, Tool, ToolAnnotations, ToolInputSchema,
+};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson};
+use serde::Serialize;
+
+use super::{Asks, Call, DefinitionError, Server, headers};
+use crate::pagination::page;
+use crate::router::Router;
+use crate::subscriptions::Change;
+
+/// A tool, and the function that it is.
+pub(super) struct Entry {
+    tool: Tool,
+    run: Run,
+    #[cfg(feature = "validate")]
+    schemas: super::validate::Schemas,
+}
+
+type Run = Box<dyn Fn(Call, JsonObject) -> BoxFuture<'static, Result<CallToolResult, ToolError>> + Send + Sync>;
+
+/// What is said of a tool besides its schemas. A name is one; so is a [`Tool`], whose schemas make no difference.
+#[derive(Clone, Debug)]
+pub struct ToolInfo(Tool);
+
+impl ToolInfo {
+    /// A tool of this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(Tool::new(ToolInputSchema::new(), name))
+    }
+
+    /// The name that people see.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.0.title = Some(title.into());
+        self
+    }
+
+    /// What it is for, for the models that use it. Without one it is what is said of the type of its arguments.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.0.description = Some(description.into());
+        self
+    }
+
+    /// Whether it only reads, destroys something, and the like.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.0.annotations = Some(annotations);
+        self
+    }
+
+    /// How it looks.
+    #[must_use]
+    pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.0.icons = Some(icons.into());
+        self
+    }
+}
+
+impl From<&str> for ToolInfo {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<String> for ToolInfo {
+    fn from(name: String) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<Tool> for ToolInfo {
+    fn from(tool: Tool) -> Self {
+        Self(tool)
+    }
+}
+
+/// Why a tool has no result. Every error is one, and is told to the model by its words, so that it can do better; an
+/// [`ErrorObject`] is not, and is the answer to the request.
+#[derive(Debug)]
+pub struct ToolError(Failure);
+
+#[derive(Debug)]
+enum Failure {
+    /// The model is told.
+    Told(String),
+    /// The client is.
+    Refused(ErrorObject),
+    /// Something is missing, which the client is asked for.
+    Asks(Box<InputRequiredResult>),
+}
+
+impl ToolError {
+    /// A failure that the model is told of.
+    pub fn failed(why: impl Into<String>) -> Self {
+        Self(Failure::Told(why.into()))
+    }
+
+    /// Asks the client for something (2026-07-28).
+    #[must_use]
+    pub fn asks(asks: InputRequiredResult) -> Self {
+        Self(Failure::Asks(Box::new(asks)))
+    }
+
+    /// As the answer to a request that is not of a tool: there is nobody to be told.
+    pub(super) fn into_answer<T>(self) -> Result<Asks<T>, ErrorObject> {
+        match self.0 {
+            Failure::Told(why) => Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, why)),
+            Failure::Refused(error) => Err(error),
+            Failure::Asks(asks) => Ok(Asks::Input(asks)),
+        }
+    }
+}
+
+impl<E: std::error::Error + 'static> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        match (&error as &dyn std::any::Any).downcast_ref::<ErrorObject>() {
+            Some(refused) => Self(Failure::Refused(refused.clone())),
+            None => Self(Failure::Told(with_sources(&error))),
+        }
+    }
+}
+
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        // Some say the words of their source as their own.
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        source = error.source();
+    }
+    words
+}
+
+/// What a tool may return.
+pub trait IntoToolResult {
+    /// The result of the call.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
+
+    /// What structured content there is, if there always is; JSON Schema.
+    #[must_use]
+    fn output_schema() -> Option<JsonObject>
+    where
+        Self: Sized,
+    {
+        None
+    }
+}
+
+impl IntoToolResult for CallToolResult {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(self)
+    }
+}
+
+impl IntoToolResult for Vec<ContentBlock> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(CallToolResult::new(self))
+    }
+}
+
+impl IntoToolResult for ContentBlock {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        vec![self].into_tool_result()
+    }
+}
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Vec::<ContentBlock>::new().into_tool_result()
+    }
+}
+
+fn text(text: impl Into<String>) -> CallToolResult {
+    CallToolResult::new(vec![TextContent::new(text).into()])
+}
+
+macro_rules! as_text {
+    ($($type:ty),*) => {$(
+        impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+                Ok(text(self.to_string()))
+            }
+        }
+    )*};
+}
+
+as_text!(&str, bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, char);
+
+impl IntoToolResult for String {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(text(self))
+    }
+}
+
+impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        self.map_err(Into::into)?.into_tool_result()
+    }
+
+    fn output_schema() -> Option<JsonObject> {
+        T::output_schema()
+    }
+}
+
+/// Structured content of a type: for programs as it is, and as text for whoever knows only that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Structured<T>(pub T);
+
+fn structured<T: Serialize>(value: &T) -> Result<CallToolResult, ToolError> {
+    let value = serde_json::to_value(value)?;
+    let mut result = text(value.to_string());
+    result.structured_content = Some(value);
+    Ok(result)
+}
+
+#[cfg(not(feature = "schemars"))]
+impl<T: Serialize> IntoToolResult for Structured<T> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        structured(&self.0)
+    }
+}
+
+#[cfg(feature = "schemars")]
+impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        structured(&self.0)
+    }
+
+    fn output_schema() -> Option<JsonObject> {
+        Some(schema_of::<T>())
+    }
+}
+
+/// The schema of a type, without the name that it has in Rust.
+#[cfg(feature = "schemars")]
+fn schema_of<T: schemars::JsonSchema>() -> JsonObject {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
+    match generator.into_root_schema_for::<T>().to_value() {
+        serde_json::Value::Object(mut schema) => {
+            schema.remove("title");
+            schema
+        }
+        // `true`, or `false`
+        value => JsonObject::from_iter([("const".to_owned(), value)]),
+    }
+}
+
+impl Server {
+    /// A tool: a function of its arguments, whose type says what they are.
+    ///
+    /// What does not fit the type is told to the model, and the function is not called. What it returns may be text, a
+    /// number, content, [`Structured`] content, or a `Result` of any of these.
+    ///
+    /// ```
+    /// use mcpgen_runtime::{Server, app::ToolError};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// /// Adds two integers.
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Add {
+    ///     a: i64,
+    ///     /// What is added to it.
+    ///     b: i64,
+    /// }
+    ///
+    /// let server = Server::new("calculator", "1.0.0").tool("add", |_call, Add { a, b }: Add| async move {
+    ///     a.checked_add(b).ok_or(ToolError::failed("the sum is too large"))
+    /// });
+    /// # let _ = server;
+    /// ```
+    #[cfg(feature = "schemars")]
+    #[must_use]
+    pub fn tool<A, F, Fut, T>(self, info: impl Into<ToolInfo>, function: F) -> Self
+    where
+        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+        F: Fn(Call, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        let added = self.add_tool(info, function);
+        self.noted(added)
+    }
+
+    /// As [`tool`](Self::tool), of a server that is serving. Whoever wants to hear of it is told.
+    ///
+    /// # Errors
+    ///
+    /// There is one of this name, or something is wrong with it.
+    #[cfg(feature = "schemars")]
+    pub fn add_tool<A, F, Fut, T>(&self, info: impl Into<ToolInfo>, function: F) -> Result<(), DefinitionError>
+    where
+        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+        F: Fn(Call, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        let ToolInfo(mut tool) = info.into();
+        let mut schema = schema_of::<A>();
+        let said = schema.remove("description").and_then(|said| said.as_str().map(str::to_owned));
+        tool.description = tool.description.or(said);
+        // An enum of objects, or no arguments at all.
+        match schema.get("type").and_then(serde_json::Value::as_str) {
+            None if schema.contains_key("oneOf") || schema.contains_key("anyOf") => {
+                schema.insert("type".to_owned(), "object".into());
+            }
+            Some("null") => {
+                schema.insert("type".to_owned(), "object".into());
+                schema.insert("additionalProperties".to_owned(), false.into());
+            }
+            _ => {}
+        }
+        tool.input_schema = schema_as(&tool.name, "inputSchema", schema)?;
+        if let Some(schema) = T::output_schema() {
+            tool.output_schema = Some(schema_as(&tool.name, "outputSchema", schema)?);
+        }
+        let name = tool.name.clone();
+        self.insert_tool(tool, move |call, arguments| {
+            let arguments = fit::<A>(&name, arguments);
+            let result = arguments.map(|arguments| function(call, arguments));
+            async move { result?.await.into_tool_result() }.boxed()
+        })
+    }
+
+    /// A tool whose schemas are written by hand: a function of its arguments as they come. With the feature `validate` they
+    /// are those of the schema.
+    #[must_use]
+    pub fn tool_by_hand<F, Fut, T>(self, tool: Tool, function: F) -> Self
+    where
+        F: Fn(Call, JsonObject) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        let added = self.add_tool_by_hand(tool, function);
+        self.noted(added)
+    }
+
+    /// As [`tool_by_hand`](Self::tool_by_hand), of a server that is serving. Whoever wants to hear of it is told.
+    ///
+    /// # Errors
+    ///
+    /// There is one of this name, or something is wrong with it.
+    pub fn add_tool_by_hand<F, Fut, T>(&self, tool: Tool, function: F) -> Result<(), DefinitionError>
+    where
+        F: Fn(Call, JsonObject) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        self.insert_tool(tool, move |call, arguments| {
+            let result = function(call, arguments);
+            async move { result.await.into_tool_result() }.boxed()
+        })
+    }
+
+    /// Takes a tool away. Whoever wants to hear of it is told. `false` if there is none of this name.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        let mut things = super::write(&self.0.things);
+        let before = things.tools.len();
+        things.tools.retain(|entry| entry.tool.name != name);
+        let removed = things.tools.len() < before;
+        drop(things);
+        if removed {
+            self.changed(&Change::Tools);
+        }
+        removed
+    }
+
+    fn insert_tool(
+        &self,
+        tool: Tool,
+        run: impl Fn(Call, JsonObject) -> BoxFuture<'static, Result<CallToolResult, ToolError>> + Send + Sync + 'static,
+    ) -> Result<(), DefinitionError> {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+        if !(1..=128).contains(&tool.name.len()) || !tool.name.bytes().all(is_allowed) {
+            return Err(DefinitionError::Name(tool.name));
+        }
+        let schema = mcpgen_types::to_value(&tool.input_schema).unwrap_or_default();
+        if let Some(why) = schema.as_object().and_then(|schema| headers::headers(schema).err()) {
+            return Err(DefinitionError::Header { name: tool.name, why });
+        }
+        let entry = Entry {
+            #[cfg(feature = "validate")]
+            schemas: super::validate::Schemas::of(&tool)?,
+            run: Box::new(run),
+            tool,
+        };
+        let mut things = super::write(&self.0.things);
+        if things.tools.iter().any(|known| known.tool.name == entry.tool.name) {
+            return Err(DefinitionError::Twice { what: "tool", name: entry.tool.name });
+        }
+        things.tools.push(Arc::new(entry));
+        things.kinds.tools = true;
+        drop(things);
+        self.changed(&Change::Tools);
+        Ok(())
+    }
+
+    async fn call_tool(
+        self,
+        context: crate::Context,
+        params: CallToolRequestParams,
+    ) -> Result<Asks<CallToolResult>, ErrorObject> {
+        let entry = self.things().tools.iter().find(|entry| entry.tool.name == params.name).cloned();
+        let Some(entry) = entry else {
+            let shown: String = params.name.chars().take(128).collect();
+            return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}")));
+        };
+        let arguments = params.arguments.unwrap_or_default();
+        let who = (super::read(&self.0.who).clone())(&context);
+        let call = Call::new(context, super::read(&self.0.seal).clone(), &who, &arguments);
+        match entry.call(call, arguments).await {
+            Ok(result) => Ok(Asks::Result(result)),
+            Err(ToolError(Failure::Told(why))) => Ok(Asks::Result(text(why).with_is_error(true))),
+            Err(error) => error.into_answer(),
+        }
+    }
+}
+
+impl Entry {
+    async fn call(&self, call: Call, arguments: JsonObject) -> Result<CallToolResult, ToolError> {
+        #[cfg(feature = "validate")]
+        self.schemas.check_input(&self.tool.name, &arguments)?;
+        let result = (self.run)(call, arguments).await?;
+        #[cfg(feature = "validate")]
+        self.schemas.check_output(&self.tool.name, &result)?;
+        Ok(result)
+    }
+}
+
+/// Arguments as a type, or what the model is told.
+#[cfg(feature = "schemars")]
+fn fit<A: serde::de::DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<A, ToolError> {
+    // A type without members is `()` for serde.
+    let null = arguments.is_empty().then(|| serde_json::from_value(serde_json::Value::Null).ok()).flatten();
+    serde_path_to_error::deserialize(serde_json::Value::Object(arguments)).or_else(|error| {
+        let path = error.path().to_string();
+        let at = if path == "." { String::new() } else { format!("argument {path}: ") };
+        let why = format!("{tool} takes other arguments: {at}{}. Correct them and call it again.", error.into_inner());
+        null.ok_or_else(|| ToolError::failed(why))
+    })
+}
+
+/// A schema as tools have it.
+#[cfg(feature = "schemars")]
+fn schema_as<T: mcpgen_types::codec::Decode>(
+    tool: &str,
+    which: &'static str,
+    schema: JsonObject,
+) -> Result<T, DefinitionError> {
+    let found = schema.get("type").cloned();
+    if which == "inputSchema" && found.as_ref().is_none_or(|kind| kind != "object") {
+        let found = found.map_or_else(|| "anything".to_owned(), |kind| kind.to_string());
+        return Err(DefinitionError::NotAnObject { name: tool.to_owned(), schema: which, found });
+    }
+    let decoded = mcpgen_types::from_value(serde_json::Value::Object(schema));
+    decoded.map_err(|error| DefinitionError::Schema { name: tool.to_owned(), schema: which, why: error.to_string() })
+}
+
+pub(super) fn routes(server: &Server, router: Router) -> Router {
+    let router = server.answering::<ListToolsRequest, _, _, _>(router, |server: Server, _, params| async move {
+        let things = server.things();
+        let tools: Vec<&Tool> = things.tools.iter().map(|entry| &entry.tool).collect();
+        let (tools, next) = page(&tools, params.cursor.as_deref(), things.page)?;
+        let mut result =
+            ListToolsResult::new(CacheScope::Private, tools.iter().copied().cloned().collect::<Vec<_>>(), 0);
+        result.next_cursor = next;
+        Ok(RawJson::from(&result))
+    });
+    server.answering::<CallToolRequest, _, _, _>(router, |server: Server, context, params| {
+        server.call_tool(context, params)
+    })
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("tool", &self.tool.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,683 @@
+//! The layer for people: tools, resources and prompts in every revision.
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpgen_runtime::app::{Call, DefinitionError, ServeError, Structured, ToolError, ToolInfo};
+use mcpgen_runtime::caching::Hint;
+use mcpgen_runtime::era::Level;
+use mcpgen_runtime::subscriptions::Change;
+use mcpgen_runtime::{Limits, Router, Server};
+use mcpgen_types::v2026_07_28::{
+    Annotations, AudioContent, CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitRequestFormParams,
+    ElicitResultAction, Icon, ImageContent, ListToolsRequest, Prompt, PromptArgument, PromptMessage, Resource,
+    ResourceLink, ResourceTemplate, Role, SamplingMessage, TextContent, Tool, ToolAnnotations, ToolInputSchema,
+};
+use mcpgen_types::{
+    ErrorObject, JsonObject, Revision, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28,
+};
+use serde_json::{Value, json};
+use support::Wire;
+
+fn tool(name: &str) -> Tool {
+    Tool::new(ToolInputSchema::new(), name)
+}
+
+fn form(message: &str) -> ElicitRequestFormParams {
+    let params = json!({ "message": message, "requestedSchema": { "type": "object", "properties": {} } });
+    mcpgen_types::from_value(params).expect("params")
+}
+
+fn icon() -> Icon {
+    Icon::new("https://example.com/icon.png")
+}
+
+/// All that can be said of something, so that something has to be left out.
+fn annotated() -> Annotations {
+    Annotations::new().with_audience([Role::User]).with_last_modified("2025-01-01T00:00:00Z")
+}
+
+fn meta() -> JsonObject {
+    JsonObject::from_iter([("com.example/x".to_owned(), json!(1))])
+}
+
+async fn asking(call: Call) -> Result<String, ToolError> {
+    let name = call.elicit("name", form("who are you?")).await?;
+    if name.action != ElicitResultAction::Accept {
+        return Ok("nobody".to_owned());
+    }
+    let roots = call.roots("where").await?;
+    let message = SamplingMessage::new(TextContent::new("?"), Role::User);
+    let answer = call.sample("what", CreateMessageRequestParams::new(1, vec![message])).await?;
+    let name = name.content.and_then(|content| mcpgen_types::to_value(&content).ok()).unwrap_or_default();
+    Ok(format!("{} in {} says {}", name["name"], roots.roots.len(), answer.model))
+}
+
+/// A server of everything.
+fn server() -> Server {
+    let full = tool("full")
+        .with_title("Full")
+        .with_description("says all")
+        .with_icons([icon()])
+        .with_meta(meta())
+        .with_annotations(ToolAnnotations::new().with_read_only_hint(true));
+    let output: v2026_07_28::ToolOutputSchema =
+        mcpgen_types::from_value(json!({ "type": "object", "required": ["a"] })).expect("a schema");
+    let readme = Resource::new("readme", "file:///readme")
+        .with_title("Read me")
+        .with_mime_type("text/plain")
+        .with_icons([icon()])
+        .with_meta(meta())
+        .with_annotations(annotated());
+    let notes = ResourceTemplate::new("notes", "note:///{name}")
+        .with_title("Notes")
+        .with_icons([icon()])
+        .with_meta(meta())
+        .with_annotations(annotated());
+    let argument = PromptArgument::new("language").with_title("Language").with_required(true);
+    let review =
+        Prompt::new("review").with_title("Review").with_icons([icon()]).with_meta(meta()).with_arguments([argument]);
+    Server::new("everything", "1")
+        .instructions("use it")
+        .tool_by_hand(full.with_output_schema(output), |_, _| async {
+            let content: Vec<ContentBlock> = vec![
+                TextContent::new("text").with_meta(meta()).with_annotations(annotated()).into(),
+                ImageContent::new("", "image/png").into(),
+            ];
+            CallToolResult::new(content).with_structured_content(json!({ "a": 1 }))
+        })
+        .tool_by_hand(tool("audio"), |_, _| async { ContentBlock::from(AudioContent::new("", "audio/wav")) })
+        .tool_by_hand(tool("link"), |_, _| async { ContentBlock::from(ResourceLink::new("name", "file:///a")) })
+        .tool_by_hand(tool("number"), |_, _| async { Structured(7) })
+        .tool_by_hand(tool("text"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
+        .tool_by_hand(tool("nothing"), |_, _| async {})
+        .tool_by_hand(tool("fails"), |_, _| async {
+            "x".parse::<u8>().map(|_| "parsed").map_err(|error| std::io::Error::other(Box::new(error)))
+        })
+        .tool_by_hand(tool("refuses"), |_, _| async { Err::<(), _>(ErrorObject::new(-7, "refused")) })
+        .tool_by_hand(tool("asks"), |call, _| asking(call))
+        .tool_by_hand(tool("logs"), |call: Call, _| async move {
+            call.log(Level::Info, None, "an event").await;
+            call.progress(1.0, None, None).await;
+        })
+        .resource(readme, |_| async { "read me" })
+        .resource(Resource::new("bytes", "file:///bytes"), |_| async { vec![1_u8, 2, 3] })
+        .resource(Resource::new("gone", "file:///gone"), |_| async { None::<String> })
+        .resource(Resource::new("fails", "file:///fails"), |_| async { "x".parse::<u8>().map(|_| "parsed") })
+        .resource_template_of(notes, |_, variables| async move {
+            (variables["name"] == "today").then(|| format!("note of {}", variables["name"]))
+        })
+        .resource_template("path", "path:///{+path}", |_, variables| async move { variables["path"].clone() })
+        .prompt(review, |_, arguments| async move {
+            vec![PromptMessage::new(
+                TextContent::new(format!("review {}", arguments["language"])).with_meta(meta()),
+                Role::User,
+            )]
+        })
+        .prompt(Prompt::new("link"), |_, _| async {
+            vec![PromptMessage::new(ResourceLink::new("name", "file:///a"), Role::User)]
+        })
+        .completion(|_, params| async move { (0..150).map(|n| format!("{}{n}", params.argument.value)).collect() })
+}
+
+/// A connection in one revision.
+struct Session {
+    wire: Wire,
+    revision: Revision,
+    next: i64,
+    capabilities: Value,
+}
+
+impl Session {
+    async fn with(server: &Server, revision: Revision, capabilities: Value) -> Self {
+        let (router, offer) = (server.router(), server.offer().expect("well written"));
+        let era = Arc::new(offer.era(&Router::new()));
+        let (mut wire, _) = Wire::to(|pipe| support::run(router, era, Limits::default(), pipe));
+        if revision.is_legacy() {
+            let params = json!({
+                "protocolVersion": revision.as_str(), "capabilities": capabilities,
+                "clientInfo": { "name": "c", "version": "1" },
+            });
+            let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+            assert_eq!(wire.ask(&initialize.to_string()).await["result"]["protocolVersion"], revision.as_str());
+            wire.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        }
+        Self { wire, revision, next: 1, capabilities }
+    }
+
+    async fn of(server: &Server, revision: Revision) -> Self {
+        Self::with(server, revision, json!({ "elicitation": {}, "sampling": {}, "roots": {} })).await
+    }
+
+    async fn send(&mut self, method: &str, mut params: Value) -> i64 {
+        if !self.revision.is_legacy() {
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(self.revision.as_str());
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
+        }
+        self.next += 1;
+        let request = json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
+        self.wire.say(&request.to_string()).await;
+        self.next
+    }
+
+    async fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params).await;
+        let answer = self.wire.hear().await;
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    async fn call(&mut self, name: &str, arguments: Value) -> Value {
+        self.ask("tools/call", json!({ "name": name, "arguments": arguments })).await
+    }
+}
+
+/// All pages of a list.
+async fn all(session: &mut Session, method: &str, member: &str) -> Vec<Value> {
+    let (mut found, mut cursor) = (Vec::new(), None::<Value>);
+    loop {
+        let params = cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
+        let page = session.ask(method, params).await["result"].clone();
+        found.extend(page[member].as_array().unwrap_or_else(|| panic!("{page}")).clone());
+        match page.get("nextCursor").cloned() {
+            Some(next) => cursor = Some(next),
+            None => return found,
+        }
+    }
+}
+
+#[tokio::test]
+async fn lists_are_in_one_order_and_in_pages() {
+    let server = server().page(3).fresh::<ListToolsRequest>(Hint { fresh_for: Duration::from_secs(1), public: true });
+    let names = ["full", "audio", "link", "number", "text", "nothing", "fails", "refuses", "asks", "logs"];
+    for revision in Revision::ALL.iter().copied() {
+        let mut session = Session::of(&server, revision).await;
+        for _ in 0..2 {
+            let tools = all(&mut session, "tools/list", "tools").await;
+            assert_eq!(tools.iter().map(|tool| &tool["name"]).collect::<Vec<_>>(), names, "{revision}");
+        }
+        let first = session.ask("tools/list", json!({})).await["result"].clone();
+        assert_eq!(first["tools"].as_array().map(Vec::len), Some(3));
+        assert_eq!(first.get("ttlMs").is_some(), !revision.is_legacy(), "{first}");
+        assert_eq!(all(&mut session, "resources/list", "resources").await.len(), 4);
+        assert_eq!(all(&mut session, "resources/templates/list", "resourceTemplates").await.len(), 2);
+        assert_eq!(all(&mut session, "prompts/list", "prompts").await.len(), 2);
+        for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+            let error = session.ask(method, json!({ "cursor": "3" })).await;
+            assert_eq!(error["error"]["code"], -32602, "{method}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_revision_is_told_what_it_knows_and_no_more() {
+    let server = server();
+    macro_rules! check {
+        ($($revision:ident: $name:ident),* $(,)?) => {$({
+            let mut session = Session::of(&server, Revision::$name).await;
+            let result = session.ask("tools/list", json!({})).await["result"].clone();
+            let typed: $revision::ListToolsResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            assert!(typed.extra.is_empty() && typed.tools.iter().all(|tool| tool.extra.is_empty()), "{result}");
+            let result = session.ask("resources/list", json!({})).await["result"].clone();
+            let typed: $revision::ListResourcesResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            assert!(typed.extra.is_empty() && typed.resources.iter().all(|it| it.extra.is_empty()), "{result}");
+            let result = session.ask("resources/templates/list", json!({})).await["result"].clone();
+            let typed: $revision::ListResourceTemplatesResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            assert!(typed.resource_templates.iter().all(|it| it.extra.is_empty()), "{result}");
+            let result = session.ask("prompts/list", json!({})).await["result"].clone();
+            let typed: $revision::ListPromptsResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            let no_more = |prompt: &$revision::Prompt| {
+                prompt.extra.is_empty() && prompt.arguments.iter().flatten().all(|it| it.extra.is_empty())
+            };
+            assert!(typed.prompts.iter().all(no_more), "{result}");
+            let result = session.call("full", json!({})).await["result"].clone();
+            let typed: $revision::CallToolResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            assert!(typed.extra.is_empty(), "{result}");
+            assert_eq!(result["content"][0].get("_meta").is_some(), Revision::$name >= Revision::V2025_06_18);
+            assert_eq!(result.get("structuredContent").is_some(), Revision::$name >= Revision::V2025_06_18);
+            let modified = &result["content"][0]["annotations"]["lastModified"];
+            assert_eq!(modified.is_string(), Revision::$name >= Revision::V2025_06_18);
+            let result = session.ask("resources/read", json!({ "uri": "file:///readme" })).await["result"].clone();
+            let typed: $revision::ReadResourceResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            assert!(typed.extra.is_empty(), "{result}");
+            let params = json!({ "name": "review", "arguments": { "language": "Rust" } });
+            let result = session.ask("prompts/get", params).await["result"].clone();
+            let typed: $revision::GetPromptResult = mcpgen_types::from_value(result.clone()).expect("exact");
+            assert!(typed.extra.is_empty(), "{result}");
+            assert_eq!(result["messages"][0]["content"].get("_meta").is_some(), Revision::$name >= Revision::V2025_06_18);
+        })*};
+    }
+    check! {
+        v2024_11_05: V2024_11_05, v2025_03_26: V2025_03_26, v2025_06_18: V2025_06_18, v2025_11_25: V2025_11_25,
+        v2026_07_28: V2026_07_28,
+    }
+}
+
+#[tokio::test]
+async fn what_a_revision_cannot_say_is_an_error_there() {
+    let server = server();
+    for revision in Revision::ALL.iter().copied() {
+        let mut session = Session::of(&server, revision).await;
+        for (name, since) in [("audio", Revision::V2025_03_26), ("link", Revision::V2025_06_18)] {
+            let answer = session.call(name, json!({})).await;
+            match revision < since {
+                true => {
+                    let why = answer["error"]["message"].as_str().expect("an error");
+                    assert!(why.contains(revision.as_str()) && why.contains("content of type"), "{why}");
+                }
+                false => assert!(answer["result"]["content"][0].is_object(), "{answer}"),
+            }
+        }
+        let answer = session.ask("prompts/get", json!({ "name": "link" })).await;
+        assert_eq!(answer.get("error").is_some(), revision < Revision::V2025_06_18);
+        // Structured content that is no object is text there.
+        let result = session.call("number", json!({})).await["result"].clone();
+        assert_eq!(result["content"][0]["text"], "7");
+        assert_eq!(result.get("structuredContent").is_some(), revision >= Revision::V2026_07_28);
+    }
+}
+
+#[tokio::test]
+async fn tools_fail_for_the_model_or_for_the_client() {
+    let server = server();
+    for revision in Revision::ALL.iter().copied() {
+        let mut session = Session::of(&server, revision).await;
+        assert_eq!(session.call("text", json!({ "a": 1 })).await["result"]["content"][0]["text"], "1 arguments");
+        assert_eq!(
+            session.ask("tools/call", json!({ "name": "text" })).await["result"]["content"][0]["text"],
+            "0 arguments"
+        );
+        assert_eq!(session.call("nothing", json!({})).await["result"]["content"], json!([]));
+        let failed = session.call("fails", json!({})).await["result"].clone();
+        assert_eq!(
+            (&failed["isError"], &failed["content"][0]["text"]),
+            (&json!(true), &json!("invalid digit found in string"))
+        );
+        assert_eq!(session.call("refuses", json!({})).await["error"]["code"], -7);
+        assert_eq!(session.call("no such", json!({})).await["error"]["code"], -32602);
+        for params in [json!({}), json!({ "name": 1 }), json!({ "name": "text", "arguments": [] })] {
+            assert_eq!(session.ask("tools/call", params.clone()).await["error"]["code"], -32602, "{revision} {params}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_client_is_asked_while_it_waits_or_by_an_answer() {
+    let server = server();
+    for (action, expected) in [("accept", r#""ann" in 1 says model"#), ("decline", "nobody")] {
+        let answer_to = |method: &str| match method {
+            "elicitation/create" if action == "accept" => json!({ "action": action, "content": { "name": "ann" } }),
+            "elicitation/create" => json!({ "action": action }),
+            "roots/list" => json!({ "roots": [{ "uri": "file:///" }] }),
+            _ => json!({ "role": "assistant", "model": "model", "content": { "type": "text", "text": "" } }),
+        };
+        for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
+            let mut session = Session::of(&server, revision).await;
+            let id = session.send("tools/call", json!({ "name": "asks" })).await;
+            let result = loop {
+                let message = session.wire.hear().await;
+                let Some(method) = message["method"].as_str() else { break message };
+                let answer = answer_to(method);
+                session.wire.say(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": answer }).to_string()).await;
+            };
+            assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(id), &json!(expected)));
+        }
+        let mut session = Session::of(&server, Revision::V2026_07_28).await;
+        let mut params = json!({ "name": "asks" });
+        let mut rounds = 0;
+        let result = loop {
+            let result = session.ask("tools/call", params.clone()).await["result"].clone();
+            if result["resultType"] == "complete" {
+                break result;
+            }
+            rounds += 1;
+            let asked = result["inputRequests"].as_object().expect("requests");
+            let answers =
+                asked.iter().map(|(key, asked)| (key.clone(), answer_to(asked["method"].as_str().expect("a method"))));
+            params = json!({ "name": "asks", "requestState": result["requestState"], "inputResponses": answers.collect::<JsonObject>() });
+        };
+        assert_eq!((rounds, &result["content"][0]["text"]), (if action == "accept" { 3 } else { 1 }, &json!(expected)));
+        // The state goes on with the same call only.
+        params["arguments"] = json!({ "other": true });
+        assert_eq!(
+            session.ask("tools/call", params).await["error"]["code"].as_i64(),
+            (action == "accept").then_some(-32602).or(Some(-32602))
+        );
+    }
+    // Where there is nothing of the kind, the model is told.
+    let mut session = Session::of(&server, Revision::V2025_03_26).await;
+    let result = session.call("asks", json!({})).await["result"].clone();
+    assert_eq!(result["isError"], true);
+    let words = result["content"][0]["text"].as_str().expect("text");
+    assert!(words.contains("2025-03-26") && words.contains("elicitation"), "{words}");
+    // And nothing is asked for that was not declared.
+    let mut session = Session::with(&server, Revision::V2026_07_28, json!({})).await;
+    assert_eq!(session.call("asks", json!({})).await["error"]["code"], -32021);
+    let mut session = Session::with(&server, Revision::V2025_11_25, json!({})).await;
+    assert_eq!(session.call("asks", json!({})).await["result"]["isError"], true);
+}
+
+#[tokio::test]
+async fn resources_are_read_by_uri_and_by_template() {
+    let server = server();
+    for revision in Revision::ALL.iter().copied() {
+        let mut session = Session::of(&server, revision).await;
+        let cases = [
+            ("file:///readme", json!({ "text": "read me", "mimeType": "text/plain" })),
+            ("file:///bytes", json!({ "blob": "AQID" })),
+            ("note:///today", json!({ "text": "note of today" })),
+            ("path:///a/b/c", json!({ "text": "a/b/c" })),
+        ];
+        for (uri, mut expected) in cases {
+            expected["uri"] = json!(uri);
+            let result = session.ask("resources/read", json!({ "uri": uri })).await;
+            assert_eq!(result["result"]["contents"], json!([expected]), "{result}");
+        }
+        let code = if revision.is_legacy() { -32002 } else { -32602 };
+        for uri in ["file:///none", "file:///gone", "note:///tomorrow", "note:///a/b", ""] {
+            let error = session.ask("resources/read", json!({ "uri": uri })).await["error"].clone();
+            assert_eq!((&error["code"], &error["data"]["uri"]), (&json!(code), &json!(uri)), "{revision} {error}");
+        }
+        assert_eq!(session.ask("resources/read", json!({ "uri": "file:///fails" })).await["error"]["code"], -32603);
+        assert_eq!(session.ask("resources/read", json!({})).await["error"]["code"], -32602);
+    }
+}
+
+#[tokio::test]
+async fn prompts_are_filled_in_and_arguments_completed() {
+    let server = server();
+    for revision in Revision::ALL.iter().copied() {
+        let mut session = Session::of(&server, revision).await;
+        let review = json!({ "name": "review", "arguments": { "language": "Rust" } });
+        let result = session.ask("prompts/get", review).await["result"].clone();
+        assert_eq!(result["messages"][0]["content"]["text"], "review Rust");
+        for params in [
+            json!({ "name": "review" }),
+            json!({ "name": "none" }),
+            json!({}),
+            json!({ "name": "review", "arguments": { "language": 1 } }),
+        ] {
+            assert_eq!(session.ask("prompts/get", params.clone()).await["error"]["code"], -32602, "{params}");
+        }
+        let complete = json!({ "ref": { "type": "ref/prompt", "name": "review" }, "argument": { "name": "language", "value": "R" } });
+        let completion = session.ask("completion/complete", complete).await["result"]["completion"].clone();
+        assert_eq!(completion["values"].as_array().map(Vec::len), Some(100));
+        assert_eq!((&completion["total"], &completion["hasMore"]), (&json!(150), &json!(true)));
+    }
+}
+
+#[tokio::test]
+async fn changes_are_told_in_both_eras() {
+    let server = server();
+    let mut legacy = Session::of(&server, Revision::V2025_11_25).await;
+    let mut modern = Session::of(&server, Revision::V2026_07_28).await;
+    let mut deaf = Session::of(&server, Revision::V2026_07_28).await;
+    assert_eq!(legacy.ask("resources/subscribe", json!({ "uri": "note:///today" })).await["result"], json!({}));
+    let filter =
+        json!({ "toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["note:///today"] });
+    modern.send("subscriptions/listen", json!({ "notifications": filter })).await;
+    assert_eq!(modern.wire.hear().await["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(modern.ask("resources/subscribe", json!({ "uri": "x" })).await["error"]["code"], -32601);
+    assert_eq!(legacy.ask("subscriptions/listen", json!({ "notifications": {} })).await["error"]["code"], -32601);
+
+    server.add_tool_by_hand(tool("new"), |_, _| async { "new" }).expect("well written");
+    for session in [&mut legacy, &mut modern] {
+        assert_eq!(session.wire.hear().await["method"], "notifications/tools/list_changed");
+        assert_eq!(session.call("new", json!({})).await["result"]["content"][0]["text"], "new");
+    }
+    assert!(server.remove_tool("new") && !server.remove_tool("new"));
+    for session in [&mut legacy, &mut modern] {
+        assert_eq!(session.wire.hear().await["method"], "notifications/tools/list_changed");
+        assert_eq!(session.call("new", json!({})).await["error"]["code"], -32602);
+    }
+    server.changed(&Change::Resource("note:///today".to_owned()));
+    for session in [&mut legacy, &mut modern] {
+        let told = session.wire.hear().await;
+        assert_eq!(
+            (&told["method"], &told["params"]["uri"]),
+            (&json!("notifications/resources/updated"), &json!("note:///today"))
+        );
+    }
+    assert_eq!(legacy.ask("resources/unsubscribe", json!({ "uri": "note:///today" })).await["result"], json!({}));
+    server.changed(&Change::Resource("note:///today".to_owned()));
+    assert!(server.remove_prompt("review") && server.remove_resource("file:///readme"));
+    // In whichever order they are told.
+    let told = [legacy.wire.hear().await["method"].clone(), legacy.wire.hear().await["method"].clone()];
+    for method in ["notifications/prompts/list_changed", "notifications/resources/list_changed"] {
+        assert!(told.contains(&json!(method)), "{told:?}");
+    }
+    // Who has asked for nothing hears nothing.
+    assert!(deaf.ask("tools/list", json!({})).await["result"].is_object());
+}
+
+#[tokio::test]
+async fn what_a_server_does_not_have_it_does_not_know() {
+    let server = Server::new("bare", "1").tool_by_hand(tool("one"), |_, _| async {});
+    for revision in Revision::ALL.iter().copied() {
+        let mut session = Session::of(&server, revision).await;
+        for method in ["prompts/list", "prompts/get", "resources/list", "resources/read", "completion/complete"] {
+            let answer = session.ask(method, json!({ "name": "x", "uri": "x" })).await;
+            assert_eq!(answer["error"]["code"], -32601, "{revision} {method}");
+        }
+        assert!(session.ask("tools/list", json!({})).await["result"]["tools"].is_array());
+    }
+    let mut session = Session::of(&server, Revision::V2026_07_28).await;
+    let discovered = session.ask("server/discover", json!({})).await["result"].clone();
+    assert_eq!(discovered["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
+    // What was there once is a list, if an empty one.
+    assert!(server.remove_tool("one"));
+    assert_eq!(session.ask("tools/list", json!({})).await["result"]["tools"], json!([]));
+}
+
+#[test]
+fn what_is_written_wrong_is_said_before_it_serves() {
+    let long = "x".repeat(129);
+    for name in ["", "two words", "a,b", "ä", "a/b", long.as_str()] {
+        let error = Server::new("s", "1").add_tool_by_hand(tool(name), |_, _| async {}).expect_err("no name");
+        assert_eq!(error, DefinitionError::Name(name.to_owned()));
+    }
+    for name in ["getUser", "DATA_EXPORT_v2", "admin.tools.list", "a-b", &"x".repeat(128)] {
+        Server::new("s", "1").add_tool_by_hand(tool(name), |_, _| async {}).expect("a name");
+    }
+    let header = json!({ "type": "object", "properties": { "a": { "type": "string", "x-mcp-header": "" } } });
+    let with_header = Tool::new(mcpgen_types::from_value::<ToolInputSchema>(header).expect("a schema"), "t");
+    let twice = Server::new("s", "1")
+        .tool_by_hand(tool("a"), |_, _| async {})
+        .tool_by_hand(tool("A"), |_, _| async {})
+        .tool_by_hand(tool("a"), |_, _| async {})
+        .tool_by_hand(with_header, |_, _| async {})
+        .resource(Resource::new("x", "x:"), |_| async { "" })
+        .resource(Resource::new("y", "x:"), |_| async { "" })
+        .resource_template("t", "x:{", |_, _| async { "" })
+        .resource_template("u", "x:{?query}", |_, _| async { "" })
+        .prompt(Prompt::new("p"), |_, _| async { "" })
+        .prompt(Prompt::new("p"), |_, _| async { "" });
+    let Err(ServeError::Definition(problems)) = twice.offer() else { panic!("there are problems") };
+    assert_eq!(problems.len(), 6, "{problems:?}");
+    let words = ServeError::Definition(problems).to_string();
+    for part in [
+        "tool \"a\" is there twice",
+        "x-mcp-header of \"a\": empty",
+        "resource \"x:\"",
+        "\"x:{\"",
+        "\"x:{?query}\"",
+        "prompt \"p\"",
+    ] {
+        assert!(words.contains(part), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn a_tools_events_and_progress_are_its_own() {
+    let server = server();
+    let mut session = Session::of(&server, Revision::V2025_11_25).await;
+    let meta = json!({ "progressToken": "p" });
+    session.send("tools/call", json!({ "name": "logs", "_meta": meta })).await;
+    let heard = [session.wire.hear().await, session.wire.hear().await, session.wire.hear().await];
+    let methods: Vec<_> = heard.iter().map(|message| message["method"].as_str()).collect();
+    assert_eq!(methods, [Some("notifications/message"), Some("notifications/progress"), None]);
+}
+
+#[cfg(feature = "schemars")]
+mod typed {
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    /// Adds up.
+    #[derive(Deserialize, JsonSchema)]
+    struct Add {
+        /// What there is.
+        a: i64,
+        b: Vec<Item>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Item {
+        value: i64,
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct Sum {
+        sum: i64,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "kind")]
+    enum Shape {
+        Circle { radius: f64 },
+        Square { side: f64 },
+    }
+
+    fn server() -> Server {
+        Server::new("typed", "1")
+            .tool("add", |_, Add { a, b }: Add| async move {
+                let sum = b.iter().try_fold(a, |sum, item| sum.checked_add(item.value));
+                sum.map(|sum| Structured(Sum { sum })).ok_or(ToolError::failed("too large"))
+            })
+            .tool(ToolInfo::new("area").title("Area").description("How large it is."), |_, shape: Shape| async move {
+                match shape {
+                    Shape::Circle { radius } => (radius * radius * 3.0).to_string(),
+                    Shape::Square { side } => (side * side).to_string(),
+                }
+            })
+            .tool("now", |_, (): ()| async { "now" })
+    }
+
+    #[tokio::test]
+    async fn schemas_are_those_of_the_types() {
+        for revision in Revision::ALL.iter().copied() {
+            let mut session = Session::of(&server(), revision).await;
+            let tools = session.ask("tools/list", json!({})).await["result"]["tools"].clone();
+            let (add, area, now) = (&tools[0], &tools[1], &tools[2]);
+            assert_eq!(add["description"], "Adds up.");
+            assert_eq!(add["inputSchema"]["properties"]["a"]["description"], "What there is.");
+            assert_eq!(add["inputSchema"]["required"], json!(["a", "b"]));
+            assert!(add["inputSchema"].get("title").is_none());
+            assert_eq!(add.get("outputSchema").is_some(), revision >= Revision::V2025_06_18);
+            assert_eq!(
+                (&area["inputSchema"]["type"], &area["description"]),
+                (&json!("object"), &json!("How large it is."))
+            );
+            assert_eq!(
+                (&now["inputSchema"]["type"], &now["inputSchema"]["additionalProperties"]),
+                (&json!("object"), &json!(false))
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn arguments_that_do_not_fit_are_told_to_the_model() {
+        for revision in Revision::ALL.iter().copied() {
+            let mut session = Session::of(&server(), revision).await;
+            let sum = session.call("add", json!({ "a": 1, "b": [{ "value": 2 }] })).await["result"].clone();
+            assert_eq!(sum["content"][0]["text"], r#"{"sum":3}"#);
+            assert_eq!(sum["structuredContent"]["sum"].as_i64(), (revision >= Revision::V2025_06_18).then_some(3));
+            assert_eq!(
+                session.call("area", json!({ "kind": "Square", "side": 2.0 })).await["result"]["content"][0]["text"],
+                "4"
+            );
+            assert_eq!(session.call("now", json!({})).await["result"]["content"][0]["text"], "now");
+            for (tool, arguments, part) in [
+                ("add", json!({ "a": 1 }), "missing field `b`"),
+                ("add", json!({ "a": "x", "b": [] }), "argument a: "),
+                ("add", json!({ "a": 1, "b": [{ "value": 2 }, { "value": "x" }] }), "argument b[1].value: "),
+                ("add", json!({ "a": i64::MAX, "b": [{ "value": 1 }] }), "too large"),
+                ("area", json!({ "kind": "Line" }), "unknown variant `Line`"),
+                ("area", json!({}), "missing field `kind`"),
+            ] {
+                let result = session.call(tool, arguments.clone()).await["result"].clone();
+                assert_eq!(result["isError"], true, "{revision} {arguments}");
+                let words = result["content"][0]["text"].as_str().expect("text");
+                // The schema may have been asked before the type was.
+                let by_schema =
+                    cfg!(feature = "validate") && words.starts_with(&format!("{tool} takes other arguments"));
+                assert!(words.contains(part) || by_schema, "{words}");
+            }
+        }
+    }
+
+    #[test]
+    fn arguments_are_objects() {
+        let error = Server::new("s", "1").add_tool("t", |_, _: String| async {}).expect_err("no object");
+        assert!(matches!(error, DefinitionError::NotAnObject { .. }), "{error}");
+    }
+}
+
+#[cfg(feature = "validate")]
+mod validated {
+    use super::*;
+
+    fn schema<T: mcpgen_types::codec::Decode>(schema: Value) -> T {
+        mcpgen_types::from_value(schema).expect("a schema")
+    }
+
+    #[tokio::test]
+    async fn arguments_and_results_are_those_of_the_schemas() {
+        let input = json!({
+            "type": "object", "required": ["a"], "additionalProperties": false,
+            "properties": { "a": { "type": "integer", "maximum": 3 } },
+        });
+        let output = json!({ "type": "object", "required": ["b"] });
+        let checked = Tool::new(schema::<ToolInputSchema>(input), "checked")
+            .with_output_schema(schema::<v2026_07_28::ToolOutputSchema>(output));
+        let server = Server::new("s", "1").tool_by_hand(checked, |_, arguments| async move {
+            match arguments["a"].as_i64() {
+                Some(1) => Structured(json!({ "b": 1 }))
+                    .0
+                    .to_string()
+                    .parse::<Value>()
+                    .map(Structured)
+                    .map_err(ToolError::from),
+                Some(2) => Ok(Structured(json!({}))),
+                _ => Err(ToolError::failed("three")),
+            }
+        });
+        let mut session = Session::of(&server, Revision::V2026_07_28).await;
+        assert_eq!(session.call("checked", json!({ "a": 1 })).await["result"]["structuredContent"], json!({ "b": 1 }));
+        assert_eq!(session.call("checked", json!({ "a": 2 })).await["error"]["code"], -32603, "not what was promised");
+        assert_eq!(session.call("checked", json!({ "a": 3 })).await["result"]["content"][0]["text"], "three");
+        for (arguments, part) in [(json!({}), "\"a\""), (json!({ "a": 4 }), "/a: "), (json!({ "a": 1, "c": 1 }), "'c'")]
+        {
+            let result = session.call("checked", arguments).await["result"].clone();
+            assert_eq!(result["isError"], true);
+            let words = result["content"][0]["text"].as_str().expect("text");
+            assert!(words.contains(part), "{words}");
+        }
+    }
+
+    #[test]
+    fn schemas_that_are_none_or_lie_elsewhere_are_refused() {
+        for bad in [
+            json!({ "type": "object", "properties": { "a": { "type": "nonsense" } } }),
+            json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/schema.json" } } }),
+        ] {
+            let tool = Tool::new(schema::<ToolInputSchema>(bad.clone()), "t");
+            let error = Server::new("s", "1").add_tool_by_hand(tool, |_, _| async {}).expect_err("no schema");
+            assert!(matches!(error, DefinitionError::Schema { .. }), "{bad}: {error}");
+        }
+    }
+}
