@@ -14,6 +14,7 @@ use tower::ServiceExt;
 use crate::context::Context;
 use crate::era::Terms;
 use crate::errors;
+use crate::json::{Picked, string};
 use crate::peer::{CallError, Peer, member};
 use crate::router::{AnyRequest, Requests};
 
@@ -96,19 +97,38 @@ pub fn again(
 pub(crate) async fn complete<R: Interactive>(
     peer: &Peer,
     requests: impl Requests,
-    rounds: Rounds,
+    limits: Rounds,
     params: R::Params,
 ) -> Result<R::Complete, CallError> {
+    let invalid =
+        |error: mcpgen_types::Error| CallError::Invalid(error.with_type_name(format!("{} result", R::METHOD)).into());
+    let result = rounds::<R>(peer, requests, limits, member(&params)).await?;
+    match R::outcome(result.decode().map_err(invalid)?) {
+        Ok(complete) => Ok(complete),
+        Err(_) => Err(CallError::Invalid("the last round asks for input".into())),
+    }
+}
+
+/// As [`complete`], of JSON as it is.
+pub(crate) async fn rounds<R: Interactive>(
+    peer: &Peer,
+    requests: impl Requests,
+    rounds: Rounds,
+    params: Option<RawJson>,
+) -> Result<RawJson, CallError> {
     let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
-    let first = member(&params).unwrap_or_else(|| RawJson::from(&JsonObject::new()));
+    let first = params.unwrap_or_else(|| RawJson::from(&JsonObject::new()));
     let (mut params, mut pause) = (first.clone(), rounds.pause);
     let without_end = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
     for round in 0.. {
-        let result = peer.call_with::<R>(Some(params)).await?;
-        let asks = match R::outcome(result) {
-            Ok(complete) => return Ok(complete),
-            Err(asks) => asks,
-        };
+        let result = peer.call_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;
+        let text = result.text();
+        let kind = Picked::from(&text, ["resultType"]).ok().and_then(|picked| picked.values[0]).and_then(string);
+        if kind.as_deref() != Some("input_required") {
+            drop(text);
+            return Ok(result);
+        }
+        let asks: InputRequiredResult = result.decode().map_err(invalid)?;
         if round == rounds.most {
             break;
         }

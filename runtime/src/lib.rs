@@ -60,6 +60,7 @@ pub mod input;
 pub mod introduction;
 mod json;
 pub mod legacy;
+pub mod lenient;
 pub mod modern;
 pub mod negotiation;
 mod outbox;
@@ -74,7 +75,7 @@ pub mod tasks;
 pub mod transport;
 
 pub use app::Server;
-pub use client::{Client, connect};
+pub use client::{Client, ClientBuilder, connect};
 pub use connection::{Connection, Limits};
 pub use context::Context;
 pub use introduction::Introduction;

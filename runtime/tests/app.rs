@@ -520,6 +520,25 @@ async fn a_tools_events_and_progress_are_its_own() {
     assert_eq!(methods, [Some("notifications/message"), Some("notifications/progress"), None]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn whoever_calls_too_often_has_to_wait() {
+    let who = |context: &mcpgen_runtime::Context| {
+        context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let server = server().identity(who).rate_limit(3, Duration::from_secs(3));
+    let mut session = Session::of(&server, Revision::V2026_07_28).await;
+    let mut called = async |user: &str| {
+        let params = json!({ "name": "text", "_meta": { "user": user } });
+        session.ask("tools/call", params).await["result"]["isError"].is_null()
+    };
+    for (user, expected) in [("ann", true), ("ann", true), ("ann", true), ("ann", false), ("bob", true), ("ann", false)]
+    {
+        assert_eq!(called(user).await, expected, "{user}");
+    }
+    tokio::time::advance(Duration::from_millis(1100)).await;
+    assert_eq!([called("ann").await, called("ann").await], [true, false], "one more a second");
+}
+
 #[cfg(feature = "schemars")]
 mod typed {
     use schemars::JsonSchema;

@@ -25,6 +25,8 @@ mod resources;
 mod tools;
 #[cfg(feature = "validate")]
 mod validate;
+#[cfg(feature = "validate")]
+pub(crate) use validate::output_fault;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -36,6 +38,7 @@ use std::time::Duration;
 use mcpgen_types::v2026_07_28::{InputRequiredResult, SubscriptionsListenRequest};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
 use serde_json::json;
+use tokio::time::Instant;
 
 pub use ask::Call;
 pub use prompts::{IntoPrompt, PromptError};
@@ -69,6 +72,7 @@ struct Shared {
     seal: RwLock<Option<Seal>>,
     who: RwLock<Who>,
     problems: Mutex<Vec<DefinitionError>>,
+    rate: Mutex<Option<Rate>>,
 }
 
 /// Says who makes a request.
@@ -116,6 +120,31 @@ struct Listeners {
 
 /// How many resources one connection may have subscribed to.
 const MOST_SUBSCRIBED: usize = 1024;
+
+/// How often tools may be called.
+struct Rate {
+    calls: f64,
+    per: Duration,
+    /// How many calls each of those who call has left, and since when that is so.
+    left: HashMap<String, (f64, Instant)>,
+}
+
+impl Rate {
+    /// How long somebody has to wait before the next call; nothing if it may be now.
+    fn wait(&mut self, who: &str) -> Option<Duration> {
+        let (now, second) = (Instant::now(), self.calls / self.per.as_secs_f64().max(f64::MIN_POSITIVE));
+        // Whoever has all of them left again is as good as new.
+        let (calls, refilled) = (self.calls, |left: f64, since: Instant| left + (now - since).as_secs_f64() * second);
+        self.left.retain(|_, (left, since)| refilled(*left, *since) < calls);
+        let (left, since) = self.left.entry(who.to_owned()).or_insert((calls, now));
+        (*left, *since) = (refilled(*left, *since).min(calls), now);
+        if *left < 1.0 {
+            return Some(Duration::from_secs_f64(((1.0 - *left) / second).min(1e9)));
+        }
+        *left -= 1.0;
+        None
+    }
+}
 
 /// What is wrong with a server as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -197,6 +226,7 @@ impl Server {
             seal: RwLock::new(Seal::of_this_process(Duration::from_secs(15 * 60)).ok()),
             who: RwLock::new(Arc::new(|_| String::new())),
             problems: Mutex::default(),
+            rate: Mutex::default(),
         }))
     }
 
@@ -237,6 +267,20 @@ impl Server {
     pub fn identity(self, who: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
         *write(&self.0.who) = Arc::new(who);
         self
+    }
+
+    /// Lets whoever makes requests call tools no more often than this. Whoever does is told to wait, and the function is not
+    /// called. Who that is says [`identity`](Self::identity); without it all are one.
+    #[must_use]
+    pub fn rate_limit(self, calls: u32, per: Duration) -> Self {
+        let rate = Rate { calls: f64::from(calls.max(1)), per, left: HashMap::new() };
+        *self.0.rate.lock().unwrap_or_else(PoisonError::into_inner) = Some(rate);
+        self
+    }
+
+    /// How long somebody has to wait before a tool may be called.
+    fn wait(&self, who: &str) -> Option<Duration> {
+        self.0.rate.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.wait(who)
     }
 
     /// Tells everybody who wants to hear of it that something has changed. What this server has by name tells so by itself.

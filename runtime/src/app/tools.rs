@@ -425,6 +425,10 @@ impl Server {
         };
         let arguments = params.arguments.unwrap_or_default();
         let who = (super::read(&self.0.who).clone())(&context);
+        if let Some(wait) = self.wait(&who) {
+            let why = format!("called too often: try again in {} seconds", wait.as_secs() + 1);
+            return Ok(Asks::Result(text(why).with_is_error(true)));
+        }
         let call = Call::new(context, super::read(&self.0.seal).clone(), &who, &arguments);
         match entry.call(call, arguments).await {
             Ok(result) => Ok(Asks::Result(result)),

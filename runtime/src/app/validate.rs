@@ -45,10 +45,7 @@ impl Schemas {
 
     /// A result that is not what was promised is not sent.
     pub(super) fn check_output(&self, tool: &str, result: &CallToolResult) -> Result<(), ToolError> {
-        let Some(schema) = self.output.as_ref().filter(|_| result.is_error != Some(true)) else { return Ok(()) };
-        let content = result.structured_content.as_ref();
-        let fault = content.map_or_else(|| Some("there is none".to_owned()), |content| faults(schema, content));
-        match fault {
+        match self.output.as_ref().and_then(|schema| fault(schema, result)) {
             None => Ok(()),
             Some(fault) => {
                 tracing::error!(tool, fault, "structured content that is not of the tool's outputSchema");
@@ -56,6 +53,27 @@ impl Schemas {
             }
         }
     }
+}
+
+/// What is wrong with the structured content of a result of a tool's.
+pub(crate) fn output_fault(tool: &Tool, result: &CallToolResult) -> Option<String> {
+    let schema = mcpgen_types::to_value(tool.output_schema.as_ref()?).unwrap_or_default();
+    match jsonschema::validator_for(&schema) {
+        Ok(schema) => fault(&schema, result),
+        // A schema that is none says nothing.
+        Err(error) => {
+            tracing::warn!(tool = tool.name, %error, "an outputSchema that is no schema");
+            None
+        }
+    }
+}
+
+fn fault(schema: &Validator, result: &CallToolResult) -> Option<String> {
+    if result.is_error == Some(true) {
+        return None;
+    }
+    let content = result.structured_content.as_ref();
+    content.map_or_else(|| Some("there is none".to_owned()), |content| faults(schema, content))
 }
 
 fn faults(schema: &Validator, value: &Value) -> Option<String> {

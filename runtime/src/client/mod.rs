@@ -1,5 +1,9 @@
 //! Opening a connection, and what a client does with it.
 
+mod builder;
+mod ease;
+
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -7,11 +11,16 @@ use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::{RequestMetaObject, SubscriptionFilter};
 use tokio::task::JoinHandle;
 
+pub use builder::ClientBuilder;
+pub use ease::Pages;
+use ease::{Kept, OnRepair, Reader};
+
 use crate::connection::{Connection, Limits};
 use crate::era::Side;
 use crate::eras::Eras;
 use crate::input::{self, Interactive, Rounds};
 use crate::introduction::Handled;
+use crate::lenient::DecodePolicy;
 use crate::modern::own_meta;
 use crate::negotiation::{HandshakeError, Opening, negotiate};
 use crate::outbox::Closed;
@@ -22,7 +31,6 @@ use crate::transport::{Incoming, Outgoing};
 
 /// A client whose connection is ready, and the task that runs it. Dropping it does not end the connection, see
 /// [`Peer::disconnect`].
-#[derive(Debug)]
 pub struct Client<S = Router> {
     /// The server.
     pub peer: Peer,
@@ -33,6 +41,16 @@ pub struct Client<S = Router> {
     revision: Revision,
     meta: RequestMetaObject,
     requests: S,
+    /// How results are read where this reads them: see [`ClientBuilder::lenient`].
+    policy: DecodePolicy,
+    on_repair: OnRepair,
+    kept: Arc<Kept>,
+}
+
+impl<S> fmt::Debug for Client<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("peer", &self.peer).field("revision", &self.revision).finish_non_exhaustive()
+    }
 }
 
 impl<S: Requests> Client<S> {
@@ -95,7 +113,9 @@ pub async fn connect<S: Requests>(
     let revision = negotiate(&peer, &era, &opening).await?;
     let meta = own_meta(&opening.ours, &handled, revision).map_err(HandshakeError::Introduction)?;
     let connection = running.0.take().ok_or(CallError::Closed(Closed))?;
-    Ok(Client { peer, connection, rounds: Rounds::default(), revision, meta, requests })
+    let Reader { policy, on_repair } = Reader::default();
+    let (rounds, kept) = (Rounds::default(), Arc::default());
+    Ok(Client { peer, connection, rounds, revision, meta, requests, policy, on_repair, kept })
 }
 
 /// A connection that ends with the handshake, unless that was a success.

@@ -1,0 +1,200 @@
+//! Clients as people write them.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use mcpgen_types::v2026_07_28::{
+    CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
+    ElicitResult, ListRootsRequest, ListRootsResult, LoggingMessageNotification, LoggingMessageNotificationParams,
+    Root,
+};
+use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Value};
+
+use super::ease::{Kept, Reader};
+use super::{Client, connect};
+use crate::connection::Limits;
+use crate::context::Context;
+use crate::era::Level;
+use crate::errors;
+use crate::introduction::Introduction;
+use crate::lenient::{DecodePolicy, Repair};
+use crate::negotiation::{HandshakeError, Opening};
+use crate::router::Router;
+use crate::transport::{Incoming, Outgoing};
+
+/// A client that is not connected yet: who it is, and what it answers. The types are those of the newest revision, whichever
+/// is spoken.
+///
+/// ```
+/// use mcpgen_runtime::{Client, Server, Limits, transport};
+/// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// # let (here, there) = transport::duplex();
+/// # let greet = Tool::new(ToolInputSchema::new(), "greet");
+/// # let server = Server::new("greeter", "1").tool_by_hand(greet, |_, _| async { "hello" });
+/// # tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
+/// # let (incoming, outgoing) = here;
+/// let client = Client::builder("visitor", "1.0.0").connect(incoming, outgoing).await?;
+/// for tool in client.tools().await?.iter() {
+///     let result = client.call_tool(&tool.name, Default::default()).await?;
+///     assert_ne!(result.is_error, Some(true));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "it is not connected yet"]
+pub struct ClientBuilder {
+    opening: Opening,
+    handlers: Router,
+    limits: Limits,
+    reader: Reader,
+    kept: Arc<Kept>,
+}
+
+impl Client<Router> {
+    /// A client that is not connected yet.
+    pub fn builder(name: &str, version: &str) -> ClientBuilder {
+        let kept = Arc::<Kept>::default();
+        let changed = Arc::clone(&kept);
+        let handlers = Router::new().custom_notification("notifications/tools/list_changed", move |_, _: Value| {
+            changed.forget_tools();
+            async {}
+        });
+        ClientBuilder {
+            opening: Introduction::new(name, version).into(),
+            handlers,
+            limits: Limits::default(),
+            reader: Reader::default(),
+            kept,
+        }
+    }
+}
+
+impl ClientBuilder {
+    /// How it opens the connection, and all that it says of itself.
+    pub fn opening(mut self, change: impl FnOnce(&mut Opening)) -> Self {
+        change(&mut self.opening);
+        self
+    }
+
+    /// How much it takes on.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Repairs known deviations of servers, and tells of each repair with the method that it was the result of.
+    pub fn lenient(mut self, on_repair: impl Fn(&str, &Repair) + Send + Sync + 'static) -> Self {
+        self.reader = Reader { policy: DecodePolicy::Lenient, on_repair: Arc::new(on_repair) };
+        self
+    }
+
+    /// Answers servers that ask for the client's model. The client has declared then that they may.
+    pub fn on_sampling<F, Fut>(self, answer: F) -> Self
+    where
+        F: Fn(Context, CreateMessageRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
+    {
+        self.answering::<CreateMessageRequest, _, _, _>(answer)
+    }
+
+    /// Answers servers that ask the user. The client has declared then that they may, by a form; declare the capability
+    /// `elicitation` yourself for more.
+    pub fn on_elicitation<F, Fut>(self, answer: F) -> Self
+    where
+        F: Fn(Context, ElicitRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<ElicitResult, ErrorObject>> + Send + 'static,
+    {
+        self.answering::<ElicitRequest, _, _, _>(answer)
+    }
+
+    /// Lets servers see these folders.
+    pub fn roots(self, roots: impl Into<Vec<Root>>) -> Self {
+        let roots = roots.into();
+        self.answering::<ListRootsRequest, _, _, _>(move |_, _| {
+            std::future::ready(Ok(ListRootsResult::new(roots.clone())))
+        })
+    }
+
+    /// Hears of events of the server, from this level on.
+    pub fn on_log<F, Fut>(mut self, level: Level, hear: F) -> Self
+    where
+        F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.opening.ours.level = Some(level);
+        let method = <LoggingMessageNotification as mcpgen_types::Notification>::METHOD;
+        self.handlers = self.handlers.custom_notification(method, move |_, params: Value| {
+            let heard = mcpgen_types::from_value(params).map(&hear);
+            async move {
+                match heard {
+                    Ok(heard) => heard.await,
+                    Err(error) => tracing::warn!(%error, "an event that is none"),
+                }
+            }
+        });
+        self
+    }
+
+    /// Answers requests and takes notifications of one's own, besides what is answered here.
+    pub fn handlers(mut self, add: impl FnOnce(Router) -> Router) -> Self {
+        self.handlers = add(self.handlers);
+        self
+    }
+
+    /// Opens the connection.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses, is silent, or speaks no revision that is spoken here.
+    pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
+        let Self { opening, handlers, limits, reader, kept } = self;
+        let mut client = connect(opening, handlers.clone(), handlers, incoming, outgoing, limits).await?;
+        (client.policy, client.on_repair, client.kept) = (reader.policy, reader.on_repair, kept);
+        Ok(client)
+    }
+
+    fn answering<R, T, F, Fut>(mut self, answer: F) -> Self
+    where
+        R: Request,
+        T: mcpgen_types::codec::Encode,
+        F: Fn(Context, R::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
+    {
+        self.handlers = self.handlers.handle(None, R::METHOD, move |request| {
+            let revision = request.context.revision();
+            match R::Params::from_member(request.params.as_ref()) {
+                Ok(params) => {
+                    let answered = answer(request.context, params);
+                    async move { older(revision, RawJson::from(&answered.await?)) }.boxed()
+                }
+                Err(error) => std::future::ready(Err(errors::invalid_params(&error))).boxed(),
+            }
+        });
+        self
+    }
+}
+
+/// An answer in the words of an older revision, where a message has one content.
+fn older(revision: mcpgen_types::Revision, result: RawJson) -> Result<RawJson, ErrorObject> {
+    if revision >= mcpgen_types::Revision::V2025_11_25 {
+        return Ok(result);
+    }
+    let mut object: JsonObject = result.decode().map_err(|error| errors::of(error.into()))?;
+    match object.get_mut("content") {
+        Some(Value::Array(contents)) if contents.len() == 1 => {
+            let only = contents.remove(0);
+            object.insert("content".to_owned(), only);
+            Ok(RawJson::from(&object))
+        }
+        Some(Value::Array(_)) => {
+            tracing::error!(%revision, "several contents in an answer, of which this revision has one");
+            Err(errors::internal())
+        }
+        _ => Ok(result),
+    }
+}

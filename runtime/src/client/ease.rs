@@ -1,0 +1,321 @@
+//! What clients do most, in every revision and in the types of the newest one.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mcpgen_types::codec::Decode;
+use mcpgen_types::v2026_07_28::{
+    CallToolRequest, CallToolResult, CompleteRequest, CompleteResultCompletion, GetPromptRequest, GetPromptResult,
+    ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt,
+    PromptOrResourceTemplateReference, ReadResourceRequest, ReadResourceResult, Resource, ResourceTemplate, Tool,
+};
+use mcpgen_types::{JsonObject, RawJson, Request, Value};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::Client;
+use crate::app::headers;
+use crate::era::Level;
+use crate::input::{self, Interactive};
+use crate::json::{Edit, Picked};
+use crate::lenient::{DecodePolicy, Repair, decode};
+use crate::peer::CallError;
+use crate::router::Requests;
+
+/// What a client keeps of its server.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    tools: Mutex<Option<Tools>>,
+}
+
+#[derive(Clone, Debug)]
+struct Tools {
+    until: Option<Instant>,
+    list: Arc<Vec<Tool>>,
+}
+
+impl Kept {
+    /// The list has changed.
+    pub(super) fn forget_tools(&self) {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// A list, page by page.
+#[must_use = "nothing is asked for before the first page is"]
+pub struct Pages<'c, S, R> {
+    client: &'c Client<S>,
+    /// `None` once the last page was read.
+    cursor: Option<Option<String>>,
+    request: std::marker::PhantomData<fn() -> R>,
+}
+
+/// How many pages are read of one list: a server might never stop.
+const MOST_PAGES: usize = 10_000;
+
+impl<S: Requests, R: Request> Pages<'_, S, R> {
+    /// The next page; `None` after the last one.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn next(&mut self) -> Result<Option<R::Result>, CallError> {
+        let Some(cursor) = self.cursor.take() else { return Ok(None) };
+        let params =
+            cursor.map_or_else(JsonObject::new, |cursor| JsonObject::from_iter([("cursor".to_owned(), cursor.into())]));
+        let result = self.client.ask(R::METHOD, params).await?;
+        let text = result.text();
+        let next = Picked::from(&text, ["nextCursor"]).ok().and_then(|picked| picked.values[0]);
+        self.cursor = next.and_then(|next| mcpgen_types::from_str::<String>(next.get()).ok()).map(Some);
+        self.client.read(R::METHOD, &result).map(Some)
+    }
+}
+
+impl<S: Requests> Client<S> {
+    /// The tools, and how they are called. They are kept for as long as the server says that they are fresh; in the older
+    /// revisions until it says that they have changed, if it says so. A tool with an `x-mcp-header` that is not as it must be
+    /// is left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
+        let kept = self.kept.tools.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(Tools { list, .. }) = kept.filter(|kept| kept.until.is_none_or(|until| until > Instant::now())) {
+            return Ok(list);
+        }
+        let (mut list, mut fresh) = (Vec::new(), Duration::MAX);
+        let mut pages = self.pages::<ListToolsRequest>();
+        for _ in 0..MOST_PAGES {
+            let Some(page) = pages.next().await? else { break };
+            fresh = fresh.min(Duration::from_millis(page.ttl_ms));
+            list.extend(page.tools.into_iter().filter(is_sound));
+        }
+        let list = Arc::new(list);
+        let until = match self.revision().is_legacy() {
+            true => self.tells("tools").then_some(None),
+            false => Instant::now().checked_add(fresh).map(Some),
+        };
+        if let Some(until) = until {
+            let mut kept = self.kept.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            *kept = Some(Tools { until, list: Arc::clone(&list) });
+        }
+        Ok(list)
+    }
+
+    /// Calls a tool. What the server asks for meanwhile is answered by what answers requests here.
+    ///
+    /// A failure of the tool is a result, with [`is_error`](CallToolResult::is_error). With the feature `validate`
+    /// structured content is held against the tool's schema, once [`tools`](Self::tools) were listed.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn call_tool(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, CallError> {
+        let params =
+            JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
+        let result = self.finish::<CallToolRequest, CallToolResult>(params).await?;
+        #[cfg(feature = "validate")]
+        self.check_output(name, &result)?;
+        Ok(result)
+    }
+
+    /// The resources.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn resources(&self) -> Result<Vec<Resource>, CallError> {
+        self.all::<ListResourcesRequest, _>(|page| page.resources).await
+    }
+
+    /// The templates of the URIs of resources.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, CallError> {
+        self.all::<ListResourceTemplatesRequest, _>(|page| page.resource_templates).await
+    }
+
+    /// Reads a resource. One that is not there is an error that
+    /// [`is_resource_not_found`](crate::errors::is_resource_not_found) knows.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
+        let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
+        self.finish::<ReadResourceRequest, ReadResourceResult>(params).await
+    }
+
+    /// The prompts.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn prompts(&self) -> Result<Vec<Prompt>, CallError> {
+        self.all::<ListPromptsRequest, _>(|page| page.prompts).await
+    }
+
+    /// Has a prompt filled in.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn prompt(&self, name: &str, arguments: BTreeMap<String, String>) -> Result<GetPromptResult, CallError> {
+        let arguments: JsonObject = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let params =
+            JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
+        self.finish::<GetPromptRequest, GetPromptResult>(params).await
+    }
+
+    /// How an argument of a prompt, or a variable of a template, may go on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn complete_argument(
+        &self,
+        of: impl Into<PromptOrResourceTemplateReference>,
+        argument: &str,
+        value: &str,
+    ) -> Result<CompleteResultCompletion, CallError> {
+        let of = mcpgen_types::to_value(&of.into()).unwrap_or_default();
+        let params = json!({ "ref": of, "argument": { "name": argument, "value": value } });
+        let result = self.ask(CompleteRequest::METHOD, params.as_object().cloned().unwrap_or_default()).await?;
+        let result = self.read::<mcpgen_types::v2026_07_28::CompleteResult>(CompleteRequest::METHOD, &result)?;
+        Ok(result.completion)
+    }
+
+    /// Asks whether the server is there: by `ping`, or by `server/discover`, which took its place.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn ping(&self) -> Result<(), CallError> {
+        let method = if self.revision().is_legacy() { "ping" } else { "server/discover" };
+        self.peer.raw_request(method, None).await.map(drop)
+    }
+
+    /// From which level on the server tells of events, in the revisions where that is said once for all. In later ones each
+    /// request says it: [`Introduction::level`](crate::Introduction::level).
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn set_level(&self, level: Level) -> Result<(), CallError> {
+        let params = RawJson::from(&json!({ "level": level.as_str() }));
+        self.peer.raw_request("logging/setLevel", Some(params)).await.map(drop)
+    }
+
+    /// A list, page by page, of a request such as [`ListToolsRequest`].
+    pub fn pages<R: Request>(&self) -> Pages<'_, S, R> {
+        Pages { client: self, cursor: Some(None), request: std::marker::PhantomData }
+    }
+
+    async fn all<R: Request, T>(&self, items: impl Fn(R::Result) -> Vec<T>) -> Result<Vec<T>, CallError> {
+        let (mut all, mut pages) = (Vec::new(), self.pages::<R>());
+        for _ in 0..MOST_PAGES {
+            let Some(page) = pages.next().await? else { break };
+            all.extend(items(page));
+        }
+        Ok(all)
+    }
+
+    /// A request that may take several rounds.
+    async fn finish<R, T>(&self, params: JsonObject) -> Result<T, CallError>
+    where
+        R: Interactive<Complete = T>,
+        T: Decode,
+    {
+        let result = match self.revision().is_legacy() {
+            true => self.ask(R::METHOD, params).await?,
+            false => {
+                let params = Some(RawJson::from(&params));
+                input::rounds::<R>(&self.peer, self.requests.clone(), self.rounds, params).await?
+            }
+        };
+        self.read(R::METHOD, &result)
+    }
+
+    async fn ask(&self, method: &str, params: JsonObject) -> Result<RawJson, CallError> {
+        self.peer.raw_request(method, Some(RawJson::from(&params))).await
+    }
+
+    /// A result of whichever revision, as the newest one has it.
+    fn read<T: Decode>(&self, method: &str, result: &RawJson) -> Result<T, CallError> {
+        let newest = if self.revision().is_legacy() { newer(result) } else { None };
+        let (decoded, repairs) = decode(newest.as_ref().unwrap_or(result), self.policy)
+            .map_err(|error| CallError::Invalid(error.with_type_name(format!("{method} result")).into()))?;
+        for repair in repairs {
+            tracing::warn!(method, %repair, "a result was repaired");
+            (self.on_repair)(method, &repair);
+        }
+        Ok(decoded)
+    }
+
+    /// Whether the server says when a list changes.
+    fn tells(&self, list: &str) -> bool {
+        self.peer.about().is_some_and(|about| about.can(&[list, "listChanged"]))
+    }
+
+    #[cfg(feature = "validate")]
+    fn check_output(&self, name: &str, result: &CallToolResult) -> Result<(), CallError> {
+        let kept = self.kept.tools.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let tool = kept.and_then(|kept| kept.list.iter().find(|tool| tool.name == name).cloned());
+        let Some(tool) = tool else { return Ok(()) };
+        crate::app::output_fault(&tool, result).map_or(Ok(()), |why| {
+            Err(CallError::Invalid(format!("tools/call result of {name}: structuredContent: {why}").into()))
+        })
+    }
+}
+
+/// What older revisions do not say.
+fn newer(result: &RawJson) -> Option<RawJson> {
+    let text = result.text();
+    let picked = Picked::from(&text, ["resultType", "ttlMs", "cacheScope"]).ok()?;
+    let defaults = [("resultType", "\"complete\""), ("ttlMs", "0"), ("cacheScope", "\"private\"")];
+    let mut edit = Edit::of(&text);
+    for ((name, value), there) in defaults.into_iter().zip(picked.values) {
+        if there.is_none() {
+            edit.add(name, value);
+        }
+    }
+    edit.done().ok().flatten()
+}
+
+/// Whether a tool may be shown to anybody.
+fn is_sound(tool: &Tool) -> bool {
+    let schema = mcpgen_types::to_value(&tool.input_schema).unwrap_or(Value::Null);
+    match schema.as_object().map(headers::headers) {
+        Some(Err(why)) => {
+            tracing::warn!(tool = tool.name, %why, "a tool is left out");
+            false
+        }
+        _ => true,
+    }
+}
+
+/// What is done when a result was repaired.
+pub(super) type OnRepair = Arc<dyn Fn(&str, &Repair) + Send + Sync>;
+
+/// How a client reads.
+#[derive(Clone)]
+pub(super) struct Reader {
+    pub(super) policy: DecodePolicy,
+    pub(super) on_repair: OnRepair,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self { policy: DecodePolicy::Strict, on_repair: Arc::new(|_, _| {}) }
+    }
+}

@@ -1,0 +1,280 @@
+//! The client for people, in every revision.
+
+mod support;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcpgen_runtime::app::{Call, ToolError};
+use mcpgen_runtime::caching::Hint;
+use mcpgen_runtime::era::Level;
+use mcpgen_runtime::errors;
+use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::transport::{self, lines};
+use mcpgen_runtime::{Client, ClientBuilder, Limits, Server};
+use mcpgen_types::v2026_07_28::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitResult, ElicitResultAction,
+    ListPromptsRequest, ListToolsRequest, Prompt, PromptArgument, PromptReference, Resource, Role, Root,
+    SamplingMessage, TextContent, Tool, ToolInputSchema,
+};
+use mcpgen_types::{JsonObject, Revision};
+use serde_json::{Value, json};
+use support::Wire;
+
+fn tool(name: &str) -> Tool {
+    Tool::new(ToolInputSchema::new(), name)
+}
+
+async fn asks(call: Call) -> Result<String, ToolError> {
+    let form = json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } });
+    let form: ElicitRequestFormParams = mcpgen_types::from_value(form).expect("params");
+    let answer = match call.revision() >= Revision::V2025_06_18 {
+        true => format!("{:?}", call.elicit("e", form).await?.action),
+        false => "nobody".to_owned(),
+    };
+    let roots = call.roots("r").await?.roots.len();
+    let message = SamplingMessage::new(TextContent::new("?"), Role::User);
+    let sampled = call.sample("s", CreateMessageRequestParams::new(1, vec![message])).await?;
+    Ok(format!("{answer} {roots} {}", sampled.model))
+}
+
+fn server() -> Server {
+    let argument = PromptArgument::new("who").with_required(true);
+    Server::new("server", "1")
+        .page(2)
+        .fresh::<ListToolsRequest>(Hint { fresh_for: Duration::from_secs(60), public: true })
+        .tool_by_hand(tool("asks"), |call, _| asks(call))
+        .tool_by_hand(tool("logs"), |call: Call, _| async move { call.log(Level::Info, None, "event").await })
+        .tool_by_hand(tool("fails"), |_, _| async { Err::<(), _>(ToolError::failed("no")) })
+        .resource(Resource::new("a", "file:///a"), |_| async { "a" })
+        .resource(Resource::new("b", "file:///b"), |_| async { vec![1_u8] })
+        .resource(Resource::new("c", "file:///c"), |_| async { "c" })
+        .resource_template("t", "t:{x}", |_, variables| async move { variables["x"].clone() })
+        .prompt(Prompt::new("greet").with_arguments([argument]), |_, arguments| async move {
+            format!("hello {}", arguments["who"])
+        })
+        .completion(|_, params| async move { vec![params.argument.value + "!"] })
+}
+
+fn builder() -> ClientBuilder {
+    Client::builder("client", "1")
+        .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitResultAction::Accept)) })
+        .on_sampling(|_, _| async { Ok(CreateMessageResult::new(TextContent::new(""), "model", Role::Assistant)) })
+        .roots([Root::new("file:///")])
+}
+
+async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) -> Client {
+    let (here, there) = transport::duplex();
+    let server = server.clone();
+    tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
+    let only = builder.opening(|opening| opening.ours.revisions = vec![revision]);
+    let client = only.connect(here.0, here.1).await.unwrap_or_else(|error| panic!("{revision}: {error}"));
+    assert_eq!(client.revision(), revision);
+    client
+}
+
+#[tokio::test]
+async fn everything_is_had_in_every_revision() {
+    for revision in Revision::ALL.iter().copied() {
+        let client = connected(&server(), builder(), revision).await;
+        client.ping().await.expect("there");
+        let names: Vec<_> = client.tools().await.expect("tools").iter().map(|tool| tool.name.clone()).collect();
+        assert_eq!(names, ["asks", "logs", "fails"], "{revision}");
+        let result = client.call_tool("asks", JsonObject::new()).await.expect("a result");
+        let words = mcpgen_types::to_value(&result).expect("JSON")["content"][0]["text"].clone();
+        let expected = if revision >= Revision::V2025_06_18 { "Accept 1 model" } else { "nobody 1 model" };
+        assert_eq!(words, expected, "{revision}");
+        assert_eq!(client.call_tool("fails", JsonObject::new()).await.expect("a result").is_error, Some(true));
+        let unknown = client.call_tool("none", JsonObject::new()).await;
+        assert!(matches!(unknown, Err(CallError::Refused(error)) if error.code.0 == -32602));
+
+        assert_eq!(client.resources().await.expect("resources").len(), 3);
+        assert_eq!(client.resource_templates().await.expect("templates")[0].uri_template, "t:{x}");
+        let read = client.read_resource("t:1").await.expect("contents");
+        assert_eq!(mcpgen_types::to_value(&read).expect("JSON")["contents"][0]["text"], "1");
+        let Err(CallError::Refused(error)) = client.read_resource("x:").await else { panic!("it is not there") };
+        assert!(errors::is_resource_not_found(&error), "{revision} {error}");
+
+        assert_eq!(client.prompts().await.expect("prompts")[0].name, "greet");
+        let greeting = client.prompt("greet", [("who".to_owned(), "ann".to_owned())].into()).await.expect("a prompt");
+        assert_eq!(mcpgen_types::to_value(&greeting).expect("JSON")["messages"][0]["content"]["text"], "hello ann");
+        let completion = client.complete_argument(PromptReference::new("greet"), "who", "a").await.expect("values");
+        assert_eq!(completion.values.get(), &["a!".to_owned()]);
+
+        let mut pages = client.pages::<ListPromptsRequest>();
+        if !revision.is_legacy() {
+            assert_eq!(pages.next().await.expect("a page").map(|page| page.prompts.len()), Some(1));
+            assert!(pages.next().await.expect("no more").is_none());
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_are_heard_from_a_level_on() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let ears = Arc::clone(&heard);
+        let builder = builder().on_log(Level::Info, move |event| {
+            ears.lock().expect("ears").push(event.data);
+            async {}
+        });
+        let client = connected(&server(), builder, revision).await;
+        if revision.is_legacy() {
+            client.set_level(Level::Info).await.expect("set");
+        }
+        client.call_tool("logs", JsonObject::new()).await.expect("a result");
+        client.ping().await.expect("there");
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*heard.lock().expect("ears"), [json!("event")], "{revision}");
+    }
+}
+
+/// A client whose server is driven by hand, by a function from method and params to a result.
+async fn against(
+    builder: ClientBuilder,
+    revision: Revision,
+    answer: impl Fn(&str, &Value) -> Value + Send + 'static,
+) -> Client {
+    let (here, there) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(there);
+    let mut wire = Wire::of(here);
+    tokio::spawn(async move {
+        loop {
+            let request = wire.hear().await;
+            let Some(id) = request.get("id") else { continue };
+            let method = request["method"].as_str().expect("a method");
+            let result = match method {
+                "initialize" => json!({
+                    "protocolVersion": revision.as_str(),
+                    "capabilities": { "tools": { "listChanged": true } },
+                    "serverInfo": { "name": "s", "version": "1" },
+                }),
+                "server/discover" => {
+                    json!({ "supportedVersions": [revision.as_str()], "capabilities": { "tools": {} } })
+                }
+                method => answer(method, &request["params"]),
+            };
+            wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
+            if method == "tools/call" && request["params"]["name"] == "change" {
+                wire.say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#).await;
+            }
+        }
+    });
+    let only = builder.opening(|opening| opening.ours.revisions = vec![revision]);
+    only.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected")
+}
+
+#[tokio::test]
+async fn the_list_of_tools_is_kept_until_it_has_changed() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let client = against(builder(), Revision::V2025_11_25, move |method, _| match method {
+        "tools/list" => {
+            count.fetch_add(1, Ordering::SeqCst);
+            json!({ "tools": [] })
+        }
+        _ => json!({ "content": [] }),
+    })
+    .await;
+    for _ in 0..3 {
+        client.tools().await.expect("tools");
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    client.call_tool("change", JsonObject::new()).await.expect("changed");
+    while asked.load(Ordering::SeqCst) == 1 {
+        client.tools().await.expect("tools");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    // In the newer revision it is what the server says.
+    for (ttl, expected) in [(0, 3), (60_000, 1)] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let client = against(builder(), Revision::V2026_07_28, move |_, _| {
+            count.fetch_add(1, Ordering::SeqCst);
+            json!({ "tools": [], "ttlMs": ttl, "cacheScope": "private" })
+        })
+        .await;
+        for _ in 0..3 {
+            client.tools().await.expect("tools");
+        }
+        assert_eq!(asked.load(Ordering::SeqCst), expected, "{ttl}");
+    }
+}
+
+#[tokio::test]
+async fn tools_with_wrong_headers_are_left_out() {
+    let client = against(builder(), Revision::V2026_07_28, |_, _| {
+        let tool = |name: &str, header: &str| {
+            let properties = json!({ "a": { "type": "string", "x-mcp-header": header } });
+            json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } })
+        };
+        json!({ "tools": [tool("good", "A"), tool("bad", ""), tool("worse", "a b")], "ttlMs": 0, "cacheScope": "public" })
+    })
+    .await;
+    let tools = client.tools().await.expect("tools");
+    assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good"]);
+}
+
+#[tokio::test]
+async fn what_is_not_quite_right_is_repaired_on_request() {
+    let answer = |method: &str, _: &Value| match method {
+        "tools/list" => json!({ "tools": [{ "name": "a" }, { "inputSchema": {} }], "nextCursor": null }),
+        _ => json!({ "structuredContent": { "a": 1 }, "isError": null }),
+    };
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let strict = against(builder(), revision, answer).await;
+        assert!(matches!(strict.tools().await, Err(CallError::Invalid(_))));
+        assert!(matches!(strict.call_tool("a", JsonObject::new()).await, Err(CallError::Invalid(_))));
+
+        let repairs = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&repairs);
+        let lenient = builder().lenient(move |method, repair| {
+            told.lock().expect("told").push(format!("{method} {}", repair.path));
+        });
+        let lenient = against(lenient, revision, move |method, params| {
+            let mut result = answer(method, params);
+            if method == "tools/list" && !revision.is_legacy() {
+                (result["ttlMs"], result["cacheScope"]) = (json!(0), json!("private"));
+            }
+            result
+        })
+        .await;
+        let tools = lenient.tools().await.expect("what there is");
+        assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["a"]);
+        let result = lenient.call_tool("a", JsonObject::new()).await.expect("what there is");
+        assert_eq!(mcpgen_types::to_value(&result).expect("JSON")["content"][0]["text"], r#"{"a":1}"#);
+        let repairs = repairs.lock().expect("told").clone();
+        for expected in [
+            "tools/list /nextCursor",
+            "tools/list /tools/0/inputSchema",
+            "tools/list /tools/1",
+            "tools/call /content",
+            "tools/call /isError",
+        ] {
+            assert!(repairs.iter().any(|repair| repair == expected), "{expected}: {repairs:?}");
+        }
+    }
+}
+
+#[cfg(feature = "validate")]
+#[tokio::test]
+async fn structured_content_is_what_was_promised() {
+    let client = against(builder(), Revision::V2025_11_25, |method, params| match method {
+        "tools/list" => {
+            let output = json!({ "type": "object", "required": ["a"] });
+            json!({ "tools": [{ "name": "t", "inputSchema": { "type": "object" }, "outputSchema": output }] })
+        }
+        _ => json!({ "content": [], "structuredContent": params["arguments"] }),
+    })
+    .await;
+    let arguments = |value: Value| value.as_object().cloned().expect("an object");
+    client.call_tool("t", arguments(json!({}))).await.expect("nothing is known of it yet");
+    client.tools().await.expect("tools");
+    client.call_tool("t", arguments(json!({ "a": 1 }))).await.expect("as promised");
+    let error = client.call_tool("t", arguments(json!({}))).await.expect_err("not as promised");
+    assert!(error.to_string().contains("\"a\""), "{error}");
+}
