@@ -49,6 +49,8 @@
 pub mod app;
 pub mod caching;
 pub mod client;
+#[cfg(feature = "compat")]
+pub mod compat;
 pub mod connection;
 pub mod context;
 mod desk;

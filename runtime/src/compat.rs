@@ -1,0 +1,150 @@
+//! Peers that speak a dialect which no official revision has, but a description of the protocol that is widely copied:
+//! `initialized`, `shutdown`, `exit`, `tools/list-changed`, `resources/updated`, capabilities given as `true`, and error
+//! codes from -32000 to -32005. Here it becomes what the official revisions say.
+//!
+//! [`incoming`] translates what is heard, for a server and for a client alike, and [`handlers`] answers what only the dialect
+//! has. What is said stays official: peers of this kind read it.
+//!
+//! ```
+//! use mcpgen_runtime::{Router, compat, transport};
+//!
+//! let router = compat::handlers(Router::new());
+//! let ((reader, writer), _other_side) = transport::duplex();
+//! let reader = compat::incoming(reader);
+//! # let _ = (router, reader, writer);
+//! ```
+
+use futures_util::StreamExt;
+use mcpgen_types::{JsonObject, Value};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::router::Router;
+use crate::transport::Incoming;
+
+/// The dialect's notifications, and what they are called officially.
+const NOTIFICATIONS: &[(&str, &str)] = &[
+    ("initialized", "notifications/initialized"),
+    ("cancelled", "notifications/cancelled"),
+    ("progress", "notifications/progress"),
+    ("tools/list-changed", "notifications/tools/list_changed"),
+    ("prompts/list-changed", "notifications/prompts/list_changed"),
+    ("resources/list-changed", "notifications/resources/list_changed"),
+    ("resources/updated", "notifications/resources/updated"),
+];
+
+/// The dialect's error codes, and the official ones.
+const CODES: &[(i64, i64)] = &[
+    // Tool not found.
+    (-32000, -32602),
+    // Tool execution error.
+    (-32001, -32603),
+    // Resource not found: the same in the older revisions.
+    (-32002, -32002),
+    // Resource access denied.
+    (-32003, -32602),
+    // Prompt not found.
+    (-32004, -32602),
+    // Rate limited.
+    (-32005, -32603),
+];
+
+/// What is heard, in the words of the official revisions.
+pub fn incoming(from: impl Incoming) -> impl Incoming {
+    from.map(|message| message.map(translated))
+}
+
+/// Handlers of what the dialect has besides: the request `shutdown`, and the notification `exit`, which ends the connection.
+#[must_use]
+pub fn handlers(router: Router) -> Router {
+    router
+        .custom_request("shutdown", |_, _: Value| async { Ok::<_, mcpgen_types::ErrorObject>(json!({})) })
+        .custom_notification("exit", |context: Context, _: Value| {
+            context.peer().disconnect();
+            async {}
+        })
+}
+
+/// One message, or several. What is official already, or is no message, stays as it is, byte for byte.
+fn translated(bytes: Vec<u8>) -> Vec<u8> {
+    let Ok(mut message) = serde_json::from_slice::<Value>(&bytes) else { return bytes };
+    let changed = match &mut message {
+        Value::Array(messages) => messages.iter_mut().fold(false, |changed, message| translate(message) || changed),
+        message => translate(message),
+    };
+    if changed { mcpgen_types::to_vec(&message) } else { bytes }
+}
+
+/// Whether something was not official.
+fn translate(message: &mut Value) -> bool {
+    let Some(message) = message.as_object_mut() else { return false };
+    let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
+    match method {
+        Some(method) => {
+            let official = NOTIFICATIONS.iter().find(|(known, _)| *known == method && !message.contains_key("id"));
+            let renamed = official.map(|(_, official)| message.insert("method".to_owned(), json!(official))).is_some();
+            capabilities(message.get_mut("params")) || renamed
+        }
+        None => {
+            let error = message.get_mut("error").and_then(Value::as_object_mut);
+            let coded = error.is_some_and(code);
+            let read = message.get_mut("result").and_then(Value::as_object_mut).is_some_and(contents);
+            capabilities(message.get_mut("result")) || coded || read
+        }
+    }
+}
+
+/// Capabilities that are `true`; `false` is one that is not there.
+fn capabilities(of: Option<&mut Value>) -> bool {
+    let declared = of.and_then(|of| of.get_mut("capabilities")).and_then(Value::as_object_mut);
+    let Some(declared) = declared else { return false };
+    let before = declared.len();
+    declared.retain(|name, value| name == "experimental" || *value != false);
+    let mut changed = declared.len() < before;
+    for (name, value) in declared.iter_mut() {
+        match (name.as_str(), value) {
+            ("experimental", Value::Object(experimental)) => {
+                for value in experimental.values_mut().filter(|value| value.is_boolean()) {
+                    *value = json!({});
+                    changed = true;
+                }
+            }
+            (_, value) if *value == true => {
+                *value = json!({});
+                changed = true;
+            }
+            _ => {}
+        }
+    }
+    changed
+}
+
+fn code(error: &mut JsonObject) -> bool {
+    let official = CODES.iter().find(|(known, _)| error.get("code").and_then(Value::as_i64) == Some(*known));
+    official.is_some_and(|(known, official)| {
+        error.insert("code".to_owned(), json!(official));
+        known != official
+    })
+}
+
+/// Resources among the contents that have neither text nor bytes: links to them.
+fn contents(result: &mut JsonObject) -> bool {
+    let mut changed = false;
+    for content in result.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten() {
+        let is_resource = content.get("type").is_some_and(|kind| kind == "resource");
+        let link = content.get("resource").and_then(Value::as_object).filter(|resource| {
+            is_resource
+                && resource.contains_key("uri")
+                && !resource.contains_key("text")
+                && !resource.contains_key("blob")
+        });
+        if let Some(mut link) = link.cloned() {
+            let name = link.get("uri").cloned().unwrap_or_default();
+            link.entry("name").or_insert(name);
+            link.insert("type".to_owned(), json!("resource_link"));
+            *content = Value::Object(link);
+            changed = true;
+        }
+    }
+    changed
+}

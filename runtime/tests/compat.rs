@@ -1,0 +1,159 @@
+//! The dialect that no official revision has: the seed that describes it is replayed, where it is present.
+#![cfg(feature = "compat")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use mcpgen_runtime::transport::lines;
+use mcpgen_runtime::{Connection, Limits, Router, Server, compat};
+use mcpgen_types::v2025_11_25::{CallToolResult, InitializeResult};
+use mcpgen_types::v2026_07_28::{Prompt, Resource, Tool, ToolInputSchema};
+use serde_json::{Value, json};
+use support::Wire;
+
+fn server() -> Server {
+    Server::new("dialect", "1")
+        .tool_by_hand(Tool::new(ToolInputSchema::new(), "query_database"), |_, _| async { "rows" })
+        .resource(Resource::new("log", "file:///var/log/app.log"), |_| async { "line" })
+        .prompt(Prompt::new("analyze_data"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
+}
+
+fn wire() -> Wire {
+    let server = server();
+    let era = server.offer().expect("well written").era(&Router::new());
+    let router = compat::handlers(server.router());
+    let (wire, ()) = Wire::to(|pipe| {
+        let (reader, writer) = tokio::io::split(pipe);
+        let connection = Connection::new(router.clone(), router, Arc::new(era), Limits::default());
+        tokio::spawn(connection.run(compat::incoming(lines::receive(reader, 1 << 20)), lines::send(writer)));
+    });
+    wire
+}
+
+/// A message as it is translated.
+async fn heard(message: &Value) -> Value {
+    let stream = futures_util::stream::iter([Ok(message.to_string().into_bytes())]);
+    let translated = std::pin::pin!(compat::incoming(stream)).next().await.expect("one").expect("bytes");
+    serde_json::from_slice(&translated).expect("JSON")
+}
+
+#[tokio::test]
+async fn what_is_not_official_becomes_so_and_the_rest_stays() {
+    let notification = |method: &str| json!({ "jsonrpc": "2.0", "method": method });
+    let answer = |result: Value| json!({ "jsonrpc": "2.0", "id": 1, "result": result });
+    let error = |code: i64| json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": code, "message": "" } });
+    let initialize = |capabilities: Value| json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "capabilities": capabilities } });
+    let link =
+        json!({ "type": "resource", "resource": { "uri": "memory://a", "name": "A", "mimeType": "text/plain" } });
+    let cases = [
+        (notification("initialized"), notification("notifications/initialized")),
+        (notification("tools/list-changed"), notification("notifications/tools/list_changed")),
+        (notification("prompts/list-changed"), notification("notifications/prompts/list_changed")),
+        (notification("resources/updated"), notification("notifications/resources/updated")),
+        (notification("notifications/initialized"), notification("notifications/initialized")),
+        (notification("exit"), notification("exit")),
+        (
+            initialize(json!({ "tools": true, "prompts": false, "sampling": {}, "experimental": { "x": true } })),
+            initialize(json!({ "tools": {}, "sampling": {}, "experimental": { "x": {} } })),
+        ),
+        (error(-32000), error(-32602)),
+        (error(-32001), error(-32603)),
+        (error(-32002), error(-32002)),
+        (error(-32003), error(-32602)),
+        (error(-32004), error(-32602)),
+        (error(-32005), error(-32603)),
+        (error(-32006), error(-32006)),
+        (
+            answer(json!({ "content": [link] })),
+            answer(
+                json!({ "content": [{ "type": "resource_link", "uri": "memory://a", "name": "A", "mimeType": "text/plain" }] }),
+            ),
+        ),
+        (
+            json!([notification("initialized"), error(-32000)]),
+            json!([notification("notifications/initialized"), error(-32602)]),
+        ),
+        (json!(1), json!(1)),
+    ];
+    for (said, expected) in cases {
+        assert_eq!(heard(&said).await, expected, "{said}");
+    }
+    // A request of that name is somebody's own.
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialized" });
+    assert_eq!(heard(&request).await, request);
+}
+
+#[tokio::test]
+async fn the_dialect_is_served() {
+    let mut wire = wire();
+    let params = json!({ "protocolVersion": "1.0.0", "capabilities": { "tools": true }, "clientInfo": { "name": "c", "version": "1" } });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+    assert_eq!(wire.ask(&initialize.to_string()).await["result"]["protocolVersion"], "2025-11-25");
+    wire.say(r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#).await;
+    let list = wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+    assert_eq!(list["result"]["tools"][0]["name"], "query_database");
+    assert_eq!(wire.ask(r#"{"jsonrpc":"2.0","id":2,"method":"shutdown"}"#).await["result"], json!({}));
+    wire.say(r#"{"jsonrpc":"2.0","method":"exit"}"#).await;
+    assert!(wire.is_over().await);
+}
+
+/// The JSON documents in a text.
+fn documents(text: &str) -> Vec<Value> {
+    let starts = text.match_indices('{').filter(|(at, _)| *at == 0 || text[..*at].ends_with('\n'));
+    let first = |(at, _)| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>().next()?.ok();
+    starts.filter_map(first).collect()
+}
+
+fn seed() -> Option<String> {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/seeds");
+    let files = fs::read_dir(folder).ok()?.filter_map(|file| fs::read_to_string(file.ok()?.path()).ok());
+    files.into_iter().find(|text| text.contains("tools/list-changed"))
+}
+
+#[tokio::test]
+async fn the_seed_is_replayed() {
+    let Some(seed) = seed() else {
+        eprintln!("NOTE: THERE IS NO SEED OF THE DIALECT: IT IS NOT REPLAYED");
+        return;
+    };
+    let (mut wire, mut replayed, mut answers) = (wire(), 0, 0);
+    for (id, mut message) in documents(&seed).into_iter().enumerate() {
+        let Some(method) = message["method"].as_str().map(str::to_owned) else {
+            // What its servers answer, its clients read.
+            let mut result =
+                heard(&json!({ "jsonrpc": "2.0", "id": 1, "result": message["result"] })).await["result"].clone();
+            if result.get("serverInfo").is_some() {
+                mcpgen_types::from_value::<InitializeResult>(result).expect("official");
+                answers += 1;
+            } else if result.get("content").is_some() {
+                mcpgen_types::from_value::<CallToolResult>(result.take()).expect("official");
+                answers += 1;
+            }
+            continue;
+        };
+        if method.contains("namespace") || method == "exit" {
+            continue;
+        }
+        message["jsonrpc"] = json!("2.0");
+        let is_notification = ["initialized", "tools/list-changed", "resources/updated"].contains(&method.as_str());
+        replayed += 1;
+        if is_notification {
+            wire.say(&message.to_string()).await;
+            continue;
+        }
+        message["id"] = json!(id);
+        let answer = wire.ask(&message.to_string()).await;
+        match message["params"].get("cursor") {
+            // A cursor of some other server.
+            Some(_) => assert_eq!(answer["error"]["code"], -32602, "{message}"),
+            None => assert!(answer["result"].is_object(), "{message}: {answer}"),
+        }
+    }
+    assert!(replayed >= 12 && answers >= 2, "{replayed} messages, {answers} answers");
+    wire.say(r#"{"jsonrpc":"2.0","method":"exit"}"#).await;
+    assert!(wire.is_over().await);
+}
