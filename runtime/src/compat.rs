@@ -69,7 +69,9 @@ pub fn handlers(router: Router) -> Router {
 fn translated(bytes: Vec<u8>) -> Vec<u8> {
     let Ok(mut message) = serde_json::from_slice::<Value>(&bytes) else { return bytes };
     let changed = match &mut message {
-        Value::Array(messages) => messages.iter_mut().fold(false, |changed, message| translate(message) || changed),
+        Value::Array(messages) => {
+            messages.iter_mut().filter_map(|message| translate(message).then_some(())).count() > 0
+        }
         message => translate(message),
     };
     if changed { mcpgen_types::to_vec(&message) } else { bytes }
