@@ -207,6 +207,7 @@ impl<S: Requests> Desk<S> {
         match method {
             "notifications/cancelled" => self.cancelled(&members(params.as_ref())),
             "notifications/progress" => self.progressed(&members(params.as_ref())),
+            method if method.ends_with("/list_changed") => self.peer.list_changed(method),
             _ => {}
         }
         let Some(revision) = self.era.notification(method, params.as_ref()) else { return };

@@ -57,7 +57,7 @@ impl fmt::Display for Repair {
 }
 
 /// How much is repaired in one result.
-const MOST_REPAIRS: usize = 256;
+const MOST_REPAIRS: usize = 64;
 
 /// The lists that may do without one of their items.
 const LISTS: [&str; 7] = ["tools", "resources", "resourceTemplates", "prompts", "roots", "contents", "content"];
@@ -74,9 +74,9 @@ pub fn decode<T: Decode>(result: &RawJson, policy: DecodePolicy) -> Result<(T, V
         Err(error) => error,
     };
     let Ok(mut value) = result.decode::<Value>() else { return Err(error) };
-    let mut repairs = Vec::new();
+    let (mut repairs, mut gone) = (Vec::new(), Vec::new());
     while repairs.len() < MOST_REPAIRS {
-        let Some(repair) = repair(&mut value, &error) else { return Err(error) };
+        let Some(repair) = repair(&mut value, &error, &mut gone) else { return Err(error) };
         repairs.push(repair);
         match mcpgen_types::from_value(value.clone()) {
             Ok(decoded) => return Ok((decoded, repairs)),
@@ -86,11 +86,13 @@ pub fn decode<T: Decode>(result: &RawJson, policy: DecodePolicy) -> Result<(T, V
     Err(error)
 }
 
-fn repair(value: &mut Value, error: &Error) -> Option<Repair> {
+/// Repairs one thing. `gone` are the items that were left out, by their list, as they were counted by the server.
+fn repair(value: &mut Value, error: &Error, gone: &mut Vec<(String, usize)>) -> Option<Repair> {
     let path = error.path();
     let (parent, member) = path.rsplit_once('/')?;
     let member = member.replace("~1", "/").replace("~0", "~");
-    let known = |deviation| Some(Repair { path: path.clone(), deviation });
+    let said = as_counted(&path, gone);
+    let known = |deviation| Some(Repair { path: said.clone(), deviation });
     let is_missing = matches!(error.kind(), ErrorKind::Missing);
     if let Some(object) = value.pointer_mut(parent).and_then(Value::as_object_mut) {
         match member.as_str() {
@@ -117,7 +119,27 @@ fn repair(value: &mut Value, error: &Error) -> Option<Repair> {
         return None;
     }
     items.remove(index);
-    Some(Repair { path: format!("/{list}/{index}"), deviation: Deviation::Item(error.to_string()) })
+    let counted = counted(list, index, gone);
+    gone.push((list.to_owned(), counted));
+    gone.sort();
+    Some(Repair { path: format!("/{list}/{counted}"), deviation: Deviation::Item(error.to_string()) })
+}
+
+/// The index that an item had before others were left out.
+fn counted(list: &str, index: usize, gone: &[(String, usize)]) -> usize {
+    let of_list = gone.iter().filter(|(known, _)| known == list);
+    of_list.fold(index, |index, (_, gone)| if *gone <= index { index + 1 } else { index })
+}
+
+/// A path, with that index.
+fn as_counted(path: &str, gone: &[(String, usize)]) -> String {
+    let mut segments: Vec<String> = path.split('/').map(str::to_owned).collect();
+    if let [_, list, index, ..] = segments.as_mut_slice()
+        && let Ok(number) = index.parse()
+    {
+        *index = counted(list, number, gone).to_string();
+    }
+    segments.join("/")
 }
 
 #[cfg(test)]
@@ -183,7 +205,7 @@ mod tests {
                 list(json!([good])),
                 &[
                     "/tools/0: left out, ListToolsResult: tools[0]: expected object, found number",
-                    "/tools/1: left out, ListToolsResult: tools[1].name: expected string, found number",
+                    "/tools/2: left out, ListToolsResult: tools[1].name: expected string, found number",
                 ],
             )),
         );

@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -90,7 +90,12 @@ struct Shared {
     streams: AtomicUsize,
     /// Nothing more is heard of the other side.
     deaf: CancellationToken,
+    /// Hears of lists that have changed, before anybody else.
+    on_list_changed: OnceLock<OnListChanged>,
 }
+
+/// Takes the method of a notification of a list that has changed.
+type OnListChanged = Box<dyn Fn(&str) + Send + Sync>;
 
 /// A call that waits for its answer.
 struct Pending {
@@ -128,6 +133,7 @@ impl Peer {
             cap,
             streams: AtomicUsize::new(0),
             deaf: CancellationToken::new(),
+            on_list_changed: OnceLock::new(),
         };
         Self { shared: Arc::new(shared), terms: None, errand: None }
     }
@@ -308,6 +314,17 @@ impl Peer {
             self.pending().as_ref().and_then(|pending| pending.get(id)).is_some_and(|it| it.notices.is_some());
         if listens {
             self.answered(id, Err(CallError::Withdrawn));
+        }
+    }
+
+    /// Hears of lists that have changed, by the method of the notification. The first one stays.
+    pub(crate) fn on_list_changed(&self, hear: impl Fn(&str) + Send + Sync + 'static) {
+        let _ = self.shared.on_list_changed.set(Box::new(hear));
+    }
+
+    pub(crate) fn list_changed(&self, method: &str) {
+        if let Some(hear) = self.shared.on_list_changed.get() {
+            hear(method);
         }
     }
 

@@ -41,7 +41,7 @@ pub enum Change {
 }
 
 impl Change {
-    fn method(&self) -> &'static str {
+    pub(crate) fn method(&self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
             Self::Prompts => "notifications/prompts/list_changed",
@@ -50,7 +50,7 @@ impl Change {
         }
     }
 
-    fn of(method: &str, params: &JsonObject) -> Option<Self> {
+    pub(crate) fn of(method: &str, params: &JsonObject) -> Option<Self> {
         let resource = || params.get("uri")?.as_str().map(|uri| Self::Resource(uri.to_owned()));
         let lists = [Self::Tools, Self::Prompts, Self::Resources];
         lists
@@ -59,7 +59,7 @@ impl Change {
             .or_else(|| resource().filter(|resource| resource.method() == method))
     }
 
-    fn is_in(&self, filter: &SubscriptionFilter) -> bool {
+    pub(crate) fn is_in(&self, filter: &SubscriptionFilter) -> bool {
         match self {
             Self::Tools => filter.tools_list_changed == Some(true),
             Self::Prompts => filter.prompts_list_changed == Some(true),
@@ -84,7 +84,7 @@ pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
 
 /// Changes that somebody has not heard of yet.
 #[derive(Debug, Default)]
-struct Pending {
+pub(crate) struct Pending {
     changes: Mutex<BTreeSet<Change>>,
     some: Notify,
 }
@@ -94,7 +94,7 @@ const MOST_PARTS: usize = 1024;
 
 impl Pending {
     /// Where there are too many parts, the whole that they are of has changed.
-    fn add(&self, change: Change, filter: &SubscriptionFilter) {
+    pub(crate) fn add(&self, change: Change, filter: &SubscriptionFilter) {
         let mut changes = self.lock();
         let change = match change {
             Change::Resource(uri) if changes.len() >= MOST_PARTS => {
@@ -116,7 +116,7 @@ impl Pending {
     }
 
     /// The next change, as soon as there is one.
-    async fn next(&self) -> Change {
+    pub(crate) async fn next(&self) -> Change {
         loop {
             if let Some(change) = self.take() {
                 return change;

@@ -520,6 +520,132 @@ async fn a_tools_events_and_progress_are_its_own() {
     assert_eq!(methods, [Some("notifications/message"), Some("notifications/progress"), None]);
 }
 
+#[tokio::test]
+async fn a_server_may_be_changed_from_within_and_from_any_thread() {
+    let server = server();
+    let (inside, other) = (server.clone(), server.clone());
+    let server = server.resource(Resource::new("makes", "file:///makes"), move |_| {
+        inside.add_resource(Resource::new("made", "file:///made"), |_| async { "made" }).expect("well written");
+        async { "makes" }
+    });
+    let mut session = Session::of(&server, Revision::V2025_11_25).await;
+    let id = session.send("resources/read", json!({ "uri": "file:///makes" })).await;
+    let heard = [session.wire.hear().await, session.wire.hear().await];
+    assert!(heard.iter().any(|message| message["id"] == id && message["result"].is_object()), "{heard:?}");
+    assert!(heard.iter().any(|message| message["method"] == "notifications/resources/list_changed"), "{heard:?}");
+    assert!(session.ask("resources/read", json!({ "uri": "file:///made" })).await["result"].is_object());
+    // From outside of the runtime.
+    std::thread::spawn(move || assert!(other.remove_tool("text"))).join().expect("removed");
+    assert_eq!(session.wire.hear().await["method"], "notifications/tools/list_changed");
+}
+
+#[tokio::test]
+async fn whoever_does_not_listen_costs_no_memory_and_is_told_once() {
+    let server = server();
+    let mut session = Session::of(&server, Revision::V2025_11_25).await;
+    for _ in 0..50 {
+        session.wire.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    }
+    session.ask("ping", json!({})).await;
+    let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    for _ in 0..10_000 {
+        server.changed(&Change::Tools);
+    }
+    let after = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    assert_eq!(after, before);
+    assert_eq!(session.wire.hear().await["method"], "notifications/tools/list_changed");
+    assert_eq!(session.ask("ping", json!({})).await["result"], json!({}), "and nothing more");
+}
+
+#[tokio::test]
+async fn subscriptions_have_a_limit_and_those_that_are_there_stay() {
+    let server = server();
+    let mut session = Session::of(&server, Revision::V2025_11_25).await;
+    for n in 0..1024 {
+        assert_eq!(session.ask("resources/subscribe", json!({ "uri": format!("x:{n}") })).await["result"], json!({}));
+    }
+    assert!(session.ask("resources/subscribe", json!({ "uri": "x:one-more" })).await["error"].is_object());
+    assert_eq!(session.ask("resources/subscribe", json!({ "uri": "x:0" })).await["result"], json!({}), "once more");
+    server.changed(&Change::Resource("x:0".to_owned()));
+    assert_eq!(session.wire.hear().await["params"]["uri"], "x:0");
+    let long = "x".repeat(10_000);
+    assert_eq!(session.ask("resources/subscribe", json!({ "uri": long })).await["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn a_segment_of_a_uri_is_one_segment() {
+    let server = Server::new("s", "1")
+        .resource_template("x", "x:///{name}", |_, variables| async move { variables["name"].clone() });
+    let mut session = Session::of(&server, Revision::V2026_07_28).await;
+    for (uri, expected) in [
+        ("x:///a", Some("a")),
+        ("x:///a%20b", Some("a b")),
+        ("x:///..%2F..%2Fetc", None),
+        ("x:///..", None),
+        ("x:///%2e%2e", None),
+        ("x:///a%00", None),
+        ("x:///a%5Cb", None),
+        ("x:///", None),
+        ("x:///a/b", None),
+    ] {
+        let answer = session.ask("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(answer["result"]["contents"][0]["text"].as_str(), expected, "{uri}: {answer}");
+    }
+    let twice = Server::new("s", "1").resource_template("x", "x:///{a}/{a}", |_, _| async { "" });
+    assert!(matches!(twice.offer(), Err(ServeError::Definition(_))));
+}
+
+#[tokio::test]
+async fn an_answer_that_asks_is_one_of_the_newest_revision() {
+    let server = Server::new("s", "1").tool_by_hand(tool("by-hand"), |_, _| async {
+        Err::<(), _>(ToolError::asks(v2026_07_28::InputRequiredResult::new().with_request_state("x")))
+    });
+    let mut session = Session::of(&server, Revision::V2025_11_25).await;
+    let error = session.call("by-hand", json!({})).await["error"].clone();
+    assert!(error["message"].as_str().is_some_and(|why| why.contains("2025-11-25")), "{error}");
+    let mut session = Session::of(&server, Revision::V2026_07_28).await;
+    assert_eq!(session.call("by-hand", json!({})).await["result"]["requestState"], "x");
+}
+
+#[tokio::test]
+async fn what_is_asked_of_older_clients_is_in_their_words() {
+    let choice = json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {
+        "a": { "type": "array", "items": { "type": "string", "enum": ["x"] } },
+    } } });
+    let choice: ElicitRequestFormParams = mcpgen_types::from_value(choice).expect("params");
+    let server = Server::new("s", "1")
+        .tool_by_hand(tool("choice"), move |call: Call, _| {
+            let choice = choice.clone();
+            async move { call.elicit("c", choice).await.map(|_| "answered") }
+        })
+        .tool_by_hand(tool("audio"), |call: Call, _| async move {
+            let message = SamplingMessage::new(AudioContent::new("", "audio/wav"), Role::User);
+            call.sample("s", CreateMessageRequestParams::new(1, vec![message])).await.map(|_| "answered")
+        });
+    for (name, revision) in [("choice", Revision::V2025_06_18), ("audio", Revision::V2024_11_05)] {
+        let mut session = Session::of(&server, revision).await;
+        let result = session.call(name, json!({})).await["result"].clone();
+        assert_eq!(result["isError"], true, "{result}");
+        assert!(result["content"][0]["text"].as_str().is_some_and(|why| why.contains(revision.as_str())), "{result}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rounds_of_a_call_are_one_call() {
+    let server = server().rate_limit(1, Duration::from_secs(60));
+    let mut session = Session::of(&server, Revision::V2026_07_28).await;
+    let first = session.call("asks", json!({})).await["result"].clone();
+    let answers = json!({ "name": { "action": "decline" } });
+    let params =
+        json!({ "name": "asks", "arguments": {}, "requestState": first["requestState"], "inputResponses": answers });
+    let last = session.ask("tools/call", params).await["result"].clone();
+    assert_eq!(last["content"][0]["text"], "nobody", "{last}");
+    assert_eq!(session.call("asks", json!({})).await["result"]["isError"], true);
+    // No state of somebody's own helps.
+    let params = json!({ "name": "text", "requestState": "mine" });
+    assert_eq!(session.ask("tools/call", params).await["result"]["isError"], true);
+}
+
 #[tokio::test(start_paused = true)]
 async fn whoever_calls_too_often_has_to_wait() {
     let who = |context: &mcpgen_runtime::Context| {
@@ -564,6 +690,13 @@ mod typed {
         sum: i64,
     }
 
+    /// Said otherwise than it is read.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Twofold {
+        #[serde(rename(serialize = "said", deserialize = "read"))]
+        value: i64,
+    }
+
     #[derive(Deserialize, JsonSchema)]
     #[serde(tag = "kind")]
     enum Shape {
@@ -584,6 +717,7 @@ mod typed {
                 }
             })
             .tool("now", |_, (): ()| async { "now" })
+            .tool("twofold", |_, it: Twofold| async move { Structured(it) })
     }
 
     #[tokio::test]
@@ -593,6 +727,11 @@ mod typed {
             let tools = session.ask("tools/list", json!({})).await["result"]["tools"].clone();
             let (add, area, now) = (&tools[0], &tools[1], &tools[2]);
             assert_eq!(add["description"], "Adds up.");
+            assert_eq!(tools[3]["inputSchema"]["required"], json!(["read"]));
+            let said = tools[3].get("outputSchema").map(|schema| schema["required"].clone());
+            assert_eq!(said, (revision >= Revision::V2025_06_18).then(|| json!(["said"])));
+            let result = session.call("twofold", json!({ "read": 1 })).await["result"].clone();
+            assert_eq!(result["content"][0]["text"], r#"{"said":1}"#, "{result}");
             assert_eq!(add["inputSchema"]["properties"]["a"]["description"], "What there is.");
             assert_eq!(add["inputSchema"]["required"], json!(["a", "b"]));
             assert!(add["inputSchema"].get("title").is_none());

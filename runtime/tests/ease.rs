@@ -149,7 +149,7 @@ async fn against(
             let result = match method {
                 "initialize" => json!({
                     "protocolVersion": revision.as_str(),
-                    "capabilities": { "tools": { "listChanged": true } },
+                    "capabilities": { "tools": { "listChanged": true }, "prompts": {} },
                     "serverInfo": { "name": "s", "version": "1" },
                 }),
                 "server/discover" => {
@@ -157,6 +157,9 @@ async fn against(
                 }
                 method => answer(method, &request["params"]),
             };
+            if method == "tools/list" && request["params"]["cursor"] == "change" {
+                wire.say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#).await;
+            }
             wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
             if method == "tools/call" && request["params"]["name"] == "change" {
                 wire.say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#).await;
@@ -189,6 +192,23 @@ async fn the_list_of_tools_is_kept_until_it_has_changed() {
         tokio::task::yield_now().await;
     }
     assert_eq!(asked.load(Ordering::SeqCst), 2);
+    // What changes while it is read is not kept, and handlers of one's own make no difference.
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let own = builder()
+        .handlers(|router| router.custom_notification("notifications/tools/list_changed", |_, _: Value| async {}));
+    let client = against(own, Revision::V2025_11_25, move |method, _| match method {
+        "tools/list" if count.fetch_add(1, Ordering::SeqCst) == 0 => json!({ "tools": [], "nextCursor": "change" }),
+        "tools/list" => json!({ "tools": [] }),
+        _ => json!({ "content": [] }),
+    })
+    .await;
+    client.tools().await.expect("tools");
+    assert_eq!(asked.load(Ordering::SeqCst), 2, "two pages");
+    client.tools().await.expect("tools");
+    assert_eq!(asked.load(Ordering::SeqCst), 3, "the first list is an old one");
+    client.tools().await.expect("tools");
+    assert_eq!(asked.load(Ordering::SeqCst), 3);
     // In the newer revision it is what the server says.
     for (ttl, expected) in [(0, 3), (60_000, 1)] {
         let asked = Arc::new(AtomicUsize::new(0));
@@ -203,6 +223,24 @@ async fn the_list_of_tools_is_kept_until_it_has_changed() {
         }
         assert_eq!(asked.load(Ordering::SeqCst), expected, "{ttl}");
     }
+}
+
+#[tokio::test]
+async fn a_list_goes_on_after_an_error_and_has_an_end() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let client = against(builder(), Revision::V2025_11_25, move |_, params| {
+        match (count.fetch_add(1, Ordering::SeqCst), params["cursor"].as_str()) {
+            (0, _) => json!({ "prompts": "none" }),
+            (_, None) => json!({ "prompts": [{ "name": "a" }], "nextCursor": "b" }),
+            _ => json!({ "prompts": [], "nextCursor": "b" }),
+        }
+    })
+    .await;
+    let mut pages = client.pages::<ListPromptsRequest>();
+    assert!(pages.next().await.is_err());
+    assert_eq!(pages.next().await.expect("a page").expect("there is one").prompts.len(), 1);
+    assert!(pages.next().await.is_err(), "a page that leads to itself");
 }
 
 #[tokio::test]

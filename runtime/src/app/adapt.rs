@@ -91,6 +91,9 @@ static RESULTS: &[(&str, Kind)] = &[
 
 /// A result as a revision has it.
 pub(crate) fn result(method: &str, revision: Revision, mut result: JsonObject) -> Result<JsonObject, Unsaid> {
+    if result.get("resultType").is_some_and(|kind| kind == "input_required") {
+        return Err(Unsaid { revision: revision.as_str(), what: "that it needs input, in an answer" });
+    }
     if let Some((_, kind)) = RESULTS.iter().find(|(known, _)| *known == method) {
         kind.fit(revision, &mut result)?;
     }
@@ -124,6 +127,8 @@ impl Kind {
             let (since, what) = match object.get("type").and_then(Value::as_str) {
                 Some("audio") => (V2, "content of type `audio`"),
                 Some("resource_link") => (V3, "content of type `resource_link`"),
+                Some("tool_use") => (V4, "content of type `tool_use`"),
+                Some("tool_result") => (V4, "content of type `tool_result`"),
                 _ => (V1, ""),
             };
             if revision < since {
@@ -154,7 +159,16 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
                 true if revision < V4 => return cannot("elicitation of mode `url`"),
                 // It is told by this when the user is done, which nobody here does: one that nobody knows.
                 true => drop(params.entry("elicitationId").or_insert_with(|| unheard_of().into())),
-                false if revision < V4 => drop(params.remove("mode")),
+                false if revision < V4 => {
+                    params.remove("mode");
+                    let asked = params.get("requestedSchema").and_then(|schema| schema.get("properties"));
+                    let is_new = |asked: &Value| {
+                        asked.get("type").is_some_and(|kind| kind == "array") || asked.get("oneOf").is_some()
+                    };
+                    if asked.and_then(Value::as_object).is_some_and(|asked| asked.values().any(is_new)) {
+                        return cannot("a choice of several, or one with titles, in `elicitation/create`");
+                    }
+                }
                 false => {}
             }
             Ok(params)
@@ -163,10 +177,19 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
             let tools = ["tools", "toolChoice"].into_iter().any(|name| params.contains_key(name));
             let several = params.get("messages").and_then(Value::as_array).into_iter().flatten();
             let several = several.into_iter().any(|message| message.get("content").is_some_and(Value::is_array));
-            match revision < V4 && (tools || several) {
-                true => cannot("tools, or several contents, in `sampling/createMessage`"),
-                false => Ok(params),
+            if revision < V4 && (tools || several) {
+                return cannot("tools, or several contents, in `sampling/createMessage`");
             }
+            for message in params.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
+                match message.get_mut("content") {
+                    Some(Value::Array(contents)) => {
+                        contents.iter_mut().try_for_each(|content| CONTENT.fit_value(revision, content))?;
+                    }
+                    Some(content) => CONTENT.fit_value(revision, content)?,
+                    None => {}
+                }
+            }
+            Ok(params)
         }
         _ => Ok(params),
     }

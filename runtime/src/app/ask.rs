@@ -106,6 +106,12 @@ impl Call {
         Err(ToolError::asks(InputRequiredResult::new().with_input_requests(asks).with_request_state(state)))
     }
 
+    /// Whether this goes on with a call that has begun, by the state that it brings.
+    pub(super) fn is_resumed(&self) -> bool {
+        let brings = self.context.request_state().is_some();
+        brings && self.rounds().is_ok_and(|rounds| rounds.0.as_ref().is_some_and(|dialog| dialog.state.is_some()))
+    }
+
     fn rounds(&self) -> Result<MutexGuard<'_, Rounds>, ToolError> {
         let mut rounds = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);
         if let (None, Some(seal)) = (&rounds.0, &self.seal) {

@@ -12,7 +12,7 @@
 //! ```
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -26,14 +26,16 @@ pub struct Handles<T> {
     what: &'static str,
     lifetime: Duration,
     most: usize,
+    most_each: usize,
     things: Mutex<HashMap<String, Thing<T>>>,
 }
 
 #[derive(Debug)]
 struct Thing<T> {
     owner: String,
-    until: Instant,
-    value: T,
+    /// `None`: it does not expire.
+    until: Option<Instant>,
+    value: Arc<Mutex<T>>,
 }
 
 /// Why nothing stands behind a handle. As the error of a tool it tells the model what to do.
@@ -54,7 +56,14 @@ impl<T> Handles<T> {
     /// Handles of things of this kind, kept for so long after they were last used, and no more than so many at a time.
     #[must_use]
     pub fn new(what: &'static str, lifetime: Duration, most: usize) -> Self {
-        Self { what, lifetime, most, things: Mutex::default() }
+        Self { what, lifetime, most, most_each: most, things: Mutex::default() }
+    }
+
+    /// Of which no more than so many belong to one owner.
+    #[must_use]
+    pub fn of_each(mut self, most: usize) -> Self {
+        self.most_each = most;
+        self
     }
 
     /// A handle for something, and for whoever it is made for: an authenticated user, or the empty string where there are
@@ -66,43 +75,46 @@ impl<T> Handles<T> {
     pub fn create(&self, owner: &str, value: T) -> Result<String, HandleError> {
         let random = random::<16>().map_err(|_| HandleError::NoRandomness)?;
         let mut things = self.things();
-        if things.len() >= self.most {
+        let owned = things.values().filter(|thing| thing.owner == owner).count();
+        if things.len() >= self.most || owned >= self.most_each {
             return Err(HandleError::Full(self.what));
         }
         let handle: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let handle = format!("{}_{handle}", self.what);
-        let thing = Thing { owner: owner.to_owned(), until: Instant::now() + self.lifetime, value };
+        let value = Arc::new(Mutex::new(value));
+        let thing = Thing { owner: owner.to_owned(), until: self.until(), value };
         things.insert(handle.clone(), thing);
         Ok(handle)
     }
 
-    /// Does something with what stands behind a handle.
+    /// Does something with what stands behind a handle. Others wait for it meanwhile, if it is the same one.
     ///
     /// # Errors
     ///
     /// [`Unknown`](HandleError::Unknown)
     pub fn with<U>(&self, owner: &str, handle: &str, work: impl FnOnce(&mut T) -> U) -> Result<U, HandleError> {
-        let mut things = self.things();
-        match things.get_mut(handle).filter(|thing| thing.owner == owner) {
-            Some(thing) => {
-                thing.until = Instant::now() + self.lifetime;
-                Ok(work(&mut thing.value))
-            }
-            None => Err(self.unknown(handle)),
-        }
+        let value = {
+            let mut things = self.things();
+            let thing = things.get_mut(handle).filter(|thing| thing.owner == owner);
+            let thing = thing.ok_or_else(|| self.unknown(handle))?;
+            thing.until = self.until();
+            Arc::clone(&thing.value)
+        };
+        let mut value = value.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(work(&mut value))
     }
 
-    /// Takes what stands behind a handle, which is none any more.
-    ///
-    /// # Errors
-    ///
-    /// [`Unknown`](HandleError::Unknown)
-    pub fn take(&self, owner: &str, handle: &str) -> Result<T, HandleError> {
+    /// Takes a handle away, and what stands behind it. `false` if it is none, or somebody else's.
+    pub fn remove(&self, owner: &str, handle: &str) -> bool {
         let mut things = self.things();
-        match things.get(handle).is_some_and(|thing| thing.owner == owner) {
-            true => things.remove(handle).map(|thing| thing.value).ok_or_else(|| self.unknown(handle)),
-            false => Err(self.unknown(handle)),
-        }
+        let is_theirs = things.get(handle).is_some_and(|thing| thing.owner == owner);
+        let removed = if is_theirs { things.remove(handle) } else { None };
+        drop(things);
+        removed.is_some()
+    }
+
+    fn until(&self) -> Option<Instant> {
+        Instant::now().checked_add(self.lifetime)
     }
 
     fn unknown(&self, handle: &str) -> HandleError {
@@ -111,10 +123,20 @@ impl<T> Handles<T> {
 
     /// Those that have not expired.
     fn things(&self) -> MutexGuard<'_, HashMap<String, Thing<T>>> {
-        let mut things = self.things.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        things.retain(|_, thing| thing.until > now);
-        things
+        let lock = || self.things.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut things = lock();
+        let gone: Vec<Thing<T>> = things
+            .extract_if(|_, thing| thing.until.is_some_and(|until| until <= now))
+            .map(|(_, thing)| thing)
+            .collect();
+        if gone.is_empty() {
+            return things;
+        }
+        // What it takes to let them go may take time.
+        drop(things);
+        drop(gone);
+        lock()
     }
 }
 
@@ -137,8 +159,13 @@ mod tests {
         assert_eq!(handles.with("ann", &a, |value| *value), Ok(1), "used, and so kept");
         tokio::time::advance(Duration::from_secs(6)).await;
         assert!(handles.with("bob", &b, |value| *value).is_err(), "expired");
-        assert!(handles.take("bob", &a).is_err());
-        assert_eq!(handles.take("ann", &a), Ok(1));
-        assert!(handles.take("ann", &a).is_err());
+        assert!(!handles.remove("bob", &a) && handles.remove("ann", &a) && !handles.remove("ann", &a));
+        // One inside the other, for ever, and no more than that for one of them.
+        let handles = Handles::new("basket", Duration::MAX, 10).of_each(2);
+        let (a, b) = (handles.create("ann", 1).expect("room"), handles.create("ann", 2).expect("room"));
+        assert_eq!(handles.create("ann", 3), Err(HandleError::Full("basket")));
+        handles.create("bob", 3).expect("room");
+        let both = handles.with("ann", &a, |a| handles.with("ann", &b, |b| *a + *b));
+        assert_eq!(both, Ok(Ok(3)));
     }
 }

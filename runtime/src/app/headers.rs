@@ -39,8 +39,13 @@ fn properties(
     path: &mut Vec<String>,
     found: &mut BTreeMap<String, Header>,
 ) -> Result<(), HeaderError> {
-    if path.len() > 32 {
-        return Ok(());
+    if path.len() > DEEPEST {
+        return Err(HeaderError { argument: path.join("."), why: "too deep to be looked at" });
+    }
+    // Only what `properties` lead to has one value.
+    let elsewhere = schema.iter().filter(|(keyword, _)| *keyword != "properties" && !DATA.contains(&keyword.as_str()));
+    if elsewhere.filter(|(keyword, _)| *keyword != "x-mcp-header").any(|(_, value)| mentions(value, DEEPEST)) {
+        return Err(HeaderError { argument: path.join("."), why: "below something else than `properties`" });
     }
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let Some(property) = property.as_object() else { continue };
@@ -69,8 +74,30 @@ fn properties(
     Ok(())
 }
 
+/// How deep arguments are looked at.
+const DEEPEST: usize = 32;
+
+/// Keywords whose values are no schemas.
+const DATA: [&str; 4] = ["default", "const", "enum", "examples"];
+
+/// Whether there is a header anywhere in some schemas; what is too deep to be looked at may have one.
+fn mentions(value: &Value, deepest: usize) -> bool {
+    match value {
+        Value::Object(object) => {
+            object.contains_key("x-mcp-header")
+                || object.iter().any(|(keyword, value)| !DATA.contains(&keyword.as_str()) && down(value, deepest))
+        }
+        Value::Array(values) => values.iter().any(|value| down(value, deepest)),
+        _ => false,
+    }
+}
+
+fn down(value: &Value, deepest: usize) -> bool {
+    deepest == 0 || mentions(value, deepest - 1)
+}
+
 fn is_primitive(kind: Option<&Value>) -> bool {
-    matches!(kind.and_then(Value::as_str), Some("string" | "integer" | "number" | "boolean"))
+    matches!(kind.and_then(Value::as_str), Some("string" | "integer" | "boolean"))
 }
 
 #[cfg(test)]
@@ -96,6 +123,10 @@ mod tests {
             (json!({ "a": string(json!("X")), "b": string(json!("x")) }), Some("b")),
             (json!({ "a": { "type": "array", "x-mcp-header": "A" } }), Some("a")),
             (json!({ "a": { "x-mcp-header": "A" } }), Some("a")),
+            (json!({ "a": { "type": "number", "x-mcp-header": "A" } }), Some("a")),
+            (json!({ "a": { "type": "array", "items": string(json!("A")) } }), Some("a")),
+            (json!({ "a": { "oneOf": [string(json!(""))] } }), Some("a")),
+            (json!({ "a": { "type": "string", "default": { "x-mcp-header": 1 } } }), None),
             (json!({ "a": { "type": "object", "properties": { "b": string(json!("")) } } }), Some("a.b")),
         ];
         for (properties, wrong) in cases {
@@ -103,6 +134,10 @@ mod tests {
             let found = headers(schema.as_object().expect("an object"));
             assert_eq!(found.as_ref().err().map(|error| error.argument.as_str()), wrong, "{schema}");
         }
+        let elsewhere = json!({ "$defs": { "a": { "type": "string", "x-mcp-header": "A" } } });
+        assert!(headers(elsewhere.as_object().expect("an object")).is_err());
+        let deep = (0..40).fold(string(json!("A")), |inside, _| json!({ "properties": { "a": inside } }));
+        assert!(headers(deep.as_object().expect("an object")).is_err());
         let nested = json!({ "properties": { "a": { "type": "object", "properties": { "b": string(json!("B")) } } } });
         let found = headers(nested.as_object().expect("an object")).expect("one");
         assert_eq!(found, [Header { name: "B".to_owned(), path: vec!["a".to_owned(), "b".to_owned()] }]);

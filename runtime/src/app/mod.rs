@@ -35,7 +35,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use mcpgen_types::v2026_07_28::{InputRequiredResult, SubscriptionsListenRequest};
+use mcpgen_types::v2026_07_28::{InputRequiredResult, SubscriptionFilter, SubscriptionsListenRequest};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
 use serde_json::json;
 use tokio::time::Instant;
@@ -56,7 +56,7 @@ use crate::peer::Peer;
 use crate::router::{AnyRequest, Router};
 use crate::seal::Seal;
 use crate::server::Offer;
-use crate::subscriptions::{Change, Subscriptions};
+use crate::subscriptions::{Change, Pending, Subscriptions};
 use crate::transport::{Incoming, Outgoing};
 
 /// A server of tools, resources and prompts. Clones are the same server, so that it can be changed while it serves.
@@ -112,10 +112,45 @@ impl Kinds {
 }
 
 /// Who hears of changes in the revisions where that is a matter of the connection.
-#[derive(Default)]
-struct Listeners {
-    connections: Vec<Peer>,
-    resources: HashMap<String, Vec<Peer>>,
+type Listeners = Vec<Listener>;
+
+/// A connection that hears of changes. What has changed several times before it is told is told once.
+struct Listener {
+    peer: Peer,
+    wanted: SubscriptionFilter,
+    pending: Arc<Pending>,
+}
+
+/// That of a connection, which is made if there is none.
+fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer) -> &'l mut Listener {
+    listeners.retain(|known| !known.peer.is_closed());
+    let index = listeners.iter().position(|known| known.peer.is(peer)).unwrap_or_else(|| {
+        let (peer, pending) = (peer.of_connection(), Arc::<Pending>::default());
+        tokio::spawn(tell(peer.clone(), Arc::clone(&pending)));
+        let wanted = SubscriptionFilter::new()
+            .with_tools_list_changed(true)
+            .with_prompts_list_changed(true)
+            .with_resources_list_changed(true);
+        listeners.push(Listener { peer, wanted, pending });
+        listeners.len() - 1
+    });
+    &mut listeners[index]
+}
+
+/// Tells a connection of changes, for as long as it lasts.
+async fn tell(peer: Peer, pending: Arc<Pending>) {
+    loop {
+        let change = tokio::select! {
+            () = peer.disconnected() => return,
+            change = pending.next() => change,
+        };
+        let params = match &change {
+            Change::Resource(uri) => Some(RawJson::from(&json!({ "uri": uri }))),
+            _ => None,
+        };
+        // What was not declared is not told.
+        let _ = peer.raw_notify(change.method(), params).await;
+    }
 }
 
 /// How many resources one connection may have subscribed to.
@@ -286,30 +321,10 @@ impl Server {
     /// Tells everybody who wants to hear of it that something has changed. What this server has by name tells so by itself.
     pub fn changed(&self, change: &Change) {
         self.0.subscriptions.changed(change);
-        let (method, params, told) = {
-            let mut listeners = self.listeners();
-            listeners.connections.retain(|peer| !peer.is_closed());
-            match change {
-                Change::Resource(uri) => {
-                    let params = Some(RawJson::from(&json!({ "uri": uri })));
-                    let whole = |(whole, peers): (&String, &Vec<Peer>)| {
-                        if crate::subscriptions::is_part(uri, whole) { peers.clone() } else { Vec::new() }
-                    };
-                    ("notifications/resources/updated", params, listeners.resources.iter().flat_map(whole).collect())
-                }
-                Change::Tools => ("notifications/tools/list_changed", None, listeners.connections.clone()),
-                Change::Prompts => ("notifications/prompts/list_changed", None, listeners.connections.clone()),
-                Change::Resources => ("notifications/resources/list_changed", None, listeners.connections.clone()),
-            }
-        };
-        // Before it serves nobody has to be told.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        for peer in told {
-            let params = params.clone();
-            runtime.spawn(async move {
-                // Who is gone, or has not declared it, needs no news.
-                let _ = peer.raw_notify(method, params).await;
-            });
+        let mut listeners = self.listeners();
+        listeners.retain(|listener| !listener.peer.is_closed());
+        for listener in listeners.iter().filter(|listener| change.is_in(&listener.wanted)) {
+            listener.pending.add(change.clone(), &listener.wanted);
         }
     }
 
@@ -365,9 +380,7 @@ impl Server {
         let router = prompts::routes(self, router);
         let this = self.clone();
         router.custom_notification("notifications/initialized", move |context: Context, _: Value| {
-            let mut listeners = this.listeners();
-            listeners.connections.retain(|peer| !peer.is_closed());
-            listeners.connections.push(context.peer().of_connection());
+            listener(&mut this.listeners(), context.peer());
             async {}
         })
     }

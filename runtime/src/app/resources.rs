@@ -37,10 +37,16 @@ pub(super) struct Template {
     read: Read<Variables>,
 }
 
-/// The variables of a template, as they stand in a URI.
+/// The variables of a template, decoded.
 type Variables = BTreeMap<String, String>;
 type Contents = Result<Option<Vec<TextOrBlobResourceContents>>, ToolError>;
 type Read<A> = Box<dyn Fn(Call, A, About) -> BoxFuture<'static, Contents> + Send + Sync>;
+
+/// What a URI leads to.
+enum Found {
+    Entry(Arc<Entry>),
+    Template(Arc<Template>, Variables),
+}
 
 /// What is read.
 pub(super) struct About {
@@ -172,6 +178,9 @@ impl Server {
     /// Resources whose URIs are of one form, and what reads them by the variables in the URI. The form is a template of
     /// RFC 6570 with `{name}`, `{+path}` and `{#fragment}`; of several templates that fit, the first one is taken, and a
     /// resource that is there by its URI goes before them.
+    ///
+    /// The variables are decoded, and say what the client wants them to say. `{name}` is one segment: not empty, not `..`, and
+    /// without `/`, `\\` and NUL. `{+path}` and `{#fragment}` may be anything: do not open a file of that name unseen.
     #[must_use]
     pub fn resource_template<F, Fut, T>(self, name: &str, uri_template: &str, read: F) -> Self
     where
@@ -226,22 +235,23 @@ impl Server {
         let (uri, revision) = (params.uri, context.revision());
         let who = (super::read(&self.0.who).clone())(&context);
         let call = Call::new(context, super::read(&self.0.seal).clone(), &who, &JsonObject::new());
-        let read = {
+        let found = {
             let things = self.things();
-            let entry = things.resources.iter().find(|entry| entry.resource.uri == uri);
-            let of_template = || things.templates.iter().find_map(|it| Some((it, variables(&it.matches, &uri)?)));
-            match entry {
-                Some(entry) => {
-                    let about = About { uri: uri.clone(), mime_type: entry.resource.mime_type.clone() };
-                    Some((entry.read)(call, (), about))
-                }
-                None => of_template().map(|(it, variables)| {
-                    let about = About { uri: uri.clone(), mime_type: it.template.mime_type.clone() };
-                    (it.read)(call, variables, about)
-                }),
-            }
+            let entry = things.resources.iter().find(|entry| entry.resource.uri == uri).map(Arc::clone);
+            let templates = if entry.is_none() { things.templates.clone() } else { Vec::new() };
+            entry.map(Found::Entry).or_else(|| {
+                templates
+                    .into_iter()
+                    .find_map(|it| variables(&it, &uri).map(|variables| Found::Template(it, variables)))
+            })
         };
-        let Some(read) = read else { return Err(errors::resource_not_found(revision, &uri)) };
+        let about = |mime_type: &Option<String>| About { uri: uri.clone(), mime_type: mime_type.clone() };
+        // Nothing is held any more: what is read may change the server.
+        let read = match found {
+            Some(Found::Entry(entry)) => (entry.read)(call, (), about(&entry.resource.mime_type)),
+            Some(Found::Template(it, variables)) => (it.read)(call, variables, about(&it.template.mime_type)),
+            None => return Err(errors::resource_not_found(revision, &uri)),
+        };
         match read.await {
             Ok(Some(contents)) => Ok(Asks::Result(ReadResourceResult::new(CacheScope::Private, contents, 0))),
             Ok(None) => Err(errors::resource_not_found(revision, &uri)),
@@ -258,29 +268,30 @@ impl Server {
         let Some(uri) = params.get("uri").and_then(Value::as_str) else {
             return Err(errors::invalid_params_in_words("params.uri: expected a string"));
         };
-        let peer = request.context.peer().of_connection();
+        if uri.len() > LONGEST_URI {
+            return Err(errors::invalid_params_in_words("params.uri: too long to be kept"));
+        }
         let mut listeners = self.listeners();
-        for peers in listeners.resources.values_mut() {
-            peers.retain(|known| !known.is_closed());
+        let wanted = super::listener(&mut listeners, request.context.peer())
+            .wanted
+            .resource_subscriptions
+            .get_or_insert_default();
+        match (subscribes, wanted.iter().position(|known| known == uri)) {
+            (true, None) if wanted.len() >= MOST_SUBSCRIBED => return Err(errors::busy()),
+            (true, None) => wanted.push(uri.to_owned()),
+            (false, Some(index)) => drop(wanted.swap_remove(index)),
+            (true, Some(_)) | (false, None) => {}
         }
-        listeners.resources.retain(|_, peers| !peers.is_empty());
-        let own = listeners.resources.values().filter(|peers| peers.iter().any(|known| known.is(&peer))).count();
-        let peers = listeners.resources.entry(uri.to_owned()).or_default();
-        peers.retain(|known| !known.is(&peer));
-        match subscribes {
-            true if own >= MOST_SUBSCRIBED => Err(errors::busy()),
-            true => {
-                peers.push(peer);
-                Ok(RawJson::from(&json!({})))
-            }
-            false => Ok(RawJson::from(&json!({}))),
-        }
+        Ok(RawJson::from(&json!({})))
     }
 }
 
+/// How many bytes the URI of a subscription may have.
+const LONGEST_URI: usize = 8 << 10;
+
 /// What is wrong with a template: only what can be found again in a URI is one.
 fn fault(template: &str) -> Option<&'static str> {
-    let mut rest = template;
+    let (mut rest, mut names) = (template, Vec::new());
     while let Some(at) = rest.find(['{', '}']) {
         let Some((inside, after)) = rest[at..].strip_prefix('{').and_then(|inside| inside.split_once('}')) else {
             return Some("a brace without its other one");
@@ -289,15 +300,26 @@ fn fault(template: &str) -> Option<&'static str> {
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             return Some("only {name}, {+name} and {#name} can be found in a URI");
         }
+        if names.contains(&name) {
+            return Some("a name that is there twice could be two things in a URI");
+        }
+        names.push(name);
         rest = after;
     }
     None
 }
 
-fn variables(template: &UriTemplate, uri: &str) -> Option<Variables> {
-    let captures = template.captures(uri)?;
-    let value = |name: &str| captures.name(name).and_then(|found| found.value().ok().map(|value| value.into_owned()));
-    template.var_names().map(|name| Some((name.to_owned(), value(name)?))).collect()
+/// The variables of a URI, decoded; `None` if it is none of the template's.
+fn variables(it: &Template, uri: &str) -> Option<Variables> {
+    let captures = it.matches.captures(uri)?;
+    let value = |name: &str| -> Option<String> {
+        let value = captures.name(name)?.value().ok()?.into_owned();
+        // One segment is one segment, however it is written.
+        let is_segment = it.template.uri_template.contains(&format!("{{{name}}}"));
+        let is_one = !value.is_empty() && value != "." && value != ".." && !value.contains(['/', '\\', '\0']);
+        (!is_segment || is_one).then_some(value)
+    };
+    it.matches.var_names().map(|name| Some((name.to_owned(), value(name)?))).collect()
 }
 
 pub(super) fn routes(server: &Server, router: Router) -> Router {

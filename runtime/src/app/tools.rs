@@ -28,7 +28,7 @@ pub(super) struct Entry {
 
 type Run = Box<dyn Fn(Call, JsonObject) -> BoxFuture<'static, Result<CallToolResult, ToolError>> + Send + Sync>;
 
-/// What is said of a tool besides its schemas. A name is one; so is a [`Tool`], whose schemas make no difference.
+/// What is said of a tool besides its schemas. A name is one; so is a [`Tool`], whose schemas are replaced by those of types.
 #[derive(Clone, Debug)]
 pub struct ToolInfo(Tool);
 
@@ -245,15 +245,14 @@ impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
     }
 
     fn output_schema() -> Option<JsonObject> {
-        Some(schema_of::<T>())
+        Some(schema_of::<T>(schemars::generate::SchemaSettings::draft2020_12().for_serialize()))
     }
 }
 
 /// The schema of a type, without the name that it has in Rust.
 #[cfg(feature = "schemars")]
-fn schema_of<T: schemars::JsonSchema>() -> JsonObject {
-    let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
-    match generator.into_root_schema_for::<T>().to_value() {
+fn schema_of<T: schemars::JsonSchema>(settings: schemars::generate::SchemaSettings) -> JsonObject {
+    match settings.into_generator().into_root_schema_for::<T>().to_value() {
         serde_json::Value::Object(mut schema) => {
             schema.remove("title");
             schema
@@ -314,7 +313,7 @@ impl Server {
         T: IntoToolResult,
     {
         let ToolInfo(mut tool) = info.into();
-        let mut schema = schema_of::<A>();
+        let mut schema = schema_of::<A>(schemars::generate::SchemaSettings::draft2020_12());
         let said = schema.remove("description").and_then(|said| said.as_str().map(str::to_owned));
         tool.description = tool.description.or(said);
         // An enum of objects, or no arguments at all.
@@ -329,6 +328,7 @@ impl Server {
             _ => {}
         }
         tool.input_schema = schema_as(&tool.name, "inputSchema", schema)?;
+        tool.output_schema = None;
         if let Some(schema) = T::output_schema() {
             tool.output_schema = Some(schema_as(&tool.name, "outputSchema", schema)?);
         }
@@ -425,11 +425,12 @@ impl Server {
         };
         let arguments = params.arguments.unwrap_or_default();
         let who = (super::read(&self.0.who).clone())(&context);
-        if let Some(wait) = self.wait(&who) {
-            let why = format!("called too often: try again in {} seconds", wait.as_secs() + 1);
+        let call = Call::new(context, super::read(&self.0.seal).clone(), &who, &arguments);
+        // A round of a call that has begun is no other call.
+        if let Some(wait) = if call.is_resumed() { None } else { self.wait(&who) } {
+            let why = format!("called too often: try again in {} seconds", wait.as_secs().saturating_add(1));
             return Ok(Asks::Result(text(why).with_is_error(true)));
         }
-        let call = Call::new(context, super::read(&self.0.seal).clone(), &who, &arguments);
         match entry.call(call, arguments).await {
             Ok(result) => Ok(Asks::Result(result)),
             Err(ToolError(Failure::Told(why))) => Ok(Asks::Result(text(why).with_is_error(true))),

@@ -11,7 +11,7 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Value};
 
-use super::ease::{Kept, Reader};
+use super::ease::Reader;
 use super::{Client, connect};
 use crate::connection::Limits;
 use crate::context::Context;
@@ -52,24 +52,16 @@ pub struct ClientBuilder {
     handlers: Router,
     limits: Limits,
     reader: Reader,
-    kept: Arc<Kept>,
 }
 
 impl Client<Router> {
     /// A client that is not connected yet.
     pub fn builder(name: &str, version: &str) -> ClientBuilder {
-        let kept = Arc::<Kept>::default();
-        let changed = Arc::clone(&kept);
-        let handlers = Router::new().custom_notification("notifications/tools/list_changed", move |_, _: Value| {
-            changed.forget_tools();
-            async {}
-        });
         ClientBuilder {
             opening: Introduction::new(name, version).into(),
-            handlers,
+            handlers: Router::new(),
             limits: Limits::default(),
             reader: Reader::default(),
-            kept,
         }
     }
 }
@@ -152,9 +144,9 @@ impl ClientBuilder {
     ///
     /// The server refuses, is silent, or speaks no revision that is spoken here.
     pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
-        let Self { opening, handlers, limits, reader, kept } = self;
+        let Self { opening, handlers, limits, reader } = self;
         let mut client = connect(opening, handlers.clone(), handlers, incoming, outgoing, limits).await?;
-        (client.policy, client.on_repair, client.kept) = (reader.policy, reader.on_repair, kept);
+        (client.policy, client.on_repair) = (reader.policy, reader.on_repair);
         Ok(client)
     }
 

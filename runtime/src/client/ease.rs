@@ -1,6 +1,7 @@
 //! What clients do most, in every revision and in the types of the newest one.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ use crate::router::Requests;
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     tools: Mutex<Option<Tools>>,
+    /// How often the list has changed: what was asked for before may be the old one.
+    changed: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
@@ -36,9 +39,13 @@ struct Tools {
 }
 
 impl Kept {
-    /// The list has changed.
-    pub(super) fn forget_tools(&self) {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner).take();
+    /// A list has changed.
+    pub(super) fn list_changed(&self, method: &str) {
+        if method == "notifications/tools/list_changed" {
+            let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            self.changed.fetch_add(1, Ordering::SeqCst);
+            tools.take();
+        }
     }
 }
 
@@ -48,6 +55,7 @@ pub struct Pages<'c, S, R> {
     client: &'c Client<S>,
     /// `None` once the last page was read.
     cursor: Option<Option<String>>,
+    read: usize,
     request: std::marker::PhantomData<fn() -> R>,
 }
 
@@ -55,20 +63,31 @@ pub struct Pages<'c, S, R> {
 const MOST_PAGES: usize = 10_000;
 
 impl<S: Requests, R: Request> Pages<'_, S, R> {
-    /// The next page; `None` after the last one.
+    /// The next page; `None` after the last one. After an error the same page is asked for again.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// Those of a call; [`Invalid`](CallError::Invalid) if the list has no end.
     pub async fn next(&mut self) -> Result<Option<R::Result>, CallError> {
-        let Some(cursor) = self.cursor.take() else { return Ok(None) };
-        let params =
-            cursor.map_or_else(JsonObject::new, |cursor| JsonObject::from_iter([("cursor".to_owned(), cursor.into())]));
+        let Some(cursor) = self.cursor.clone() else { return Ok(None) };
+        let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", R::METHOD).into());
+        if self.read >= MOST_PAGES {
+            return Err(invalid("the list has no end"));
+        }
+        let of = |cursor: String| JsonObject::from_iter([("cursor".to_owned(), cursor.into())]);
+        let params = cursor.clone().map_or_else(JsonObject::new, of);
         let result = self.client.ask(R::METHOD, params).await?;
         let text = result.text();
         let next = Picked::from(&text, ["nextCursor"]).ok().and_then(|picked| picked.values[0]);
-        self.cursor = next.and_then(|next| mcpgen_types::from_str::<String>(next.get()).ok()).map(Some);
-        self.client.read(R::METHOD, &result).map(Some)
+        let next = next.and_then(|next| mcpgen_types::from_str::<String>(next.get()).ok());
+        if next.is_some() && next == cursor {
+            return Err(invalid("a page leads to itself"));
+        }
+        // Until then the same page may be asked for again.
+        let page = self.client.read(R::METHOD, &result)?;
+        self.cursor = next.map(Some);
+        self.read += 1;
+        Ok(Some(page))
     }
 }
 
@@ -85,10 +104,10 @@ impl<S: Requests> Client<S> {
         if let Some(Tools { list, .. }) = kept.filter(|kept| kept.until.is_none_or(|until| until > Instant::now())) {
             return Ok(list);
         }
+        let changed = self.kept.changed.load(Ordering::SeqCst);
         let (mut list, mut fresh) = (Vec::new(), Duration::MAX);
         let mut pages = self.pages::<ListToolsRequest>();
-        for _ in 0..MOST_PAGES {
-            let Some(page) = pages.next().await? else { break };
+        while let Some(page) = pages.next().await? {
             fresh = fresh.min(Duration::from_millis(page.ttl_ms));
             list.extend(page.tools.into_iter().filter(is_sound));
         }
@@ -99,7 +118,9 @@ impl<S: Requests> Client<S> {
         };
         if let Some(until) = until {
             let mut kept = self.kept.tools.lock().unwrap_or_else(PoisonError::into_inner);
-            *kept = Some(Tools { until, list: Arc::clone(&list) });
+            if self.kept.changed.load(Ordering::SeqCst) == changed {
+                *kept = Some(Tools { until, list: Arc::clone(&list) });
+            }
         }
         Ok(list)
     }
@@ -212,13 +233,12 @@ impl<S: Requests> Client<S> {
 
     /// A list, page by page, of a request such as [`ListToolsRequest`].
     pub fn pages<R: Request>(&self) -> Pages<'_, S, R> {
-        Pages { client: self, cursor: Some(None), request: std::marker::PhantomData }
+        Pages { client: self, cursor: Some(None), read: 0, request: std::marker::PhantomData }
     }
 
     async fn all<R: Request, T>(&self, items: impl Fn(R::Result) -> Vec<T>) -> Result<Vec<T>, CallError> {
         let (mut all, mut pages) = (Vec::new(), self.pages::<R>());
-        for _ in 0..MOST_PAGES {
-            let Some(page) = pages.next().await? else { break };
+        while let Some(page) = pages.next().await? {
             all.extend(items(page));
         }
         Ok(all)

@@ -109,12 +109,15 @@ pub async fn connect<S: Requests>(
     let era = Arc::new(Eras::new(Side::Client, opening.ours.clone(), &handlers, |modern| modern.reading(reading)));
     let connection = Connection::new(requests.clone(), handlers, era.clone(), limits);
     let peer = connection.peer().clone();
+    let kept = Arc::<Kept>::default();
+    let changed = Arc::clone(&kept);
+    peer.on_list_changed(move |method| changed.list_changed(method));
     let mut running = Running(Some(tokio::spawn(connection.run(incoming, outgoing))));
     let revision = negotiate(&peer, &era, &opening).await?;
     let meta = own_meta(&opening.ours, &handled, revision).map_err(HandshakeError::Introduction)?;
     let connection = running.0.take().ok_or(CallError::Closed(Closed))?;
     let Reader { policy, on_repair } = Reader::default();
-    let (rounds, kept) = (Rounds::default(), Arc::default());
+    let rounds = Rounds::default();
     Ok(Client { peer, connection, rounds, revision, meta, requests, policy, on_repair, kept })
 }
 
