@@ -630,6 +630,21 @@ async fn what_is_asked_of_older_clients_is_in_their_words() {
     }
 }
 
+#[tokio::test]
+async fn a_layer_says_who_may_call_what() {
+    let guard = |request: mcpgen_runtime::router::AnyRequest| match request.context.subject() {
+        Some("nothing") => Err(ErrorObject::new(-32001, "not for you")),
+        _ => Ok(request),
+    };
+    let guarded = tower::layer::layer_fn(move |router: Router| tower::filter::Filter::new(router, guard));
+    let (here, there) = mcpgen_runtime::transport::duplex();
+    tokio::spawn(async move { server().serve_behind(guarded, there.0, there.1, Limits::default()).await });
+    let client = mcpgen_runtime::Client::builder("c", "1").connect(here.0, here.1).await.expect("connected");
+    client.call_tool("text", JsonObject::new()).await.expect("allowed");
+    let error = client.call_tool("nothing", JsonObject::new()).await.expect_err("refused");
+    assert!(error.to_string().contains("not for you"), "{error}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_rounds_of_a_call_are_one_call() {
     let server = server().rate_limit(1, Duration::from_secs(60));

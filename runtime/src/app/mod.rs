@@ -39,6 +39,8 @@ use mcpgen_types::v2026_07_28::{InputRequiredResult, SubscriptionFilter, Subscri
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
 use serde_json::json;
 use tokio::time::Instant;
+use tower::Layer;
+use tower::layer::util::Identity;
 
 pub use ask::Call;
 pub use prompts::{IntoPrompt, PromptError};
@@ -53,7 +55,7 @@ use crate::introduction::Introduction;
 use crate::json::with_meta;
 use crate::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
 use crate::peer::Peer;
-use crate::router::{AnyRequest, Router};
+use crate::router::{AnyRequest, Requests, Router};
 use crate::seal::Seal;
 use crate::server::Offer;
 use crate::subscriptions::{Change, Pending, Subscriptions};
@@ -396,10 +398,27 @@ impl Server {
         outgoing: impl Outgoing,
         limits: Limits,
     ) -> Result<(), ServeError> {
+        self.serve_behind(Identity::new(), incoming, outgoing, limits).await
+    }
+
+    /// As [`serve`](Self::serve), behind a layer of middleware that sees each request before it is answered: for who may call
+    /// what, see [`Context::subject`](crate::Context::subject); for time limits, metrics, and the like.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`serve`](Self::serve).
+    pub async fn serve_behind<L: Layer<Router, Service: Requests>>(
+        &self,
+        layer: L,
+        incoming: impl Incoming,
+        outgoing: impl Outgoing,
+        limits: Limits,
+    ) -> Result<(), ServeError> {
         let (router, offer) = (self.router(), self.offer()?);
         // It answers in every revision, and has said what it is able to do.
         let era = offer.era(&Router::new());
-        Ok(Connection::new(router.clone(), router, Arc::new(era), limits).run(incoming, outgoing).await?)
+        let requests = layer.layer(router.clone());
+        Ok(Connection::new(requests, router, Arc::new(era), limits).run(incoming, outgoing).await?)
     }
 
     /// Serves the process's own standard input and output. Nothing else may be written to standard output.
