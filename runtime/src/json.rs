@@ -222,6 +222,7 @@ pub(crate) fn with_meta(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::*;
@@ -250,5 +251,58 @@ mod tests {
         assert!(Edit::of("{}").done().expect("JSON").is_none());
         assert!(Picked::from("[]", ["a"]).is_err());
         assert_eq!(Picked::from(r#"{"a":1,"a":2}"#, ["a"]).expect("an object").twice, Some("a"));
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[ -~äß\"\\\\]{0,6}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inside| {
+            prop_oneof![
+                prop::collection::vec(inside.clone(), 0..4).prop_map(Value::from),
+                members(inside).prop_map(Value::Object),
+            ]
+        })
+    }
+
+    fn members(value: impl Strategy<Value = Value>) -> impl Strategy<Value = serde_json::Map<String, Value>> {
+        let name = prop_oneof![Just("_meta".to_owned()), Just("a".to_owned()), "[a-c\"\\\\{}: ]{0,3}"];
+        prop::collection::btree_map(name, value, 0..5).prop_map(|members| members.into_iter().collect())
+    }
+
+    /// Text of the same value, with white space and escapes as they please.
+    fn written(value: &Value, pretty: bool, escaped: bool) -> String {
+        let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        let text = text.expect("JSON");
+        if escaped { text.replace("\"_meta\"", "\"\\u005fmeta\"").replace("\"a\"", "\"\\u0061\"") } else { text }
+    }
+
+    proptest! {
+        #[test]
+        fn meta_is_added_as_to_a_tree(
+            params in members(json()), meta in members(json()), has_meta in any::<bool>(),
+            pretty in any::<bool>(), escaped in any::<bool>(), over in any::<bool>(),
+        ) {
+            let mut params = params;
+            if has_meta { params.insert("_meta".to_owned(), Value::Object(meta)); }
+            let text = RawValue::from_string(written(&Value::Object(params.clone()), pretty, escaped)).expect("JSON");
+            let raw = RawJson::try_from(text).expect("not deep");
+            let added = [("a", "1".to_owned()), ("b", "{\"c\":[]}".to_owned())];
+            let done = with_meta(Some(raw), &added, over);
+            match params.entry("_meta").or_insert_with(|| json!({})).as_object_mut() {
+                None => prop_assert!(done.is_err(), "`_meta` is no object"),
+                Some(meta) => {
+                    for (name, value) in &added {
+                        let value: Value = serde_json::from_str(value).expect("JSON");
+                        if over || !meta.contains_key(*name) { meta.insert((*name).to_owned(), value); }
+                    }
+                    let done = done.expect("an object").expect("params");
+                    prop_assert_eq!(serde_json::from_str::<Value>(&done.text()).expect("JSON"), Value::Object(params));
+                }
+            }
+        }
     }
 }
