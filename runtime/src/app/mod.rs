@@ -1,14 +1,14 @@
 //! Servers as people write them: tools, resources and prompts by name, each a function.
 //!
 //! ```
-//! use mcpgen_runtime::{Server, app::ToolInfo};
+//! use mcpgen_runtime::Server;
 //! use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 //!
 //! let server = Server::new("greeter", "1.0.0")
 //!     .tool_by_hand(Tool::new(ToolInputSchema::new(), "greet"), |_, arguments| async move {
 //!         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or("world"))
 //!     });
-//! # let _ = (server, ToolInfo::from("x"));
+//! # let _ = server;
 //! ```
 //!
 //! With the feature `schemars` a tool's arguments are a type, see [`Server::tool`].
@@ -20,7 +20,9 @@ mod adapt;
 mod ask;
 pub mod handles;
 pub mod headers;
+mod listeners;
 mod prompts;
+mod rate;
 mod resources;
 mod tools;
 #[cfg(feature = "validate")]
@@ -28,22 +30,22 @@ mod validate;
 #[cfg(feature = "validate")]
 pub(crate) use validate::output_fault;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, ready};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use mcpgen_types::v2026_07_28::{InputRequiredResult, SubscriptionFilter, SubscriptionsListenRequest};
+use mcpgen_types::v2026_07_28::{InputRequiredResult, SubscriptionsListenRequest};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
 use serde_json::json;
-use tokio::time::Instant;
 use tower::Layer;
 use tower::layer::util::Identity;
 
 pub use ask::Call;
+use listeners::Listeners;
 pub use prompts::{IntoPrompt, PromptError};
+use rate::Rate;
 pub use resources::IntoContents;
 pub use tools::{IntoToolResult, Structured, ToolError, ToolInfo};
 
@@ -54,11 +56,10 @@ use crate::errors;
 use crate::introduction::Introduction;
 use crate::json::with_meta;
 use crate::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
-use crate::peer::Peer;
 use crate::router::{AnyRequest, Requests, Router};
 use crate::seal::Seal;
 use crate::server::Offer;
-use crate::subscriptions::{Change, Pending, Subscriptions};
+use crate::subscriptions::{Change, Subscriptions};
 use crate::transport::{Incoming, Outgoing};
 
 /// A server of tools, resources and prompts. Clones are the same server, so that it can be changed while it serves.
@@ -110,76 +111,6 @@ impl Kinds {
             Some("prompts") => self.prompts,
             _ => self.completions,
         }
-    }
-}
-
-/// Who hears of changes in the revisions where that is a matter of the connection.
-type Listeners = Vec<Listener>;
-
-/// A connection that hears of changes. What has changed several times before it is told is told once.
-struct Listener {
-    peer: Peer,
-    wanted: SubscriptionFilter,
-    pending: Arc<Pending>,
-}
-
-/// That of a connection, which is made if there is none.
-fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer) -> &'l mut Listener {
-    listeners.retain(|known| !known.peer.is_closed());
-    let index = listeners.iter().position(|known| known.peer.is(peer)).unwrap_or_else(|| {
-        let (peer, pending) = (peer.of_connection(), Arc::<Pending>::default());
-        tokio::spawn(tell(peer.clone(), Arc::clone(&pending)));
-        let wanted = SubscriptionFilter::new()
-            .with_tools_list_changed(true)
-            .with_prompts_list_changed(true)
-            .with_resources_list_changed(true);
-        listeners.push(Listener { peer, wanted, pending });
-        listeners.len() - 1
-    });
-    &mut listeners[index]
-}
-
-/// Tells a connection of changes, for as long as it lasts.
-async fn tell(peer: Peer, pending: Arc<Pending>) {
-    loop {
-        let change = tokio::select! {
-            () = peer.disconnected() => return,
-            change = pending.next() => change,
-        };
-        let params = match &change {
-            Change::Resource(uri) => Some(RawJson::from(&json!({ "uri": uri }))),
-            _ => None,
-        };
-        // What was not declared is not told.
-        let _ = peer.raw_notify(change.method(), params).await;
-    }
-}
-
-/// How many resources one connection may have subscribed to.
-const MOST_SUBSCRIBED: usize = 1024;
-
-/// How often tools may be called.
-struct Rate {
-    calls: f64,
-    per: Duration,
-    /// How many calls each of those who call has left, and since when that is so.
-    left: HashMap<String, (f64, Instant)>,
-}
-
-impl Rate {
-    /// How long somebody has to wait before the next call; nothing if it may be now.
-    fn wait(&mut self, who: &str) -> Option<Duration> {
-        let (now, second) = (Instant::now(), self.calls / self.per.as_secs_f64().max(f64::MIN_POSITIVE));
-        // Whoever has all of them left again is as good as new.
-        let (calls, refilled) = (self.calls, |left: f64, since: Instant| left + (now - since).as_secs_f64() * second);
-        self.left.retain(|_, (left, since)| refilled(*left, *since) < calls);
-        let (left, since) = self.left.entry(who.to_owned()).or_insert((calls, now));
-        (*left, *since) = (refilled(*left, *since).min(calls), now);
-        if *left < 1.0 {
-            return Some(Duration::from_secs_f64(((1.0 - *left) / second).min(1e9)));
-        }
-        *left -= 1.0;
-        None
     }
 }
 
@@ -310,8 +241,7 @@ impl Server {
     /// called. Who that is says [`identity`](Self::identity); without it all are one.
     #[must_use]
     pub fn rate_limit(self, calls: u32, per: Duration) -> Self {
-        let rate = Rate { calls: f64::from(calls.max(1)), per, left: HashMap::new() };
-        *self.0.rate.lock().unwrap_or_else(PoisonError::into_inner) = Some(rate);
+        *self.0.rate.lock().unwrap_or_else(PoisonError::into_inner) = Some(Rate::new(calls, per));
         self
     }
 
@@ -323,11 +253,7 @@ impl Server {
     /// Tells everybody who wants to hear of it that something has changed. What this server has by name tells so by itself.
     pub fn changed(&self, change: &Change) {
         self.0.subscriptions.changed(change);
-        let mut listeners = self.listeners();
-        listeners.retain(|listener| !listener.peer.is_closed());
-        for listener in listeners.iter().filter(|listener| change.is_in(&listener.wanted)) {
-            listener.pending.add(change.clone(), &listener.wanted);
-        }
+        listeners::changed(&mut self.listeners(), change);
     }
 
     /// What this server says of itself.
@@ -382,7 +308,7 @@ impl Server {
         let router = prompts::routes(self, router);
         let this = self.clone();
         router.custom_notification("notifications/initialized", move |context: Context, _: Value| {
-            listener(&mut this.listeners(), context.peer());
+            listeners::listener(&mut this.listeners(), context.peer());
             async {}
         })
     }

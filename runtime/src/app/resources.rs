@@ -17,7 +17,8 @@ use mcpgen_types::{ErrorObject, JsonObject, RawJson, Value};
 use serde_json::json;
 use uri_template_ex::UriTemplate;
 
-use super::{Asks, Call, DefinitionError, MOST_SUBSCRIBED, Server, ToolError};
+use super::listeners::{MOST_SUBSCRIBED, listener};
+use super::{Asks, Call, DefinitionError, Server, ToolError};
 use crate::context::Context;
 use crate::errors;
 use crate::pagination::page;
@@ -272,10 +273,8 @@ impl Server {
             return Err(errors::invalid_params_in_words("params.uri: too long to be kept"));
         }
         let mut listeners = self.listeners();
-        let wanted = super::listener(&mut listeners, request.context.peer())
-            .wanted
-            .resource_subscriptions
-            .get_or_insert_default();
+        let wanted =
+            listener(&mut listeners, request.context.peer()).wanted.resource_subscriptions.get_or_insert_default();
         match (subscribes, wanted.iter().position(|known| known == uri)) {
             (true, None) if wanted.len() >= MOST_SUBSCRIBED => return Err(errors::busy()),
             (true, None) => wanted.push(uri.to_owned()),
