@@ -96,6 +96,9 @@ async fn everything_is_had_in_every_revision() {
         let Err(CallError::Refused(error)) = client.read_resource("x:").await else { panic!("it is not there") };
         assert!(errors::is_resource_not_found(&error), "{revision} {error}");
 
+        assert_eq!(client.subscribe("file:///a").await.is_ok(), revision.is_legacy(), "{revision}");
+        assert_eq!(client.unsubscribe("file:///a").await.is_ok(), revision.is_legacy(), "{revision}");
+
         assert_eq!(client.prompts().await.expect("prompts")[0].name, "greet");
         let greeting = client.prompt("greet", [("who".to_owned(), "ann".to_owned())].into()).await.expect("a prompt");
         assert_eq!(mcpgen_types::to_value(&greeting).expect("JSON")["messages"][0]["content"]["text"], "hello ann");

@@ -171,6 +171,27 @@ impl<S: Requests> Client<S> {
         self.finish::<ReadResourceRequest, ReadResourceResult>(params).await
     }
 
+    /// Hears of changes of a resource from now on, by a handler of `notifications/resources/updated`; in the older revisions,
+    /// where it is the connection that subscribes. In 2026-07-28 there is [`listen`](Self::listen).
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
+        let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
+        self.ask("resources/subscribe", params).await.map(drop)
+    }
+
+    /// Hears of them no longer.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
+        let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
+        self.ask("resources/unsubscribe", params).await.map(drop)
+    }
+
     /// The prompts.
     ///
     /// # Errors
