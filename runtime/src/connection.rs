@@ -2,19 +2,21 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::future::Future;
 use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{FutureExt, SinkExt, StreamExt};
+use futures_util::{FutureExt, SinkExt, Stream, StreamExt};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use crate::context::Carrier;
 use crate::desk::Desk;
 use crate::era::Era;
-use crate::outbox::{Line, Outbox};
-use crate::peer::Peer;
+use crate::outbox::{Line, Lines, Outbox};
+use crate::peer::{CallError, Peer};
 use crate::router::{AnyNotification, Requests, Router};
 use crate::transport::{Incoming, Outgoing, ReceiveError};
 
@@ -71,7 +73,20 @@ pub struct Connection<S> {
     era: Arc<dyn Era>,
     limits: Limits,
     peer: Peer,
-    written: mpsc::UnboundedReceiver<Option<Line>>,
+    written: Lines,
+}
+
+/// Something that has arrived, and what it came with.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrived {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) carrier: Option<Carrier>,
+}
+
+impl From<Vec<u8>> for Arrived {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes, carrier: None }
+    }
 }
 
 impl<S: Requests> Connection<S> {
@@ -94,9 +109,21 @@ impl<S: Requests> Connection<S> {
     ///
     /// Reading or writing failed. That nothing more arrives is no error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
+        self.run_by(incoming.map(|frame| frame.map(Arrived::from)), |lines| write(lines, outgoing)).await
+    }
+
+    /// As [`run`](Self::run), where what arrives comes with something, and where what leaves goes to different places.
+    pub(crate) async fn run_by<F>(
+        self,
+        incoming: impl Stream<Item = Result<Arrived, ReceiveError>> + Send,
+        write: impl FnOnce(Lines) -> F,
+    ) -> io::Result<()>
+    where
+        F: Future<Output = io::Result<()>> + Send + 'static,
+    {
         let Self { service, notifications, era, limits, peer, written } = self;
         let (notify, notified) = mpsc::channel(limits.notifications.clamp(1, 1 << 20));
-        let mut writer = tokio::spawn(write(written, outgoing));
+        let mut writer = tokio::spawn(write(written));
         let mut listener = tokio::spawn(listen(notifications.clone(), notified, limits.handler));
         let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), listener.abort_handle()] };
         let drain = limits.drain;
@@ -106,8 +133,11 @@ impl<S: Requests> Connection<S> {
         loop {
             tokio::select! {
                 frame = incoming.next() => match frame {
-                    Some(Ok(bytes)) => desk.take(&bytes).await,
+                    Some(Ok(arrived)) => desk.take(&arrived).await,
                     Some(Err(ReceiveError::TooLong(most))) => desk.too_long(most).await,
+                    Some(Err(ReceiveError::Undelivered { id, why })) => {
+                        peer.answered(&id, Err(CallError::Undelivered(why)));
+                    }
                     Some(Err(ReceiveError::Io(error))) => {
                         read = Err(error);
                         break;
@@ -164,11 +194,13 @@ impl Drop for End {
 }
 
 /// Writes in order, and flushes whenever nothing more is there to be written.
-async fn write(mut lines: mpsc::UnboundedReceiver<Option<Line>>, outgoing: impl Outgoing) -> io::Result<()> {
+async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
     let mut outgoing = std::pin::pin!(outgoing);
     while let Some(Some(line)) = lines.recv().await {
-        let Line { bytes, room } = line;
-        outgoing.feed(bytes).await?;
+        let Line { message, room } = line;
+        if !message.bytes.is_empty() {
+            outgoing.feed(message.bytes).await?;
+        }
         drop(room);
         if lines.is_empty() {
             outgoing.flush().await?;

@@ -1,6 +1,8 @@
 //! What a handler knows besides its params.
 
+use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, RawJson, Request, RequestId, Revision, Value};
 use serde_json::json;
@@ -11,7 +13,7 @@ use crate::era::{Always, Level, Terms};
 use crate::errors;
 use crate::introduction::About;
 use crate::json::{Picked, string};
-use crate::outbox::Outbox;
+use crate::outbox::{Message, Outbox, Place};
 use crate::peer::Peer;
 
 /// What a handler knows besides its params. Clones are of the same message.
@@ -26,12 +28,16 @@ struct Inner {
     peer: Peer,
     cancelled: CancellationToken,
     seen: Glance,
+    carrier: Option<Carrier>,
     /// What was reported last; `None` once the answer is on its way, or nobody waits for one. Held while a report is
     /// sent, so that reports keep their order and none comes after the answer.
     progress: Mutex<Option<f64>>,
     /// The answer is on its way.
     sent: CancellationToken,
 }
+
+/// What a message came with, by the transport that it came over.
+pub(crate) type Carrier = Arc<dyn Any + Send + Sync>;
 
 /// What is looked at in all params, whatever the method.
 #[derive(Clone, Debug, Default)]
@@ -72,21 +78,30 @@ impl Glance {
 impl Context {
     pub(crate) fn new(id: Option<RequestId>, method: &str, terms: Terms, peer: &Peer, seen: Glance) -> Self {
         Self(Arc::new(Inner {
-            id,
             method: method.to_owned(),
-            peer: peer.on_behalf(terms.clone()),
+            peer: peer.on_behalf(terms.clone(), id.clone()),
+            id,
             terms,
             cancelled: CancellationToken::new(),
             seen,
+            carrier: None,
             progress: Mutex::new(Some(f64::NEG_INFINITY)),
             sent: CancellationToken::new(),
         }))
     }
 
+    /// With what the message came with. For a context that nobody else has yet.
+    pub(crate) fn carried(mut self, carrier: Option<&Carrier>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.carrier = carrier.cloned();
+        }
+        self
+    }
+
     /// The same request, for something that lasts longer than it.
     #[cfg(feature = "tasks")]
     pub(crate) fn on_errand(&self, errand: Arc<dyn crate::peer::Errand>, cancelled: CancellationToken) -> Self {
-        let Inner { id, method, terms, peer, seen, .. } = &*self.0;
+        let Inner { id, method, terms, peer, seen, carrier, .. } = &*self.0;
         Self(Arc::new(Inner {
             id: id.clone(),
             method: method.clone(),
@@ -94,6 +109,7 @@ impl Context {
             peer: peer.on_errand(errand),
             cancelled,
             seen: seen.clone(),
+            carrier: carrier.clone(),
             progress: Mutex::new(Some(f64::NEG_INFINITY)),
             sent: CancellationToken::new(),
         }))
@@ -198,6 +214,22 @@ impl Context {
     #[must_use]
     pub fn request_state(&self) -> Option<&str> {
         self.0.seen.state.as_deref()
+    }
+
+    /// What the message came with, by the transport that it came over: see there which type it is. `None` if it is of
+    /// another one.
+    #[must_use]
+    pub fn carrier<T: Any>(&self) -> Option<&T> {
+        self.0.carrier.as_ref()?.downcast_ref()
+    }
+
+    /// Lets go of the stream that the answer is awaited on, where that is a thing of its own and can be come back to: over
+    /// HTTP in revision 2025-11-25. The client comes back after so long, and nothing is lost meanwhile. For handlers that
+    /// take long; elsewhere it does nothing.
+    pub fn hang_up(&self, retry: Duration) {
+        if let Some(id) = self.0.id.clone() {
+            self.0.peer.send_now(Message { place: Place::Later(id, retry), bytes: Vec::new() });
+        }
     }
 
     /// The trace that the request is a part of, as W3C's Trace Context and Baggage have it.

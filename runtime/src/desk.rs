@@ -17,19 +17,17 @@ use tokio::task::JoinSet;
 use tower::ServiceExt;
 use tracing::Instrument;
 
-use crate::connection::Limits;
-use crate::context::{Context, Glance};
+use crate::connection::{Arrived, Limits};
+use crate::context::{Carrier, Context, Glance};
 use crate::envelope::{Envelope, Frame, Invalid};
 use crate::era::{Admission, Asked, Era, Terms};
 use crate::errors;
+use crate::outbox::{Message, Outcome, Place};
 use crate::peer::{CallError, Peer, Progress};
 use crate::router::{AnyNotification, AnyRequest, Requests, Router};
 
 /// Requests that are not answered yet.
 type Open = Arc<Mutex<HashMap<RequestId, Context>>>;
-
-/// An answer as text.
-type Reply = Vec<u8>;
 
 pub(crate) struct Desk<S> {
     service: S,
@@ -60,9 +58,9 @@ struct Work {
 enum Task {
     One(AnyRequest),
     /// With what is answered already.
-    Batch(Vec<AnyRequest>, Vec<Reply>),
+    Batch(Vec<AnyRequest>, Vec<Message>),
     /// An answer that is known, though there was no room to send it.
-    Reply(Reply),
+    Reply(Message),
 }
 
 impl<S: Requests> Desk<S> {
@@ -90,13 +88,14 @@ impl<S: Requests> Desk<S> {
     }
 
     /// Does what a frame asks for, or sees to it that it is done.
-    pub(crate) async fn take(&mut self, bytes: &[u8]) {
+    pub(crate) async fn take(&mut self, arrived: &Arrived) {
+        let (bytes, carrier) = (arrived.bytes.as_slice(), arrived.carrier.as_ref());
         let size = bytes.len();
         if Frame::is_batch(bytes) && !self.era.batches() {
             return self.send(refusal(ErrorId::Null, errors::not_in_batches())).await;
         }
         match Frame::read(bytes) {
-            Ok(Frame::One(envelope)) => match self.receive(envelope) {
+            Ok(Frame::One(envelope)) => match self.receive(envelope, carrier) {
                 Ok(None) => {}
                 Ok(Some(request)) => self.admit(Work { task: Task::One(request), size }).await,
                 Err(reply) => self.send(reply).await,
@@ -105,7 +104,7 @@ impl<S: Requests> Desk<S> {
                 let (mut requests, mut replies) = (Vec::new(), Vec::new());
                 for message in messages {
                     let received = match message {
-                        Ok(envelope) => self.receive(envelope),
+                        Ok(envelope) => self.receive(envelope, carrier),
                         Err(invalid) => self.invalid(invalid).map_or(Ok(None), Err),
                     };
                     match received {
@@ -136,7 +135,7 @@ impl<S: Requests> Desk<S> {
     }
 
     /// What is said of something that is no message. An answer that is none ends the call that it was meant for.
-    fn invalid(&mut self, invalid: Invalid) -> Option<Reply> {
+    fn invalid(&mut self, invalid: Invalid) -> Option<Message> {
         match invalid.answers {
             Some(id) => {
                 self.peer.answered(&id, Err(CallError::Invalid(invalid.error.into())));
@@ -147,11 +146,11 @@ impl<S: Requests> Desk<S> {
     }
 
     /// Does what can be done at once. A request that is to be handled is given back, what can be answered is an error.
-    fn receive(&mut self, envelope: Envelope<'_>) -> Result<Option<AnyRequest>, Reply> {
+    fn receive(&mut self, envelope: Envelope<'_>, carrier: Option<&Carrier>) -> Result<Option<AnyRequest>, Message> {
         match envelope {
-            Envelope::Request { id, method, params } => self.requested(id, method.into_owned(), params),
+            Envelope::Request { id, method, params } => self.requested(id, method.into_owned(), params, carrier),
             Envelope::Notification { method, params } => {
-                self.notified(&method, params);
+                self.notified(&method, params, carrier);
                 Ok(None)
             }
             Envelope::Response { id, result } => {
@@ -175,31 +174,33 @@ impl<S: Requests> Desk<S> {
         id: RequestId,
         method: String,
         raw: Option<&RawValue>,
-    ) -> Result<Option<AnyRequest>, Reply> {
+        carrier: Option<&Carrier>,
+    ) -> Result<Option<AnyRequest>, Message> {
         let params = match owned(raw) {
             Ok(params) => params,
-            Err(error) => return Err(reply(id, Err(errors::invalid_params(&error)))),
+            Err(error) => return Err(refused(id, errors::invalid_params(&error))),
         };
         if open(&self.open).contains_key(&id) {
-            return Err(reply(id, Err(errors::invalid_request("a request of this id is not answered yet"))));
+            return Err(refused(id, errors::invalid_request("a request of this id is not answered yet")));
         }
         let seen = Glance::at(&method, params.as_ref());
         match self.era.request(&Asked { method: &method, params: params.as_ref(), meta: &seen.meta }) {
-            Err(error) => Err(reply(id, Err(error))),
+            Err(error) => Err(refused(id, error)),
             Ok(Admission::Answer(result)) => Err(reply(id, Ok(result))),
             Ok(Admission::Handle(terms)) => {
-                let context = Context::new(Some(id.clone()), &method, terms, &self.peer, seen);
+                let context = Context::new(Some(id.clone()), &method, terms, &self.peer, seen).carried(carrier);
                 open(&self.open).insert(id, context.clone());
                 Ok(Some(AnyRequest { method, params, context }))
             }
             Ok(Admission::Drop(why)) => {
                 tracing::warn!(%method, why, "a request is dropped");
+                self.peer.send_now(unanswered(&id));
                 Ok(None)
             }
         }
     }
 
-    fn notified(&mut self, method: &str, raw: Option<&RawValue>) {
+    fn notified(&mut self, method: &str, raw: Option<&RawValue>, carrier: Option<&Carrier>) {
         let params = match owned(raw) {
             Ok(params) => params,
             Err(error) => return tracing::warn!(%method, %error, "a notification that is not valid"),
@@ -211,8 +212,10 @@ impl<S: Requests> Desk<S> {
             _ => {}
         }
         let Some(revision) = self.era.notification(method, params.as_ref()) else { return };
-        let context =
-            || Context::new(None, method, Terms::of(revision), &self.peer, Glance::at(method, params.as_ref()));
+        let context = || {
+            let seen = Glance::at(method, params.as_ref());
+            Context::new(None, method, Terms::of(revision), &self.peer, seen).carried(carrier)
+        };
         let message = || AnyNotification { method: method.to_owned(), params: params.clone(), context: context() };
         if self.peer.awaits_notices() && self.peer.noticed(&message()) {
             return;
@@ -237,6 +240,7 @@ impl<S: Requests> Desk<S> {
         if let Some(work) = waiting.and_then(|index| self.waiting.remove(index)) {
             self.waiting_bytes -= work.size;
             open(&self.open).remove(&id);
+            self.peer.send_now(unanswered(&id));
         } else if let Some(context) = open(&self.open).get(&id) {
             context.token().cancel();
         }
@@ -272,27 +276,29 @@ impl<S: Requests> Desk<S> {
             return self.waiting.push_back(work);
         }
         // There may be no room for anything any more: now the other side has to wait.
-        let _ = self.peer.send(self.refused(work.task)).await;
+        if let Some(reply) = self.refused(work.task) {
+            let _ = self.peer.send(reply).await;
+        }
     }
 
     /// What is answered instead of doing the work.
-    fn refused(&self, task: Task) -> Reply {
+    fn refused(&self, task: Task) -> Option<Message> {
         let busy = |request: &AnyRequest| self.forget(request, errors::busy());
         match task {
-            Task::One(request) => busy(&request).unwrap_or_default(),
-            Task::Reply(reply) => reply,
+            Task::One(request) => busy(&request),
+            Task::Reply(reply) => Some(reply),
             Task::Batch(requests, mut replies) => {
                 replies.extend(requests.iter().filter_map(busy));
-                batch(&replies)
+                Some(batch(&replies))
             }
         }
     }
 
     /// What a request is answered with that is not handled.
-    fn forget(&self, request: &AnyRequest, why: ErrorObject) -> Option<Reply> {
+    fn forget(&self, request: &AnyRequest, why: ErrorObject) -> Option<Message> {
         let id = request.context.id().cloned()?;
         open(&self.open).remove(&id);
-        Some(reply(id, Err(why)))
+        Some(refused(id, why))
     }
 
     /// Waits until something that runs has ended, and begins what waited for it.
@@ -334,7 +340,7 @@ impl<S: Requests> Desk<S> {
             Task::Reply(_) => Vec::new(),
         };
         async move {
-            let bytes = match task {
+            let reply = match task {
                 Task::One(request) => handle(request).await,
                 Task::Reply(reply) => Some(reply),
                 Task::Batch(requests, mut replies) => {
@@ -343,16 +349,18 @@ impl<S: Requests> Desk<S> {
                     (!replies.is_empty()).then(|| batch(&replies))
                 }
             };
-            if let Some(bytes) = bytes {
-                // Nobody is there to be told.
-                let _ = peer.send(bytes).await;
+            match (reply, contexts.first().and_then(Context::id)) {
+                // Whoever is gone needs no answer.
+                (Some(reply), _) => drop(peer.send(reply).await),
+                (None, Some(id)) => peer.send_now(unanswered(id)),
+                (None, None) => {}
             }
             contexts.iter().for_each(Context::is_sent);
         }
     }
 
     /// What becomes of a request: an answer, unless it was taken back.
-    fn handler(&self) -> impl Fn(AnyRequest) -> BoxFuture<'static, Option<Reply>> + Send + use<S> {
+    fn handler(&self) -> impl Fn(AnyRequest) -> BoxFuture<'static, Option<Message>> + Send + use<S> {
         let (service, still_open, limits) = (self.service.clone(), Arc::clone(&self.open), Arc::clone(&self.limits));
         let era = Arc::clone(&self.era);
         move |request: AnyRequest| {
@@ -386,9 +394,9 @@ impl<S: Requests> Desk<S> {
 
     /// Sends an answer at once if there is room. If not, it waits like a request does, so that messages are still read:
     /// two sides that both waited for the other to read would wait for ever.
-    async fn send(&mut self, reply: Reply) {
+    async fn send(&mut self, reply: Message) {
         if let Err(reply) = self.peer.try_send(reply) {
-            let size = reply.len();
+            let size = reply.bytes.len();
             self.admit(Work { task: Task::Reply(reply), size }).await;
         }
     }
@@ -456,17 +464,40 @@ fn members(params: Option<&RawJson>) -> JsonObject {
 }
 
 /// Several answers in one message.
-fn batch(replies: &[Reply]) -> Reply {
-    [b"[", replies.join(&b',').as_slice(), b"]"].concat()
+fn batch(replies: &[Message]) -> Message {
+    let first = replies.iter().find_map(|reply| match &reply.place {
+        Place::Answer(id, _) => Some(Place::Answer(id.clone(), Outcome::Result)),
+        _ => None,
+    });
+    let texts: Vec<&[u8]> = replies.iter().map(|reply| reply.bytes.as_slice()).collect();
+    Message { place: first.unwrap_or(Place::Anywhere), bytes: [b"[", texts.join(&b',').as_slice(), b"]"].concat() }
 }
 
-fn reply(id: RequestId, answer: Result<RawJson, ErrorObject>) -> Reply {
-    match answer {
+fn reply(id: RequestId, answer: Result<RawJson, ErrorObject>) -> Message {
+    let outcome = answer.as_ref().map_or_else(|error| Outcome::Failed(error.code.0), |_| Outcome::Result);
+    let place = Place::Answer(id.clone(), outcome);
+    let bytes = match answer {
         Ok(result) => mcpgen_types::to_vec(&ResponseMessage::new(id, result)),
         Err(error) => mcpgen_types::to_vec(&ErrorMessage::new(id, error)),
+    };
+    Message { place, bytes }
+}
+
+/// The answer to a request that nobody is asked to handle.
+fn refused(id: RequestId, error: ErrorObject) -> Message {
+    let place = Place::Answer(id.clone(), Outcome::Refused(error.code.0));
+    Message { place, bytes: mcpgen_types::to_vec(&ErrorMessage::new(id, error)) }
+}
+
+/// What is said of something that is no message, or of none that could be told from another.
+fn refusal(id: ErrorId, error: ErrorObject) -> Message {
+    match id {
+        ErrorId::Id(id) => refused(id, error),
+        id => Message { place: Place::Anywhere, bytes: mcpgen_types::to_vec(&ErrorMessage::new(id, error)) },
     }
 }
 
-fn refusal(id: ErrorId, error: ErrorObject) -> Reply {
-    mcpgen_types::to_vec(&ErrorMessage::new(id, error))
+/// That a request will have no answer.
+fn unanswered(id: &RequestId) -> Message {
+    Message { place: Place::Unanswered(id.clone()), bytes: Vec::new() }
 }

@@ -83,6 +83,15 @@ pub fn unsupported_version(supported: impl Iterator<Item = Revision>, requested:
 /// What [`unsupported_version`] is known by, since 2026-07-28.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
+/// A request over HTTP whose headers do not say what its body says, since 2026-07-28.
+#[must_use]
+pub fn header_mismatch(why: &str) -> ErrorObject {
+    ErrorObject::new(HEADER_MISMATCH, format!("header mismatch: {why}"))
+}
+
+/// What [`header_mismatch`] is known by.
+pub const HEADER_MISMATCH: i64 = -32020;
+
 /// Answering takes capabilities that whoever asks has not declared, such as `["elicitation", "url"]`.
 #[must_use]
 pub fn missing_capabilities(paths: &[&[&str]]) -> ErrorObject {

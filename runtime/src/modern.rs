@@ -168,7 +168,7 @@ impl Modern {
         let hint = self.caching.hint(DiscoverRequest::METHOD, None).unwrap_or_default();
         let mut result = json!({
             "resultType": "complete",
-            "supportedVersions": self.ours.revisions.iter().map(|revision| revision.as_str()).collect::<Vec<_>>(),
+            "supportedVersions": self.spoken.iter().map(|revision| revision.as_str()).collect::<Vec<_>>(),
             "capabilities": self.capabilities(),
             "ttlMs": hint.ttl_ms(),
             "cacheScope": hint.scope(),

@@ -71,6 +71,8 @@ pub enum Verdict {
     Legacy,
     /// It speaks only these revisions, and we speak none of them.
     Incompatible(Vec<String>),
+    /// It speaks some revision that needs no handshake, and does not take what it was asked.
+    Refused,
 }
 
 /// What an answer to `server/discover` says of a server, to one who speaks these revisions, best first.
@@ -106,6 +108,7 @@ pub fn verdict(ours: &[Revision], answer: &Result<RawJson, CallError>) -> Verdic
                 None if knows_legacy(&versions) => Verdict::Legacy,
                 None => Verdict::Incompatible(versions),
             },
+            None if matches!(error.code.0, errors::HEADER_MISMATCH | errors::MISSING_CAPABILITY) => Verdict::Refused,
             None => Verdict::Legacy,
         },
         Err(_) => Verdict::Legacy,
@@ -139,6 +142,7 @@ pub(crate) async fn negotiate(peer: &Peer, era: &Eras, opening: &Opening) -> Res
                 // It may have become a modern one. Which error it is says nothing.
                 Err(HandshakeError::Call(CallError::Refused(_) | CallError::Invalid(_) | CallError::Timeout(_)))
                     if next.is_some() => {}
+                Err(HandshakeError::Call(CallError::Undelivered(why))) if why.reached && next.is_some() => {}
                 shaken => return shaken,
             }
         }
@@ -150,6 +154,8 @@ pub(crate) async fn negotiate(peer: &Peer, era: &Eras, opening: &Opening) -> Res
         let answer = probe.await;
         match (verdict(ours, &answer), answer) {
             (_, Err(CallError::Closed(closed))) => return Err(CallError::Closed(closed).into()),
+            (_, Err(CallError::Undelivered(why))) if !why.reached => return Err(CallError::Undelivered(why).into()),
+            (Verdict::Refused, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
             (Verdict::Modern(revision), _) => {
                 era.agree(revision);
                 return Ok(revision);

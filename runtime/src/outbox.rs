@@ -1,7 +1,9 @@
 //! Messages on their way out: one order, one writer, and no more bytes in memory than there is room for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use mcpgen_types::RequestId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -21,16 +23,53 @@ pub(crate) struct Outbox {
     closed: CancellationToken,
 }
 
+/// A message on its way out.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) place: Place,
+    /// Empty if there is nothing to be written: then it tells only those who have a stream for each request.
+    pub(crate) bytes: Vec<u8>,
+}
+
 /// A message, and its room until it is written.
 #[derive(Debug)]
 pub(crate) struct Line {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) message: Message,
     pub(crate) room: Option<OwnedSemaphorePermit>,
+}
+
+/// What is to be written, in this order; `None` ends it.
+pub(crate) type Lines = mpsc::UnboundedReceiver<Option<Line>>;
+
+/// Where a message belongs: for transports on which each request has a stream of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Place {
+    /// To no request.
+    Anywhere,
+    /// To a request that is being handled.
+    Within(RequestId),
+    /// It answers one.
+    Answer(RequestId, Outcome),
+    /// To one that will have no answer. Nothing is written.
+    Unanswered(RequestId),
+    /// To one whose answer may take a while: whoever waits may come back after so long. Nothing is written.
+    Later(RequestId, Duration),
+}
+
+/// How a request was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// By a result.
+    Result,
+    /// By the error of this code, from whoever handled it.
+    Failed(i64),
+    /// By the error of this code, before anybody was asked to handle it.
+    Refused(i64),
 }
 
 impl Outbox {
     /// An outbox with room for so many bytes, and where the writer takes messages from it.
-    pub(crate) fn new(capacity: u32) -> (Self, mpsc::UnboundedReceiver<Option<Line>>) {
+    pub(crate) fn new(capacity: u32) -> (Self, Lines) {
         let (lines, written) = mpsc::unbounded_channel();
         let capacity = capacity.max(1);
         (
@@ -45,34 +84,34 @@ impl Outbox {
     }
 
     /// Waits until there is room, in the order of the calls. A message larger than all the room goes alone.
-    pub(crate) async fn send(&self, bytes: Vec<u8>) -> Result<(), Closed> {
-        let room = Arc::clone(&self.room).acquire_many_owned(self.size(&bytes)).await.map_err(|_| Closed)?;
-        self.lines.send(Some(Line { bytes, room: Some(room) })).map_err(|_| Closed)
+    pub(crate) async fn send(&self, message: Message) -> Result<(), Closed> {
+        let room = Arc::clone(&self.room).acquire_many_owned(self.size(&message)).await.map_err(|_| Closed)?;
+        self.lines.send(Some(Line { message, room: Some(room) })).map_err(|_| Closed)
     }
 
     /// Does not wait: gives the message back if there is no room now.
-    pub(crate) fn try_send(&self, bytes: Vec<u8>) -> Result<(), Vec<u8>> {
-        match Arc::clone(&self.room).try_acquire_many_owned(self.size(&bytes)) {
+    pub(crate) fn try_send(&self, message: Message) -> Result<(), Message> {
+        match Arc::clone(&self.room).try_acquire_many_owned(self.size(&message)) {
             Ok(room) => {
                 // A writer that is gone needs no message.
-                let _ = self.lines.send(Some(Line { bytes, room: Some(room) }));
+                let _ = self.lines.send(Some(Line { message, room: Some(room) }));
                 Ok(())
             }
-            Err(TryAcquireError::NoPermits) => Err(bytes),
+            Err(TryAcquireError::NoPermits) => Err(message),
             Err(TryAcquireError::Closed) => Ok(()),
         }
     }
 
-    fn size(&self, bytes: &[u8]) -> u32 {
-        u32::try_from(bytes.len()).unwrap_or(u32::MAX).clamp(1, self.capacity)
+    fn size(&self, message: &Message) -> u32 {
+        u32::try_from(message.bytes.len()).unwrap_or(u32::MAX).clamp(1, self.capacity)
     }
 
     /// Puts a message that is short and bounded in number, whether there is room or not: what is said on drop.
-    pub(crate) fn send_now(&self, bytes: Vec<u8>) -> Result<(), Closed> {
+    pub(crate) fn send_now(&self, message: Message) -> Result<(), Closed> {
         if self.room.is_closed() {
             return Err(Closed);
         }
-        self.lines.send(Some(Line { bytes, room: None })).map_err(|_| Closed)
+        self.lines.send(Some(Line { message, room: None })).map_err(|_| Closed)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -23,8 +23,9 @@ use crate::era::{Era, Terms};
 use crate::introduction::About;
 use crate::json;
 use crate::modern::SUBSCRIPTION_ID;
-use crate::outbox::{Closed, Outbox};
+use crate::outbox::{Closed, Message, Outbox, Place};
 use crate::router::AnyNotification;
+use crate::transport::Undelivered;
 
 /// Why a call has no result.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +50,9 @@ pub enum CallError {
         /// Why it is not given.
         error: ErrorObject,
     },
+    /// The transport could not deliver it, or not the answer.
+    #[error("{0}")]
+    Undelivered(Undelivered),
     /// The other side has ended what was asked of it, without an answer.
     #[error("the other side has ended it")]
     Withdrawn,
@@ -63,6 +67,8 @@ pub struct Peer {
     shared: Arc<Shared>,
     /// Those of the request that this is for.
     terms: Option<Terms>,
+    /// The request that this is for, while its answer is awaited.
+    request: Option<RequestId>,
     errand: Option<Arc<dyn Errand>>,
 }
 
@@ -135,17 +141,17 @@ impl Peer {
             deaf: CancellationToken::new(),
             on_list_changed: OnceLock::new(),
         };
-        Self { shared: Arc::new(shared), terms: None, errand: None }
+        Self { shared: Arc::new(shared), terms: None, request: None, errand: None }
     }
 
-    /// The same peer, on behalf of a request.
-    pub(crate) fn on_behalf(&self, terms: Terms) -> Self {
-        Self { shared: Arc::clone(&self.shared), terms: Some(terms), errand: None }
+    /// The same peer, on behalf of a request, or of a notification, which has no id.
+    pub(crate) fn on_behalf(&self, terms: Terms, request: Option<RequestId>) -> Self {
+        Self { shared: Arc::clone(&self.shared), terms: Some(terms), request, errand: None }
     }
 
     /// The same peer, whatever is going on.
     pub(crate) fn of_connection(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), terms: None, errand: None }
+        Self { shared: Arc::clone(&self.shared), terms: None, request: None, errand: None }
     }
 
     /// Whether it is the same connection.
@@ -285,15 +291,25 @@ impl Peer {
 
     /// As [`raw_notify`](Self::raw_notify), by someone who knows that it may be sent.
     pub(crate) async fn put(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
-        Ok(self.shared.outbox.send(notification(method, params)).await?)
+        Ok(self.send(self.message(notification(method, params))).await?)
     }
 
-    pub(crate) async fn send(&self, bytes: Vec<u8>) -> Result<(), Closed> {
-        self.shared.outbox.send(bytes).await
+    pub(crate) async fn send(&self, message: Message) -> Result<(), Closed> {
+        self.shared.outbox.send(message).await
     }
 
-    pub(crate) fn try_send(&self, bytes: Vec<u8>) -> Result<(), Vec<u8>> {
-        self.shared.outbox.try_send(bytes)
+    pub(crate) fn try_send(&self, message: Message) -> Result<(), Message> {
+        self.shared.outbox.try_send(message)
+    }
+
+    /// Says something short at once. Whoever is gone needs no news.
+    pub(crate) fn send_now(&self, message: Message) {
+        let _ = self.shared.outbox.send_now(message);
+    }
+
+    /// What is sent on behalf of a request belongs to it.
+    fn message(&self, bytes: Vec<u8>) -> Message {
+        Message { place: self.request.clone().map_or(Place::Anywhere, Place::Within), bytes }
     }
 
     /// An answer arrived. One that nobody waits for any more is no news.
@@ -481,7 +497,7 @@ impl<T: 'static> Call<T> {
         let started = Instant::now();
         let end = self.cap.and_then(|cap| started.checked_add(cap));
         let mut quiet = self.idle.and_then(|idle| started.checked_add(idle));
-        let mut sending = Box::pin(self.peer.shared.outbox.send(bytes));
+        let mut sending = Box::pin(self.peer.shared.outbox.send(self.peer.message(bytes)));
         let mut sent = false;
         loop {
             tokio::select! {
@@ -637,8 +653,7 @@ impl Drop for Guard {
                     json!({ name: serde_json::from_str::<serde_json::Value>(&value).unwrap_or_default() });
             }
             let params = RawJson::from(&params);
-            // The connection may have closed in this moment.
-            let _ = self.peer.shared.outbox.send_now(notification("notifications/cancelled", Some(params)));
+            self.peer.send_now(self.peer.message(notification("notifications/cancelled", Some(params))));
         }
     }
 }

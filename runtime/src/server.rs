@@ -3,11 +3,20 @@
 use std::io;
 use std::sync::Arc;
 
+#[cfg(feature = "http-server")]
+use mcpgen_types::Revision;
+
 use crate::caching::Caching;
 use crate::connection::{Connection, Limits};
 use crate::era::Side;
 use crate::eras::Eras;
+#[cfg(feature = "http-server")]
+use crate::introduction::Handled;
 use crate::introduction::Introduction;
+#[cfg(feature = "http-server")]
+use crate::legacy::Legacy;
+#[cfg(feature = "http-server")]
+use crate::modern::Modern;
 use crate::modern::Reading;
 use crate::router::{Requests, Router};
 use crate::transport::{Incoming, Outgoing};
@@ -39,6 +48,31 @@ impl Offer {
         let ours = ours.speaking(|revision| spoken.is_empty() || spoken.contains(&revision));
         let reading = Reading { result_types, ..Reading::default() };
         Eras::new(Side::Server, ours, handlers, |modern| modern.caching(caching).reading(reading))
+    }
+
+    /// The revisions that are spoken: those of which there is a handler.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn spoken(&self, handlers: &Router) -> Vec<Revision> {
+        let spoken = handlers.revisions();
+        let speaks = |revision: &Revision| spoken.is_empty() || spoken.contains(revision);
+        self.ours.revisions.iter().copied().filter(speaks).collect()
+    }
+
+    /// The server's end of a session.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn legacy(mut self, handlers: &Router) -> Legacy {
+        self.ours.revisions = self.spoken(handlers);
+        Legacy::new(Side::Server, self.ours).handling(Handled::by(handlers, Side::Server))
+    }
+
+    /// The server's end where there are no sessions.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn modern(mut self, handlers: &Router) -> Modern {
+        let spoken = self.spoken(handlers);
+        self.ours.revisions.clone_from(&spoken);
+        let reading = Reading { result_types: self.result_types, ..Reading::default() };
+        let modern = Modern::new(Side::Server, self.ours).handling(Handled::by(handlers, Side::Server), spoken);
+        modern.caching(self.caching).reading(reading)
     }
 }
 

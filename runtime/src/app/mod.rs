@@ -358,6 +358,40 @@ impl Server {
         self.serve(incoming, outgoing, Limits::default()).await
     }
 
+    /// The endpoint of this server at a place of the web: a service for axum or hyper, see [`http`](crate::transport::http).
+    ///
+    /// # Errors
+    ///
+    /// The server was not written as it must be.
+    #[cfg(feature = "http-server")]
+    pub fn http(
+        &self,
+        options: crate::transport::http::server::Options,
+    ) -> Result<crate::transport::http::server::Endpoint, ServeError> {
+        self.http_behind(Identity::new(), options)
+    }
+
+    /// As [`http`](Self::http), behind a layer of middleware that sees each request before it is answered.
+    ///
+    /// # Errors
+    ///
+    /// The server was not written as it must be.
+    #[cfg(feature = "http-server")]
+    pub fn http_behind<L: Layer<Router, Service: Requests>>(
+        &self,
+        layer: L,
+        options: crate::transport::http::server::Options,
+    ) -> Result<crate::transport::http::server::Endpoint<L::Service>, ServeError> {
+        let (router, offer) = (self.router(), self.offer()?);
+        let (this, tools) = (self.clone(), self.clone());
+        // It answers in every revision, and says at any time what it is able to do then.
+        let offer = move || this.offer().unwrap_or_else(|_| offer.clone());
+        let (requests, routers) = (layer.layer(router.clone()), (router, Router::new()));
+        Ok(crate::transport::http::server::Endpoint::of(offer, requests, routers, options, move |tool| {
+            tools.headers_of(tool)
+        }))
+    }
+
     fn things(&self) -> RwLockReadGuard<'_, Things> {
         read(&self.0.things)
     }

@@ -13,7 +13,8 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson};
 use serde::Serialize;
 
-use super::{Asks, Call, DefinitionError, Server, headers};
+use super::headers::{self, Header};
+use super::{Asks, Call, DefinitionError, Server};
 use crate::pagination::page;
 use crate::router::Router;
 use crate::subscriptions::Change;
@@ -22,6 +23,9 @@ use crate::subscriptions::Change;
 pub(super) struct Entry {
     tool: Tool,
     run: Run,
+    /// The arguments that are headers too, over HTTP.
+    #[cfg_attr(not(feature = "http-server"), expect(dead_code, reason = "only HTTP has headers"))]
+    headers: Vec<Header>,
     #[cfg(feature = "validate")]
     schemas: super::validate::Schemas,
 }
@@ -383,6 +387,14 @@ impl Server {
         removed
     }
 
+    /// The arguments of a tool that are headers too.
+    #[cfg(feature = "http-server")]
+    pub(super) fn headers_of(&self, tool: &str) -> Vec<Header> {
+        let things = self.things();
+        let entry = things.tools.iter().find(|entry| entry.tool.name == tool);
+        entry.map_or_else(Vec::new, |entry| entry.headers.clone())
+    }
+
     fn insert_tool(
         &self,
         tool: Tool,
@@ -393,10 +405,12 @@ impl Server {
             return Err(DefinitionError::Name(tool.name));
         }
         let schema = mcpgen_types::to_value(&tool.input_schema).unwrap_or_default();
-        if let Some(why) = schema.as_object().and_then(|schema| headers::headers(schema).err()) {
-            return Err(DefinitionError::Header { name: tool.name, why });
-        }
+        let headers = match schema.as_object().map_or(Ok(Vec::new()), headers::headers) {
+            Ok(headers) => headers,
+            Err(why) => return Err(DefinitionError::Header { name: tool.name, why }),
+        };
         let entry = Entry {
+            headers,
             #[cfg(feature = "validate")]
             schemas: super::validate::Schemas::of(&tool)?,
             run: Box::new(run),

@@ -150,6 +150,21 @@ impl ClientBuilder {
         Ok(client)
     }
 
+    /// Opens a connection to the server at this address of the web.
+    ///
+    /// # Errors
+    ///
+    /// It is no address; the server refuses, is silent, or speaks no revision that is spoken here.
+    #[cfg(feature = "http-client")]
+    pub async fn connect_http(
+        self,
+        url: &str,
+        options: crate::transport::http::client::Options,
+    ) -> Result<Client, ConnectError> {
+        let (incoming, outgoing) = crate::transport::http::client::open(url, options)?;
+        Ok(self.connect(incoming, outgoing).await?)
+    }
+
     fn answering<R, T, F, Fut>(mut self, answer: F) -> Self
     where
         R: Request,
@@ -169,6 +184,18 @@ impl ClientBuilder {
         });
         self
     }
+}
+
+/// Why there is no connection to a server on the web.
+#[cfg(feature = "http-client")]
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// There is no way to it.
+    #[error(transparent)]
+    Open(#[from] crate::transport::http::client::OpenError),
+    /// There is no revision to speak.
+    #[error(transparent)]
+    Handshake(#[from] HandshakeError),
 }
 
 /// An answer in the words of an older revision, where a message has one content.

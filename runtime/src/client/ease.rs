@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::Client;
 use crate::app::headers;
 use crate::era::Level;
+use crate::errors;
 use crate::input::{self, Interactive};
 use crate::json::{Edit, Picked};
 use crate::lenient::{DecodePolicy, Repair, decode};
@@ -136,7 +137,15 @@ impl<S: Requests> Client<S> {
     pub async fn call_tool(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, CallError> {
         let params =
             JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
-        let result = self.finish::<CallToolRequest, CallToolResult>(params).await?;
+        let result = match self.finish::<CallToolRequest, CallToolResult>(params.clone()).await {
+            // Over HTTP the tool may want to have other headers than when it was listed, or was never listed.
+            Err(CallError::Refused(error)) if error.code.0 == errors::HEADER_MISMATCH => {
+                self.kept.list_changed("notifications/tools/list_changed");
+                self.tools().await?;
+                self.finish::<CallToolRequest, CallToolResult>(params).await?
+            }
+            result => result?,
+        };
         #[cfg(feature = "validate")]
         self.check_output(name, &result)?;
         Ok(result)

@@ -12,6 +12,8 @@ use mcpgen_types::v2026_07_28::{RequestMetaObject, SubscriptionFilter};
 use tokio::task::JoinHandle;
 
 pub use builder::ClientBuilder;
+#[cfg(feature = "http-client")]
+pub use builder::ConnectError;
 pub use ease::Pages;
 use ease::{Kept, OnRepair, Reader};
 

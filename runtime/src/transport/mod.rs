@@ -1,5 +1,7 @@
 //! Ways for messages to travel: each is a stream of what arrives and a sink for what leaves.
 
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub mod http;
 pub mod lines;
 #[cfg(feature = "stdio")]
 pub mod stdio;
@@ -7,6 +9,8 @@ pub mod stdio;
 use std::io;
 
 use futures_util::{Sink, Stream};
+use mcpgen_types::RequestId;
+use tower::BoxError;
 
 /// What a transport could not deliver.
 #[derive(Debug, thiserror::Error)]
@@ -14,9 +18,27 @@ pub enum ReceiveError {
     /// A message longer than so many bytes; it is skipped, and the next one is read.
     #[error("a message of more than {0} bytes")]
     TooLong(usize),
+    /// A request that was to be sent has no answer, though others may have: only that one fails.
+    #[error("{why}")]
+    Undelivered {
+        /// The request.
+        id: RequestId,
+        /// What became of it.
+        why: Undelivered,
+    },
     /// Nothing more can be read.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+/// Why a request could not be delivered, or its answer could not.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+pub struct Undelivered {
+    /// Whether somebody was reached who could make nothing of it, such as a server of an older revision.
+    pub reached: bool,
+    /// What the transport says.
+    pub source: BoxError,
 }
 
 /// Two ends of a connection within this process.

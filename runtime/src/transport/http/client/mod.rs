@@ -1,0 +1,215 @@
+//! The client's side of Streamable HTTP.
+//!
+//! ```no_run
+//! use mcpgen_runtime::Client;
+//! use mcpgen_runtime::transport::http::client::Options;
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::builder("visitor", "1.0.0").connect_http("https://example.com/mcp", Options::default()).await?;
+//! println!("{:?}", client.tools().await?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What is sent to a server that keeps sessions goes to the session; when that is lost, a new one is begun. What a server of
+//! 2026-07-28 wants to have in headers is put there.
+
+mod driver;
+mod reply;
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::{Sink, stream};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::PollSender;
+use tower::BoxError;
+
+use self::driver::Driver;
+use crate::transport::{Incoming, Outgoing, lines};
+
+/// How a client reaches a server.
+#[derive(Clone)]
+pub struct Options {
+    /// What sends the requests: with proxies, certificates and time limits of your own. Without it one is made that has
+    /// none but for connecting, with rustls and the certificates that the system trusts; if the process has installed no
+    /// cryptography for rustls by then, ring is.
+    pub client: Option<reqwest::Client>,
+    /// Headers of each request.
+    pub headers: HeaderMap,
+    /// Asked for the header `Authorization` of each request.
+    pub authorization: Option<Arc<dyn Authorize>>,
+    /// Requests at a time; more wait. Those that last (`subscriptions/listen`) are not counted.
+    pub requests: usize,
+    /// Bytes of a message.
+    pub longest: usize,
+    /// How often a stream that broke off is come back to before it is given up; it counts from the last message on.
+    pub attempts: u32,
+    /// How long it is waited before that, if the server has said nothing; twice as long each time.
+    pub pause: Duration,
+    /// How long a server may take to accept a notification, or the end of a session.
+    pub patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            client: None,
+            headers: HeaderMap::new(),
+            authorization: None,
+            requests: 256,
+            longest: lines::LONGEST,
+            attempts: 5,
+            pause: Duration::from_secs(1),
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("requests", &self.requests).finish_non_exhaustive()
+    }
+}
+
+/// Gives tokens to requests.
+pub trait Authorize: Send + Sync + 'static {
+    /// The value of `Authorization` for a request, such as `Bearer …`; `None` to send none. It is asked for again, with what
+    /// the server said, when that answers 401 or 403; `None` gives up then.
+    ///
+    /// # Errors
+    ///
+    /// There is no token to be had: the request fails with it.
+    fn authorize<'a>(&'a self, refused: Option<&'a Challenge>) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>>;
+}
+
+/// What a server says to a request that it does not authorize.
+#[derive(Clone, Debug)]
+pub struct Challenge {
+    /// 401 or 403.
+    pub status: StatusCode,
+    /// The values of `WWW-Authenticate`.
+    pub challenges: Vec<HeaderValue>,
+}
+
+/// Why a request over HTTP came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// The server answered with a status that is no success, and with no message.
+    #[error("the server answers {status}{}{}", if body.is_empty() { "" } else { ": " }, beginning(body))]
+    Status {
+        /// The status.
+        status: StatusCode,
+        /// What it says.
+        body: String,
+    },
+    /// The server could not be reached, or the connection broke.
+    #[error("{}", chain(.0))]
+    Http(#[from] reqwest::Error),
+    /// The answer could not be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// There is no token to be had.
+    #[error("not authorized: {0}")]
+    Authorization(BoxError),
+    /// The stream ended before there was an answer, and could not be come back to.
+    #[error("the stream ended before there was an answer")]
+    NoAnswer,
+    /// The response is neither JSON nor a stream of events.
+    #[error("the server answers with {0:?}, which is neither JSON nor a stream of events")]
+    ContentType(String),
+    /// The session was lost, and a new one could not be begun.
+    #[error("the session has ended, and in a new one the server agrees on another revision: {0:?}")]
+    Session(Option<HeaderValue>),
+}
+
+/// As much of a refusal as people want to see.
+fn beginning(body: &str) -> String {
+    body.chars().take(512).collect()
+}
+
+/// An error with all that caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Why there is no way to a server.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It is no address of a place of the web.
+    #[error("{url:?} is no address of a server: {why}")]
+    Url {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There is no client for HTTP to be had.
+    #[error(transparent)]
+    Http(#[from] reqwest::Error),
+}
+
+/// The two halves of a connection to the server at this address. Nothing is sent yet. To be called within a runtime.
+///
+/// # Errors
+///
+/// It is no address, or there is no client for HTTP to be had.
+pub fn open(url: &str, options: Options) -> Result<(impl Incoming, impl Outgoing), OpenError> {
+    let wrong = |why: &dyn fmt::Display| OpenError::Url { url: url.to_owned(), why: why.to_string() };
+    let parsed: reqwest::Url = url.parse().map_err(|why| wrong(&why))?;
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return Err(wrong(&"it is neither of http nor of https"));
+    }
+    let client = match &options.client {
+        Some(client) => client.clone(),
+        None => {
+            if rustls::crypto::CryptoProvider::get_default().is_none() {
+                // Somebody else may have done it in this moment.
+                let _ = rustls::crypto::ring::default_provider().install_default();
+            }
+            reqwest::Client::builder().connect_timeout(Duration::from_secs(30)).build()?
+        }
+    };
+    let (arrive, mut arrived) = mpsc::channel(64);
+    let (queue, queued) = mpsc::channel(1);
+    let driver = tokio::spawn(Driver::new(parsed, client, options, arrive).run(queued));
+    let incoming = stream::poll_fn(move |context| arrived.poll_recv(context));
+    Ok((incoming, Mouth { queue: PollSender::new(queue), driver }))
+}
+
+/// Where messages leave. Closed when the session has ended.
+struct Mouth {
+    queue: PollSender<Vec<u8>>,
+    driver: JoinHandle<()>,
+}
+
+impl Sink<Vec<u8>> for Mouth {
+    type Error = io::Error;
+
+    fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.queue.poll_reserve(context).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn start_send(mut self: Pin<&mut Self>, message: Vec<u8>) -> io::Result<()> {
+        self.queue.send_item(message).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.queue.close();
+        let ended = ready!(Pin::new(&mut self.driver).poll(context));
+        Poll::Ready(ended.map_err(io::Error::other))
+    }
+}

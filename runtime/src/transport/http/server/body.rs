@@ -1,0 +1,89 @@
+//! What responses are made of.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Response, StatusCode};
+use http_body::{Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject};
+
+use super::door::Refusal;
+use crate::errors;
+use crate::transport::http::fields::NO_BUFFERING;
+
+/// The body of a response.
+#[derive(Debug)]
+pub struct Body(UnsyncBoxBody<Bytes, Infallible>);
+
+impl Body {
+    fn whole(bytes: Bytes) -> Self {
+        Self(Full::new(bytes).boxed_unsync())
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.0).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+/// One message.
+pub(super) fn json(status: StatusCode, message: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::whole(message));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// Events, as they come.
+pub(super) fn events(events: impl Stream<Item = Bytes> + Send + 'static) -> Response<Body> {
+    let frames = events.map(|event| Ok(Frame::data(event)));
+    let mut response = Response::new(Body(StreamBody::new(frames).boxed_unsync()));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert(NO_BUFFERING, HeaderValue::from_static("no"));
+    response
+}
+
+/// Nothing.
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::whole(Bytes::new()));
+    *response.status_mut() = status;
+    response
+}
+
+/// An error of no request, or of one.
+pub(super) fn error(status: StatusCode, id: ErrorId, error: ErrorObject) -> Response<Body> {
+    json(status, mcpgen_types::to_vec(&ErrorMessage::new(id, error)).into())
+}
+
+impl From<Refusal> for Response<Body> {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { status, why, header } = refusal;
+        tracing::debug!(%status, why, "a request is refused");
+        let mut response = error(status, ErrorId::Absent, errors::invalid_request(&why));
+        response.headers_mut().extend(header);
+        response
+    }
+}

@@ -1,0 +1,257 @@
+//! Who may come in, and how: what is decided by the headers of a request, before its body is read.
+
+use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST, HeaderName, ORIGIN, RETRY_AFTER};
+use http::request::Parts;
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+
+/// Which names a server may be called by, and from which pages. A page on the web must not reach a server on the machine of
+/// whoever reads it, not even by a name that leads there.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    hosts: Hosts,
+    origins: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Hosts {
+    /// `localhost`, `127.0.0.1` and `[::1]`.
+    #[default]
+    Local,
+    These(Vec<String>),
+    Any,
+}
+
+impl Names {
+    /// These hosts, with any port, or with the one that is named: `mcp.example.com`, `localhost:8080`.
+    pub fn these<N: Into<String>>(hosts: impl IntoIterator<Item = N>) -> Self {
+        Self { hosts: Hosts::These(hosts.into_iter().map(Into::into).collect()), origins: Vec::new() }
+    }
+
+    /// Any host: for a server behind something that looks at the host already. Pages still have to be of the host that
+    /// they call.
+    #[must_use]
+    pub fn any() -> Self {
+        Self { hosts: Hosts::Any, origins: Vec::new() }
+    }
+
+    /// Pages of this origin too, such as `https://app.example.com`.
+    #[must_use]
+    pub fn and_origin(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    fn is_host(&self, host: &Authority) -> bool {
+        match &self.hosts {
+            Hosts::Local => LOCAL.contains(&host.host()),
+            Hosts::These(hosts) => hosts
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(host.as_str()) || known.eq_ignore_ascii_case(host.host())),
+            Hosts::Any => true,
+        }
+    }
+
+    fn is_origin(&self, origin: &str, host: &Authority) -> bool {
+        if self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin)) {
+            return true;
+        }
+        let page = origin.split_once("://").and_then(|(_, page)| page.parse::<Authority>().ok());
+        page.is_some_and(|page| match &self.hosts {
+            Hosts::Any => page == *host,
+            _ => self.is_host(&page),
+        })
+    }
+
+    fn check(&self, parts: &Parts) -> Result<(), Refusal> {
+        let host = match parts.uri.authority() {
+            Some(authority) => Some(authority.clone()),
+            None => parts.headers.get(HOST).and_then(|host| host.to_str().ok()?.parse().ok()),
+        };
+        let Some(host) = host.filter(|host| self.is_host(host)) else {
+            return Err(Refusal::new(
+                StatusCode::FORBIDDEN,
+                "this server is not called by this host: name it in `Names`",
+            ));
+        };
+        let mut origins = parts.headers.get_all(ORIGIN).iter();
+        let are_known = origins.all(|origin| origin.to_str().is_ok_and(|origin| self.is_origin(origin, &host)));
+        match are_known {
+            true => Ok(()),
+            false => Err(Refusal::new(
+                StatusCode::FORBIDDEN,
+                "pages of this origin may not call this server: name it in `Names`",
+            )),
+        }
+    }
+}
+
+const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Why a request is answered with a status and no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    pub(super) why: String,
+    pub(super) header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, why: impl Into<String>) -> Self {
+        Self { status, why: why.into(), header: None }
+    }
+
+    pub(super) fn bad(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, why)
+    }
+
+    /// There is no room now.
+    pub(super) fn busy(what: &str) -> Self {
+        let mut busy = Self::new(StatusCode::SERVICE_UNAVAILABLE, format!("too many {what} at a time"));
+        busy.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        busy
+    }
+
+    fn method(allowed: &'static str) -> Self {
+        let mut refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("this endpoint takes {allowed}"));
+        refusal.header = Some((ALLOW, HeaderValue::from_static(allowed)));
+        refusal
+    }
+}
+
+/// What a request is meant to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Errand {
+    /// Bring a message.
+    Post,
+    /// Hear what the server has to say.
+    Listen,
+    /// End a session.
+    End,
+}
+
+/// Looks at a request before its body is read. Only those who keep sessions have streams and ends.
+pub(super) fn admit(parts: &Parts, names: &Names, keeps_sessions: bool) -> Result<Errand, Refusal> {
+    names.check(parts)?;
+    let errand = match (&parts.method, keeps_sessions) {
+        (&Method::POST, _) => Errand::Post,
+        (&Method::GET, true) => Errand::Listen,
+        (&Method::DELETE, true) => Errand::End,
+        (_, true) => return Err(Refusal::method("GET, POST, DELETE")),
+        (_, false) => return Err(Refusal::method("POST")),
+    };
+    let accepted: &[&str] = match errand {
+        Errand::Post => &["application/json", "text/event-stream"],
+        Errand::Listen => &["text/event-stream"],
+        Errand::End => &[],
+    };
+    if let Some(missing) = accepted.iter().find(|kind| !accepts(&parts.headers, kind)) {
+        let why = format!("`Accept` must have {}: {missing} is missing", accepted.join(" and "));
+        return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, why));
+    }
+    if errand == Errand::Post && !is_json(&parts.headers) {
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "`Content-Type` must be application/json"));
+    }
+    Ok(errand)
+}
+
+/// Whether a response may be of this type. Whoever does not say takes any.
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let mut said = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
+    let any = kind.split_once('/').map(|(group, _)| format!("{group}/*"));
+    said.peek().is_none()
+        || said.flat_map(|value| value.split(',')).any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let range = parts.next().unwrap_or_default();
+            let refused = parts.any(|part| matches!(part.strip_prefix("q="), Some("0" | "0.0" | "0.00" | "0.000")));
+            let fits = range == "*/*" || range.eq_ignore_ascii_case(kind) || any.as_deref() == Some(range);
+            fits && !refused
+        })
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn status(names: &Names, keeps_sessions: bool, method: &str, headers: &[(&str, &str)]) -> u16 {
+        let mut request = Request::builder().method(method).uri("/mcp");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).expect("a request").into_parts();
+        admit(&parts, names, keeps_sessions).map_or_else(|refusal| refusal.status.as_u16(), |_| 200)
+    }
+
+    #[test]
+    fn hosts_and_origins_are_known() {
+        let local = Names::default();
+        let these = Names::these(["mcp.example.com", "localhost:81"]).and_origin("https://app.example.com");
+        let any = Names::any();
+        let table: &[(&Names, &str, Option<&str>, bool)] = &[
+            (&local, "localhost", None, true),
+            (&local, "localhost:3000", Some("http://localhost:5173"), true),
+            (&local, "127.0.0.1:80", Some("http://[::1]:1"), true),
+            (&local, "[::1]:80", None, true),
+            (&local, "evil.example.com", None, false),
+            (&local, "localhost.evil.example.com", None, false),
+            (&local, "localhost", Some("http://evil.example.com"), false),
+            (&local, "localhost", Some("null"), false),
+            (&local, "localhost", Some("http://localhost@evil.example.com"), false),
+            (&these, "MCP.example.com", None, true),
+            (&these, "mcp.example.com:8443", Some("https://mcp.example.com"), true),
+            (&these, "mcp.example.com", Some("https://app.example.com"), true),
+            (&these, "mcp.example.com", Some("https://other.example.com"), false),
+            (&these, "localhost:81", None, true),
+            (&these, "localhost:82", None, false),
+            (&any, "whatever", None, true),
+            (&any, "whatever", Some("https://whatever"), true),
+            (&any, "whatever", Some("https://other"), false),
+            (&any, "", None, false),
+        ];
+        for (names, host, origin, may) in table {
+            let mut headers = vec![("accept", "text/event-stream"), ("host", host)];
+            headers.extend(origin.map(|origin| ("origin", origin)));
+            let expected = if *may { 200 } else { 403 };
+            assert_eq!(status(names, true, "GET", &headers), expected, "{host:?} from {origin:?}");
+        }
+    }
+
+    #[test]
+    fn methods_and_types_are_as_they_must_be() {
+        let json = ("content-type", "application/json; charset=utf-8");
+        let both = ("accept", "application/json, text/event-stream");
+        type Case<'a> = (bool, &'a str, &'a [(&'a str, &'a str)], u16);
+        let table: &[Case<'_>] = &[
+            (true, "POST", &[json, both], 200),
+            (true, "POST", &[json, ("accept", "text/event-stream;q=0.5 , Application/JSON")], 200),
+            (true, "POST", &[json, ("accept", "*/*")], 200),
+            (true, "POST", &[json, ("accept", "application/*, text/*")], 200),
+            (true, "POST", &[json, ("accept", "application/json"), ("accept", "text/event-stream")], 200),
+            (true, "POST", &[json], 200),
+            (true, "POST", &[json, ("accept", "application/json")], 406),
+            (true, "POST", &[json, ("accept", "application/json, text/event-stream;q=0")], 406),
+            (true, "POST", &[json, ("accept", "text/html")], 406),
+            (true, "POST", &[both], 415),
+            (true, "POST", &[both, ("content-type", "text/plain")], 415),
+            (true, "GET", &[("accept", "text/event-stream")], 200),
+            (true, "GET", &[("accept", "application/json")], 406),
+            (true, "DELETE", &[], 200),
+            (true, "PUT", &[], 405),
+            (true, "OPTIONS", &[], 405),
+            (false, "POST", &[json, both], 200),
+            (false, "GET", &[("accept", "text/event-stream")], 405),
+            (false, "DELETE", &[], 405),
+        ];
+        for (keeps_sessions, method, headers, expected) in table {
+            let headers: Vec<_> = headers.iter().copied().chain([("host", "localhost")]).collect();
+            assert_eq!(status(&Names::default(), *keeps_sessions, method, &headers), *expected, "{method} {headers:?}");
+        }
+    }
+}

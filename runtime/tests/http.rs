@@ -1,0 +1,565 @@
+//! Streamable HTTP: what each side answers to whatever the other one does.
+#![cfg(all(feature = "http-server", feature = "http-client"))]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use mcpgen_runtime::transport::http::server::{Body, Endpoint, Options};
+use mcpgen_runtime::{Limits, Server};
+use mcpgen_types::v2026_07_28::{
+    ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,
+};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tower::ServiceExt;
+
+/// A server whose tools do what tests want to see.
+fn server(seen: &Arc<Seen>) -> Server {
+    let tool = |name: &str, schema: Value| {
+        Tool::new(mcpgen_types::from_value::<ToolInputSchema>(schema).expect("a schema"), name)
+    };
+    let plain = || json!({ "type": "object" });
+    let region = json!({
+        "type": "object",
+        "properties": { "region": { "type": "string", "x-mcp-header": "Region" } },
+    });
+    let (waits, long, all) = (Arc::clone(seen), Arc::clone(seen), Arc::clone(seen));
+    Server::new("http", "1")
+        .tool_by_hand(tool("echo", plain()), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
+        .tool_by_hand(tool("region", region), |_, _| async { "there" })
+        .tool_by_hand(tool("progress", plain()), |call, _| async move {
+            for step in 1..=3 {
+                call.progress(f64::from(step), Some(3.0), None).await;
+            }
+            "done"
+        })
+        .tool_by_hand(tool("wait", plain()), move |_, _| {
+            let seen = Arc::clone(&waits);
+            async move {
+                let _gone = Gone(Arc::clone(&seen));
+                seen.started.notify_one();
+                seen.go_on.notified().await;
+                "waited"
+            }
+        })
+        .tool_by_hand(tool("later", plain()), move |call, _| {
+            let seen = Arc::clone(&long);
+            async move {
+                call.hang_up(Duration::from_millis(20));
+                seen.go_on.notified().await;
+                "at last"
+            }
+        })
+        .tool_by_hand(tool("ask", plain()), move |call, _| async move {
+            let schema = ElicitRequestFormParamsRequestedSchema::new(std::collections::BTreeMap::new());
+            let answer = call.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
+            Ok::<_, mcpgen_runtime::app::ToolError>(answer.action.as_str().to_owned())
+        })
+        .tool_by_hand(tool("who", plain()), move |call, _| {
+            let all = Arc::clone(&all);
+            async move {
+                let parts = call.carrier::<http::request::Parts>();
+                all.calls.fetch_add(1, Ordering::SeqCst);
+                parts.and_then(|parts| parts.headers.get("x-user")?.to_str().ok()).unwrap_or("nobody").to_owned()
+            }
+        })
+}
+
+#[derive(Default)]
+struct Seen {
+    started: Notify,
+    go_on: Notify,
+    gone: AtomicUsize,
+    calls: AtomicUsize,
+}
+
+/// Counts handlers that have ended, however that came.
+struct Gone(Arc<Seen>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.gone.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
+    let seen = Arc::<Seen>::default();
+    let mut options =
+        Options { limits: Limits { drain: Duration::from_millis(200), ..Limits::default() }, ..Options::default() };
+    change(&mut options);
+    (server(&seen).http(options).expect("a sound server"), seen)
+}
+
+const BOTH: &str = "application/json, text/event-stream";
+
+/// A request, with what is usual in its headers unless something else is said.
+async fn send(endpoint: &Endpoint, method: &str, headers: &[(&str, &str)], body: &str) -> http::Response<Body> {
+    let mut request = Request::builder().method(method).uri("/mcp");
+    for (name, value) in [("host", "localhost"), ("accept", BOTH), ("content-type", "application/json")] {
+        if !headers.iter().any(|(known, _)| *known == name) {
+            request = request.header(name, value);
+        }
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request");
+    endpoint.clone().oneshot(request).await.expect("no error")
+}
+
+/// Status, headers, and the message or the events.
+async fn read(response: http::Response<Body>) -> (u16, HeaderMap, Vec<Event>) {
+    let (parts, body) = response.into_parts();
+    let bytes = body.collect().await.expect("a body").to_bytes();
+    let text = String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    let events = match parts.headers.get("content-type").map(|kind| kind.to_str().expect("text")) {
+        Some("text/event-stream") => events(&text),
+        Some("application/json") => vec![Event { data: text, ..Event::default() }],
+        _ => Vec::new(),
+    };
+    (parts.status.as_u16(), parts.headers, events)
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Event {
+    id: String,
+    data: String,
+    retry: String,
+}
+
+impl Event {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.data).expect("JSON")
+    }
+}
+
+fn events(text: &str) -> Vec<Event> {
+    let lines = |event: &str| {
+        let mut read = Event::default();
+        for line in event.lines() {
+            match line.split_once(": ") {
+                Some(("id", id)) => read.id = id.to_owned(),
+                Some(("data", data)) => read.data = data.to_owned(),
+                Some(("retry", retry)) => read.retry = retry.to_owned(),
+                _ => {}
+            }
+        }
+        read
+    };
+    text.split_terminator("\n\n").filter(|event| *event != ":").map(lines).collect()
+}
+
+const MODERN: &str = "2026-07-28";
+
+/// The params of a modern request.
+fn modern(mut params: Value) -> Value {
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "form": {} } });
+    params
+}
+
+fn request(id: i64, method: &str, params: Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+}
+
+fn call(id: i64, tool: &str, arguments: Value) -> String {
+    request(id, "tools/call", json!({ "name": tool, "arguments": arguments }))
+}
+
+/// A modern call of a tool, with the headers that it must have.
+async fn modern_call(endpoint: &Endpoint, tool: &str, arguments: Value) -> http::Response<Body> {
+    let body = request(7, "tools/call", modern(json!({ "name": tool, "arguments": arguments })));
+    let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", tool)];
+    send(endpoint, "POST", &headers, &body).await
+}
+
+/// A session of this revision: its id.
+async fn session(endpoint: &Endpoint, revision: &str) -> String {
+    let params = json!({
+        "protocolVersion": revision,
+        "capabilities": { "elicitation": {} },
+        "clientInfo": { "name": "t", "version": "1" },
+    });
+    let (status, headers, events) = read(send(endpoint, "POST", &[], &request(0, "initialize", params)).await).await;
+    assert_eq!((status, &events[0].json()["result"]["protocolVersion"]), (200, &json!(revision)));
+    let id = headers["mcp-session-id"].to_str().expect("text").to_owned();
+    assert!(id.len() >= 32 && id.bytes().all(|byte| byte.is_ascii_graphic()), "{id}");
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string();
+    let (status, ..) = read(send(endpoint, "POST", &[("mcp-session-id", &id)], &ready).await).await;
+    assert_eq!(status, 202);
+    id
+}
+
+#[tokio::test]
+async fn modern_requests_stand_for_themselves() {
+    let (endpoint, _) = endpoint(|_| {});
+    let (status, headers, events) = read(modern_call(&endpoint, "echo", json!({ "a": 1 })).await).await;
+    assert_eq!((status, events.len()), (200, 1));
+    assert_eq!(headers["content-type"], "application/json");
+    assert!(!headers.contains_key("mcp-session-id"));
+    assert_eq!(events[0].json()["result"]["content"][0]["text"], r#"{"a":1}"#);
+    assert_eq!(endpoint.sessions(), 0);
+
+    let params = modern(json!({ "name": "progress", "_meta": { "progressToken": "p" } }));
+    let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "progress")];
+    let response = send(&endpoint, "POST", &headers, &request(7, "tools/call", params)).await;
+    let (status, headers, events) = read(response).await;
+    assert_eq!((status, events.len()), (200, 4));
+    assert_eq!(
+        (&headers["content-type"], &headers["x-accel-buffering"]),
+        (&"text/event-stream".parse().unwrap(), &"no".parse().unwrap())
+    );
+    assert!(events.iter().all(|event| event.id.is_empty()), "no way back");
+    let told: Vec<Value> = events.iter().map(|event| event.json()["params"]["progress"].clone()).collect();
+    assert_eq!(told, [json!(1.0), json!(2.0), json!(3.0), Value::Null]);
+    assert_eq!(events[3].json()["id"], 7);
+
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/whatever" }).to_string();
+    let (status, _, events) =
+        read(send(&endpoint, "POST", &[("mcp-protocol-version", MODERN)], &notification).await).await;
+    assert_eq!((status, events.len()), (202, 0));
+}
+
+#[tokio::test]
+async fn headers_say_what_the_body_says() {
+    let (endpoint, _) = endpoint(|_| {});
+    let list = request(1, "tools/list", modern(json!({})));
+    let echo = request(1, "tools/call", modern(json!({ "name": "echo" })));
+    let region = request(1, "tools/call", modern(json!({ "name": "region", "arguments": { "region": "über" } })));
+    let nowhere = request(1, "tools/call", modern(json!({ "name": "region" })));
+    let unknown = request(1, "tools/what", modern(json!({})));
+    let future = list.replace(MODERN, "2099-01-01");
+    let nameless = request(1, "tools/list", json!({}));
+    let without = request(1, "tools/list", json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": MODERN } }));
+    let version = ("mcp-protocol-version", MODERN);
+    let listing = ("mcp-method", "tools/list");
+    let calling = ("mcp-method", "tools/call");
+    let (an_echo, a_region) = (("mcp-name", "echo"), ("mcp-name", "region"));
+    let there = ("mcp-param-region", "=?base64?w7xiZXI=?=");
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, u16, i64);
+    let table: &[Case<'_>] = &[
+        (&[version, listing], &list, 200, 0),
+        (&[version, ("MCP-METHOD", "tools/list")], &list, 200, 0),
+        (&[listing], &list, 400, -32020),
+        (&[version], &list, 400, -32020),
+        (&[version, ("mcp-method", "TOOLS/LIST")], &list, 400, -32020),
+        (&[version, calling], &list, 400, -32020),
+        (&[version, listing, listing], &list, 400, -32020),
+        (&[("mcp-protocol-version", "2025-11-25"), listing], &list, 400, -32020),
+        (&[version, listing], &future, 400, -32020),
+        (&[("mcp-protocol-version", "2099-01-01"), listing], &future, 400, -32022),
+        (&[version, listing], &nameless, 400, -32602),
+        (&[version, listing], &without, 400, -32602),
+        (&[version, ("mcp-method", "tools/what")], &unknown, 404, -32601),
+        (&[version, calling, an_echo], &echo, 200, 0),
+        (&[version, calling], &echo, 400, -32020),
+        (&[version, calling, a_region], &echo, 400, -32020),
+        (&[version, calling, ("mcp-name", "=?base64?ZWNobw==?=")], &echo, 200, 0),
+        (&[version, calling, ("mcp-name", "=?base64?ZWNo!?=")], &echo, 400, -32020),
+        (&[version, calling, a_region, there], &region, 200, 0),
+        (&[version, calling, a_region], &region, 400, -32020),
+        (&[version, calling, a_region, ("mcp-param-region", "uber")], &region, 400, -32020),
+        (&[version, calling, a_region], &nowhere, 200, 0),
+        (&[version, calling, a_region, there], &nowhere, 400, -32020),
+        (&[version, calling, a_region, there, ("mcp-param-other", "x")], &region, 200, 0),
+        (&[version], "{", 400, -32700),
+        (&[version], "[]", 400, -32600),
+        (&[version], r#"{"jsonrpc":"2.0","id":1}"#, 400, -32600),
+        (&[version, listing], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 400, -32600),
+    ];
+    for (headers, body, status, code) in table {
+        let (found, _, events) = read(send(&endpoint, "POST", headers, body).await).await;
+        let answer = events[0].json();
+        assert_eq!(
+            (found, answer["error"]["code"].as_i64().unwrap_or(0)),
+            (*status, *code),
+            "{headers:?} {body}: {answer}"
+        );
+        if *code != 0 && !matches!(*code, -32700 | -32600) {
+            assert_eq!(answer["id"], 1, "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_goes_takes_the_request_back() {
+    let (endpoint, seen) = endpoint(|_| {});
+    let asking = tokio::spawn({
+        let endpoint = endpoint.clone();
+        async move { read(modern_call(&endpoint, "wait", json!({})).await).await }
+    });
+    seen.started.notified().await;
+    asking.abort();
+    until(|| seen.gone.load(Ordering::SeqCst) == 1).await;
+
+    // In a session the connection may break: the request goes on, and may be taken back by a message.
+    let id = session(&endpoint, "2025-11-25").await;
+    for cancelled in [false, true] {
+        let asking = tokio::spawn({
+            let (endpoint, id) = (endpoint.clone(), id.clone());
+            async move { read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(1, "wait", json!({}))).await).await }
+        });
+        seen.started.notified().await;
+        let before = seen.gone.load(Ordering::SeqCst);
+        if cancelled {
+            let message =
+                json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+            let (status, ..) =
+                read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &message.to_string()).await).await;
+            assert_eq!(status, 202);
+            let (_, _, events) = asking.await.expect("no panic");
+            assert!(events.iter().all(|event| event.data.is_empty()), "there is no answer: {events:?}");
+        } else {
+            asking.abort();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            assert_eq!(seen.gone.load(Ordering::SeqCst), before, "it goes on");
+            seen.go_on.notify_one();
+        }
+        until(|| seen.gone.load(Ordering::SeqCst) == before + 1).await;
+    }
+}
+
+async fn until(done: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if done() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it does not happen");
+}
+
+#[tokio::test]
+async fn sessions_begin_and_end() {
+    let (endpoint, _) = endpoint(|options| options.sessions = 2);
+    let id = session(&endpoint, "2025-06-18").await;
+    let other = session(&endpoint, "2025-03-26").await;
+    assert!(id != other && endpoint.sessions() == 2);
+    let begin = request(
+        0,
+        "initialize",
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } }),
+    );
+    let echo = call(1, "echo", json!({}));
+    let (mine, theirs) = (("mcp-session-id", id.as_str()), ("mcp-session-id", "0123456789abcdef0123456789abcdef"));
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, u16);
+    let table: &[Case<'_>] = &[
+        ("POST", &[], &begin, 503),
+        ("POST", &[mine], &echo, 200),
+        ("POST", &[mine, ("mcp-protocol-version", "2025-06-18")], &echo, 200),
+        ("POST", &[mine, ("mcp-protocol-version", "2025-11-25")], &echo, 200),
+        ("POST", &[mine, ("mcp-protocol-version", "1999-01-01")], &echo, 400),
+        ("POST", &[], &echo, 400),
+        ("POST", &[theirs], &echo, 404),
+        ("GET", &[], "", 400),
+        ("GET", &[theirs], "", 404),
+        ("GET", &[mine, ("last-event-id", "nonsense")], "", 400),
+        ("GET", &[mine, ("last-event-id", "9-1")], "", 400),
+        ("DELETE", &[], "", 400),
+        ("DELETE", &[theirs], "", 404),
+        ("DELETE", &[mine], "", 204),
+        ("DELETE", &[mine], "", 404),
+        ("POST", &[mine], &echo, 404),
+        ("GET", &[mine], "", 404),
+        ("POST", &[], &begin, 200),
+        ("POST", &[("mcp-session-id", &other)], &format!("[{echo},{}]", call(2, "echo", json!({}))), 200),
+        ("POST", &[], &begin.replace("\"clientInfo\"", "\"x\""), 503),
+    ];
+    for (method, headers, body, status) in table {
+        let (found, _, events) = read(send(&endpoint, method, headers, body).await).await;
+        assert_eq!(found, *status, "{method} {headers:?} {body}: {events:?}");
+    }
+    let (found, _, answers) = read(
+        send(&endpoint, "POST", &[("mcp-session-id", &other)], &format!("[{echo},{}]", call(2, "echo", json!({}))))
+            .await,
+    )
+    .await;
+    assert_eq!((found, answers[0].json().as_array().map(Vec::len)), (200, Some(2)), "a batch has one answer");
+}
+
+#[tokio::test]
+async fn a_handshake_that_fails_begins_nothing() {
+    let (endpoint, _) = endpoint(|_| {});
+    let (status, headers, events) =
+        read(send(&endpoint, "POST", &[], &request(0, "initialize", json!({}))).await).await;
+    assert_eq!((status, events[0].json()["error"]["code"].as_i64()), (400, Some(-32602)));
+    assert!(!headers.contains_key("mcp-session-id"));
+    until(|| endpoint.sessions() == 0).await;
+}
+
+#[tokio::test]
+async fn sessions_that_nobody_uses_end() {
+    let (endpoint, _) = endpoint(|options| options.idle = Duration::from_millis(100));
+    let (idle, used) = (session(&endpoint, "2025-11-25").await, session(&endpoint, "2025-11-25").await);
+    let listening = send(&endpoint, "GET", &[("mcp-session-id", &used)], "").await;
+    until(|| endpoint.sessions() == 1).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let (status, ..) =
+        read(send(&endpoint, "POST", &[("mcp-session-id", &idle)], &call(1, "echo", json!({}))).await).await;
+    assert_eq!((status, endpoint.sessions()), (404, 1));
+    drop(listening);
+    until(|| endpoint.sessions() == 0).await;
+}
+
+#[tokio::test]
+async fn sessions_belong_to_somebody() {
+    let (endpoint, seen) = endpoint(|options| {
+        options.owner = Some(Arc::new(|parts| {
+            parts.headers.get("x-user").and_then(|user| user.to_str().ok()).unwrap_or_default().to_owned()
+        }));
+    });
+    let begin = request(
+        0,
+        "initialize",
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } }),
+    );
+    let (_, headers, _) = read(send(&endpoint, "POST", &[("x-user", "ann")], &begin).await).await;
+    let id = headers["mcp-session-id"].to_str().expect("text");
+    for (user, status) in [("ann", 200), ("bob", 404), ("", 404)] {
+        let headers = [("mcp-session-id", id), ("x-user", user)];
+        let (found, _, events) = read(send(&endpoint, "POST", &headers, &call(1, "who", json!({}))).await).await;
+        assert_eq!(found, status, "{user}");
+        if status == 200 {
+            assert_eq!(events[0].json()["result"]["content"][0]["text"], user, "handlers see the headers");
+        }
+    }
+    assert_eq!(seen.calls.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_stream_can_be_come_back_to() {
+    let (endpoint, seen) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    let mine = ("mcp-session-id", id.as_str());
+    let (status, _, told) = read(send(&endpoint, "POST", &[mine], &call(5, "later", json!({}))).await).await;
+    assert_eq!((status, told.len()), (200, 2));
+    assert_eq!((told[0].data.as_str(), told[1].retry.as_str()), ("", "20"), "{told:?}");
+    let last = told[0].id.clone();
+    assert!(!last.is_empty());
+    seen.go_on.notify_one();
+    let again = [mine, ("last-event-id", last.as_str())];
+    for _ in 0..2 {
+        let (status, _, told) = read(send(&endpoint, "GET", &again, "").await).await;
+        let answer = told.last().expect("an answer").json();
+        assert_eq!(
+            (status, &answer["id"], &answer["result"]["content"][0]["text"]),
+            (200, &json!(5), &json!("at last"))
+        );
+    }
+    // In older revisions there is no way back, and so nobody is sent away.
+    let old = session(&endpoint, "2025-06-18").await;
+    seen.go_on.notify_one();
+    let (_, _, told) =
+        read(send(&endpoint, "POST", &[("mcp-session-id", &old)], &call(5, "later", json!({}))).await).await;
+    assert_eq!(told[0].json()["id"], 5);
+}
+
+#[tokio::test]
+async fn each_message_goes_to_one_stream() {
+    let (endpoint, _) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    let mine = ("mcp-session-id", id.as_str());
+    // What belongs to no request.
+    let mut alone = send(&endpoint, "GET", &[mine], "").await.into_body();
+    let first = alone.frame().await.expect("a frame").expect("no error").into_data().expect("data");
+    assert_eq!(events(&String::from_utf8_lossy(&first))[0].data, "", "where to go on comes first");
+    // A question goes to the stream of the request that it is asked for, its answer comes by itself.
+    let mut asked = send(&endpoint, "POST", &[mine], &call(1, "ask", json!({}))).await.into_body();
+    let mut next = async || loop {
+        let frame = asked.frame().await?.expect("no error").into_data().expect("data");
+        let event = events(&String::from_utf8_lossy(&frame)).pop().filter(|event| !event.data.is_empty());
+        if let Some(event) = event {
+            return Some(event.json());
+        }
+    };
+    let question = next().await.expect("a question");
+    assert_eq!(question["method"], "elicitation/create");
+    let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "decline" } }).to_string();
+    let (status, ..) = read(send(&endpoint, "POST", &[mine], &answer).await).await;
+    assert_eq!(status, 202);
+    let result = next().await.expect("an answer");
+    assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(1), &json!("decline")));
+    assert_eq!(next().await, None, "the stream ends with the answer");
+    // Two requests of one id, while the first is not answered.
+    let waiting = tokio::spawn({
+        let (endpoint, id) = (endpoint.clone(), id.clone());
+        async move { read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(2, "later", json!({}))).await).await }
+    });
+    waiting.await.expect("no panic");
+    let (status, _, told) = read(send(&endpoint, "POST", &[mine], &call(2, "echo", json!({}))).await).await;
+    assert_eq!((status, told[0].json()["error"]["code"].as_i64()), (400, Some(-32600)));
+    // Whoever listens again takes the place of who listened before.
+    let _other = send(&endpoint, "GET", &[mine], "").await;
+    assert!(alone.frame().await.is_none());
+}
+
+#[tokio::test]
+async fn there_is_no_more_than_there_is_room_for() {
+    let (endpoint, seen) = endpoint(|options| {
+        (options.requests, options.streams, options.body) = (1, 1, 1000);
+        options.reading = Duration::from_millis(50);
+    });
+    let waiting = tokio::spawn({
+        let endpoint = endpoint.clone();
+        async move { modern_call(&endpoint, "wait", json!({})).await }
+    });
+    seen.started.notified().await;
+    let (status, headers, _) = read(modern_call(&endpoint, "echo", json!({})).await).await;
+    assert_eq!((status, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
+    seen.go_on.notify_one();
+    read(waiting.await.expect("no panic")).await;
+    let (status, ..) = read(modern_call(&endpoint, "echo", json!({ "a": "x".repeat(1000) })).await).await;
+    assert_eq!(status, 413);
+    let id = session(&endpoint, "2025-11-25").await;
+    let _listening = send(&endpoint, "GET", &[("mcp-session-id", &id)], "").await;
+    let (status, ..) = read(send(&endpoint, "GET", &[("mcp-session-id", &id)], "").await).await;
+    assert_eq!(status, 503);
+    // A body that does not come.
+    let body = http_body_util::StreamBody::new(futures_util::stream::pending::<
+        Result<http_body::Frame<Bytes>, std::io::Error>,
+    >());
+    let request = Request::builder()
+        .method("POST")
+        .header("host", "localhost")
+        .header("accept", BOTH)
+        .header("content-type", "application/json")
+        .body(body)
+        .expect("a request");
+    let response = endpoint.clone().oneshot(request).await.expect("no error");
+    assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+}
+
+#[tokio::test]
+async fn closing_ends_everything_in_order() {
+    let (endpoint, seen) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    let listening = tokio::spawn(read(send(&endpoint, "GET", &[("mcp-session-id", &id)], "").await));
+    let params = modern(json!({ "notifications": { "toolsListChanged": true } }));
+    let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "subscriptions/listen")];
+    let subscribed =
+        tokio::spawn(read(send(&endpoint, "POST", &headers, &request(9, "subscriptions/listen", params)).await));
+    let waiting = tokio::spawn({
+        let endpoint = endpoint.clone();
+        async move { read(modern_call(&endpoint, "wait", json!({})).await).await }
+    });
+    seen.started.notified().await;
+    let closing = tokio::spawn({
+        let endpoint = endpoint.clone();
+        async move { endpoint.close().await }
+    });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let (status, ..) = read(modern_call(&endpoint, "echo", json!({})).await).await;
+    assert_eq!(status, 503);
+    seen.go_on.notify_one();
+    let (status, _, answer) = waiting.await.expect("no panic");
+    assert_eq!((status, &answer[0].json()["result"]["content"][0]["text"]), (200, &json!("waited")), "it is answered");
+    let (_, _, told) = subscribed.await.expect("no panic");
+    assert_eq!(told.last().expect("its end").json()["id"], 9, "the subscription ends with its result");
+    listening.await.expect("no panic");
+    closing.await.expect("no panic");
+    assert_eq!(endpoint.sessions(), 0);
+}

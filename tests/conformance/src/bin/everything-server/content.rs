@@ -1,0 +1,48 @@
+//! Tools that return each kind of content, or fail.
+
+use mcpgen_runtime::Server;
+use mcpgen_runtime::app::{ToolError, ToolInfo};
+use mcpgen_types::v2026_07_28::{
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent, TextResourceContents,
+};
+
+use crate::samples::{PNG, WAV, base64};
+
+/// What is said of a tool that takes no arguments.
+pub(crate) fn about(name: &str, description: &str) -> ToolInfo {
+    ToolInfo::new(name).description(description)
+}
+
+pub(crate) fn tools(server: Server) -> Server {
+    // The first one, for the suite calls the first one that it finds, without arguments.
+    server
+        .tool(about("test_simple_text", "Returns a text."), |_, ()| async {
+            "This is a simple text response for testing."
+        })
+        .tool(about("test_image_content", "Returns an image."), |_, ()| async { image() })
+        .tool(about("test_audio_content", "Returns a sound."), |_, ()| async {
+            ContentBlock::from(AudioContent::new(base64(WAV), "audio/wav"))
+        })
+        .tool(about("test_embedded_resource", "Returns a resource."), |_, ()| async {
+            resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")
+        })
+        .tool(about("test_multiple_content_types", "Returns a text, an image and a resource."), |_, ()| async {
+            let data = r#"{"test":"data","value":123}"#;
+            vec![
+                TextContent::new("Multiple content types test:").into(),
+                image(),
+                resource("test://mixed-content-resource", "application/json", data),
+            ]
+        })
+        .tool(about("test_error_handling", "Fails, always."), |_, ()| async {
+            Err::<(), _>(ToolError::failed("This tool intentionally returns an error for testing"))
+        })
+}
+
+fn image() -> ContentBlock {
+    ImageContent::new(base64(PNG), "image/png").into()
+}
+
+fn resource(uri: &str, mime_type: &str, text: &str) -> ContentBlock {
+    EmbeddedResource::new(TextResourceContents::new(text, uri).with_mime_type(mime_type)).into()
+}

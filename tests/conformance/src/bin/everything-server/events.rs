@@ -1,0 +1,73 @@
+//! Tools that tell of something besides their results.
+
+use std::time::Duration;
+
+use mcpgen_runtime::Server;
+use mcpgen_runtime::app::{Call, DefinitionError};
+use mcpgen_runtime::era::Level;
+use mcpgen_types::v2026_07_28::Prompt;
+use tokio::time::sleep;
+
+use crate::content::about;
+
+/// How long a tool works between two events.
+const A_WHILE: Duration = Duration::from_millis(50);
+
+pub(crate) fn tools(server: Server) -> Server {
+    let (tools, prompts) = (server.clone(), server.clone());
+    server
+        .tool(about("test_tool_with_logging", "Logs three events."), |call, ()| logging(call))
+        .tool(about("test_logging_tool", "Logs three events, if the request wants to hear of them."), |call, ()| {
+            logging(call)
+        })
+        .tool(about("test_tool_with_progress", "Reports its progress three times."), |call, ()| progress(call))
+        .tool(about("test_reconnection", "Hangs up, and answers whoever comes back."), |call, ()| reconnection(call))
+        .tool(about("test_trigger_tool_change", "Adds a tool, or takes it away again."), move |_, ()| {
+            let changed = change_tools(&tools);
+            async move { changed.map(|()| "The list of tools has changed.") }
+        })
+        .tool(about("test_trigger_prompt_change", "Adds a prompt, or takes it away again."), move |_, ()| {
+            let changed = change_prompts(&prompts);
+            async move { changed.map(|()| "The list of prompts has changed.") }
+        })
+}
+
+async fn logging(call: Call) -> &'static str {
+    call.log(Level::Info, None, "Tool execution started").await;
+    sleep(A_WHILE).await;
+    call.log(Level::Info, None, "Tool processing data").await;
+    sleep(A_WHILE).await;
+    call.log(Level::Info, None, "Tool execution completed").await;
+    "Three events were logged."
+}
+
+async fn progress(call: Call) -> &'static str {
+    call.progress(0.0, Some(100.0), None).await;
+    sleep(A_WHILE).await;
+    call.progress(50.0, Some(100.0), None).await;
+    sleep(A_WHILE).await;
+    call.progress(100.0, Some(100.0), None).await;
+    "All of it is done."
+}
+
+async fn reconnection(call: Call) -> &'static str {
+    call.hang_up(10 * A_WHILE);
+    sleep(2 * A_WHILE).await;
+    "Whoever has lost the connection finds this when they are back."
+}
+
+fn change_tools(server: &Server) -> Result<(), DefinitionError> {
+    const NAME: &str = "test_comes_and_goes";
+    match server.remove_tool(NAME) {
+        true => Ok(()),
+        false => server.add_tool(about(NAME, "Is here now."), |_, ()| async { "I am here." }),
+    }
+}
+
+fn change_prompts(server: &Server) -> Result<(), DefinitionError> {
+    const NAME: &str = "test_comes_and_goes";
+    match server.remove_prompt(NAME) {
+        true => Ok(()),
+        false => server.add_prompt(Prompt::new(NAME).with_description("Is here now."), |_, _| async { "Say hello." }),
+    }
+}

@@ -1,0 +1,62 @@
+//! Prompts, and the completion of their arguments.
+
+use mcpgen_runtime::Server;
+use mcpgen_runtime::app::{Call, PromptError};
+use mcpgen_types::v2026_07_28::{
+    EmbeddedResource, ImageContent, Prompt, PromptArgument, PromptMessage, Role, StringSchema, TextContent,
+    TextResourceContents,
+};
+
+use crate::forms::{field, form, required};
+use crate::samples::{PNG, base64};
+
+/// What arguments are completed from.
+const WORDS: [&str; 5] = ["paris", "park", "party", "test", "testing"];
+
+pub(crate) fn prompts(server: Server) -> Server {
+    let with_arguments = about("test_prompt_with_arguments", "Says its two arguments.")
+        .with_arguments([argument("arg1", "First test argument"), argument("arg2", "Second test argument")]);
+    let with_resource = about("test_prompt_with_embedded_resource", "Has a resource looked at.")
+        .with_arguments([argument("resourceUri", "URI of the resource to embed")]);
+    server
+        .prompt(about("test_simple_prompt", "Takes no arguments."), |_, _| async {
+            "This is a simple prompt for testing."
+        })
+        .prompt(with_arguments, |_, arguments| async move {
+            format!("Prompt with arguments: arg1='{}', arg2='{}'", arguments["arg1"], arguments["arg2"])
+        })
+        .prompt(with_resource, |_, arguments| async move {
+            let resource =
+                TextResourceContents::new("Embedded resource content for testing.", &arguments["resourceUri"])
+                    .with_mime_type("text/plain");
+            vec![
+                PromptMessage::new(EmbeddedResource::new(resource), Role::User),
+                PromptMessage::new(TextContent::new("Please process the embedded resource above."), Role::User),
+            ]
+        })
+        .prompt(about("test_prompt_with_image", "Has an image looked at."), |_, _| async {
+            vec![
+                PromptMessage::new(ImageContent::new(base64(PNG), "image/png"), Role::User),
+                PromptMessage::new(TextContent::new("Please analyze the image above."), Role::User),
+            ]
+        })
+        .prompt(about("test_input_required_result_prompt", "Asks the user for its context."), |call, _| asking(call))
+        .completion(|_, params| async move {
+            let begun = params.argument.value;
+            WORDS.iter().filter(|word| word.starts_with(&begun)).map(|word| (*word).to_owned()).collect()
+        })
+}
+
+async fn asking(call: Call) -> Result<String, PromptError> {
+    let context = required("context", StringSchema::new());
+    let answer = call.elicit("user_context", form("What context should the prompt use?", [context])).await?;
+    Ok(format!("Use this context: {}", field(&answer, "context")))
+}
+
+fn about(name: &str, description: &str) -> Prompt {
+    Prompt::new(name).with_description(description)
+}
+
+fn argument(name: &str, description: &str) -> PromptArgument {
+    PromptArgument::new(name).with_description(description).with_required(true)
+}

@@ -1,0 +1,197 @@
+//! Tools that ask the client for something.
+//!
+//! The same functions serve both eras: in the older revisions the client is asked while they wait, in 2026-07-28 by the
+//! answer to the request. Only what asks for several things at once takes notice of the difference.
+
+use mcpgen_runtime::Server;
+use mcpgen_runtime::app::{Call, ToolError};
+use mcpgen_runtime::seal::Seal;
+use mcpgen_types::v2026_07_28::{
+    CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitResult, InputRequests,
+    InputRequiredResult, ListRootsRequest, ListRootsResult, Role, SamplingMessage, StringSchema, TextContent,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::content::about;
+use crate::forms::{Field, choices, confirmation, defaults, field, form, name, required, told};
+
+/// Asks the client's model.
+#[derive(Deserialize, JsonSchema)]
+struct Sampling {
+    /// What to ask it.
+    prompt: String,
+}
+
+/// Asks the user who they are.
+#[derive(Deserialize, JsonSchema)]
+struct Elicitation {
+    /// The words of the question.
+    message: String,
+}
+
+pub(crate) fn tools(server: Server, seal: &Seal) -> Server {
+    let server = server
+        .tool("test_sampling", |call, Sampling { prompt }| sampling(call, prompt))
+        .tool("test_elicitation", |call, Elicitation { message }| elicitation(call, message))
+        .tool(about("test_elicitation_sep1034_defaults", "Asks for values that have defaults."), |call, ()| {
+            with_defaults(call)
+        })
+        .tool(about("test_elicitation_sep1330_enums", "Asks for choices of each kind."), |call, ()| {
+            completed(call, "Please choose", choices())
+        })
+        .tool(about("test_missing_capability", "Needs the client's model."), |call, ()| {
+            sampling(call, "Is anybody there?".to_owned())
+        })
+        .tool(
+            about("test_streaming_elicitation", "Asks the user to confirm, and reports its progress."),
+            |call, ()| streaming(call),
+        );
+    rounds(server, seal)
+}
+
+/// Those that the suite calls in 2026-07-28 only.
+fn rounds(server: Server, seal: &Seal) -> Server {
+    let seal = seal.clone();
+    server
+        .tool(about("test_input_required_result_elicitation", "Asks for the user's name."), |call, ()| greeting(call))
+        .tool(about("test_input_required_result_sampling", "Asks the client's model for a capital."), |call, ()| {
+            capital(call)
+        })
+        .tool(about("test_input_required_result_list_roots", "Asks for the client's roots."), |call, ()| roots(call))
+        .tool(about("test_input_required_result_request_state", "Asks the user to confirm."), |call, ()| confirm(call))
+        .tool(about("test_input_required_result_tampered_state", "Asks the user to confirm."), |call, ()| confirm(call))
+        .tool(about("test_input_required_result_multi_round", "Asks twice, one after the other."), |call, ()| {
+            two_steps(call)
+        })
+        .tool(about("test_input_required_result_capabilities", "Asks for what the client can give."), |call, ()| {
+            as_declared(call)
+        })
+        .tool(about("test_input_required_result_multiple_inputs", "Asks for three things at once."), move |call, ()| {
+            several(call, seal.clone())
+        })
+}
+
+async fn sampling(call: Call, prompt: String) -> Result<String, ToolError> {
+    let answer = call.sample("answer", message(&prompt, 100)).await?;
+    Ok(format!("LLM response: {}", text(&answer)))
+}
+
+async fn elicitation(call: Call, message: String) -> Result<String, ToolError> {
+    let asked = form(
+        message,
+        [
+            required("username", StringSchema::new().with_description("User's response")),
+            required("email", StringSchema::new().with_description("User's email address")),
+        ],
+    );
+    let answer = call.elicit("user", asked).await?;
+    Ok(format!("User response: {}", told(&answer)))
+}
+
+async fn completed<const N: usize>(call: Call, message: &str, fields: [Field; N]) -> Result<String, ToolError> {
+    let answer = call.elicit("values", form(message, fields)).await?;
+    Ok(format!("Elicitation completed: {}", told(&answer)))
+}
+
+async fn with_defaults(call: Call) -> Result<String, ToolError> {
+    completed(call, "Please review the defaults", defaults()?).await
+}
+
+async fn streaming(call: Call) -> Result<String, ToolError> {
+    call.progress(1.0, Some(2.0), None).await;
+    let answer = call.elicit("confirm", confirmation()).await?;
+    call.progress(2.0, Some(2.0), None).await;
+    Ok(told(&answer))
+}
+
+async fn greeting(call: Call) -> Result<String, ToolError> {
+    let answer = call.elicit("user_name", name("What is your name?")).await?;
+    Ok(format!("Hello, {}!", field(&answer, "name")))
+}
+
+async fn capital(call: Call) -> Result<String, ToolError> {
+    let answer = call.sample("capital_question", message("What is the capital of France?", 100)).await?;
+    Ok(text(&answer))
+}
+
+async fn roots(call: Call) -> Result<String, ToolError> {
+    let answer = call.roots("client_roots").await?;
+    Ok(format!("The roots are {}.", uris(&answer)))
+}
+
+/// A state that was changed on its way does not come so far: no handler needs to look at it.
+async fn confirm(call: Call) -> Result<String, ToolError> {
+    let answer = call.elicit("confirm", confirmation()).await?;
+    Ok(format!("state-ok: {}", told(&answer)))
+}
+
+async fn two_steps(call: Call) -> Result<String, ToolError> {
+    let who = call.elicit("step1", name("Step 1: What is your name?")).await?;
+    let color = required("color", StringSchema::new());
+    let what = call.elicit("step2", form("Step 2: What is your favorite color?", [color])).await?;
+    Ok(format!("{} likes {}.", field(&who, "name"), field(&what, "color")))
+}
+
+async fn as_declared(call: Call) -> Result<String, ToolError> {
+    let can = |capability| call.about().is_some_and(|about| about.can(&[capability]));
+    let mut answers = Vec::new();
+    if can("elicitation") {
+        answers.push(told(&call.elicit("user_name", name("What is your name?")).await?));
+    }
+    if can("sampling") {
+        answers.push(text(&call.sample("greeting", message("Generate a greeting", 50)).await?));
+    }
+    if can("roots") {
+        answers.push(uris(&call.roots("client_roots").await?));
+    }
+    Ok(answers.join("; "))
+}
+
+async fn several(call: Call, seal: Seal) -> Result<String, ToolError> {
+    let (who, greeting, roots) = match call.revision().is_legacy() {
+        true => one_by_one(&call).await?,
+        false => at_once(&call, &seal)?,
+    };
+    Ok(format!("{} {}; {}", text(&greeting), field(&who, "name"), uris(&roots)))
+}
+
+/// Three answers, of three kinds.
+type Answers = (ElicitResult, CreateMessageResult, ListRootsResult);
+
+async fn one_by_one(call: &Call) -> Result<Answers, ToolError> {
+    let who = call.elicit("user_name", name("What is your name?")).await?;
+    let greeting = call.sample("greeting", message("Generate a greeting", 50)).await?;
+    Ok((who, greeting, call.roots("client_roots").await?))
+}
+
+fn at_once(call: &Call, seal: &Seal) -> Result<Answers, ToolError> {
+    let dialog = seal.dialog::<()>(call, "")?;
+    let who = call.input::<ElicitRequest>("user_name")?;
+    let greeting = call.input::<CreateMessageRequest>("greeting")?;
+    let roots = call.input::<ListRootsRequest>("client_roots")?;
+    if let (Some(who), Some(greeting), Some(roots)) = (who, greeting, roots) {
+        return Ok((who, greeting, roots));
+    }
+    let asked = InputRequests::from([
+        ("user_name".to_owned(), ElicitRequest::new(name("What is your name?")).into()),
+        ("greeting".to_owned(), CreateMessageRequest::new(message("Generate a greeting", 50)).into()),
+        ("client_roots".to_owned(), ListRootsRequest::new().into()),
+    ]);
+    let asks = InputRequiredResult::new().with_input_requests(asked).with_request_state(seal.seal(&dialog, &())?);
+    Err(ToolError::asks(asks))
+}
+
+fn message(prompt: &str, max_tokens: i64) -> CreateMessageRequestParams {
+    CreateMessageRequestParams::new(max_tokens, [SamplingMessage::new(TextContent::new(prompt), Role::User)])
+}
+
+/// What the model has said, if it was text.
+fn text(answer: &CreateMessageResult) -> String {
+    let content = mcpgen_types::to_value(&answer.content).unwrap_or_default();
+    content["text"].as_str().unwrap_or("(no text)").to_owned()
+}
+
+fn uris(roots: &ListRootsResult) -> String {
+    roots.roots.iter().map(|root| root.uri.as_str()).collect::<Vec<_>>().join(", ")
+}

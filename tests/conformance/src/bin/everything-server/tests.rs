@@ -1,0 +1,222 @@
+//! The server, as clients of both eras find it.
+
+use mcpgen_runtime::{Client, ClientBuilder, Limits, transport};
+use mcpgen_types::v2026_07_28::{
+    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,
+    PromptReference, Role, Root, TextContent,
+};
+use mcpgen_types::{JsonObject, Revision};
+use serde_json::{Value, json};
+
+use super::*;
+
+const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+
+fn everything() -> Server {
+    server(&Seal::of_this_process(STATE_LIFETIME).expect("a seal"))
+}
+
+/// A client that answers all questions: fields of forms with their defaults, or with their names.
+fn obliging() -> ClientBuilder {
+    Client::builder("visitor", "1")
+        .on_elicitation(|_, asked| async move {
+            Ok(ElicitResult::new(ElicitResultAction::Accept).with_content(filled_in(&asked)))
+        })
+        .on_sampling(|_, _| async {
+            Ok(CreateMessageResult::new(TextContent::new("Hello"), "test-model", Role::Assistant))
+        })
+        .roots([Root::new("file:///test/root")])
+}
+
+fn filled_in(asked: &ElicitRequestParams) -> std::collections::BTreeMap<String, ElicitResultContentValue> {
+    let asked = mcpgen_types::to_value(asked).expect("JSON");
+    let fields = asked["requestedSchema"]["properties"].as_object().expect("fields").clone();
+    let filled = fields.into_iter().map(|(name, schema)| {
+        let value = schema.get("default").cloned().unwrap_or_else(|| json!(name));
+        (name, mcpgen_types::from_value(value).expect("a value"))
+    });
+    filled.collect()
+}
+
+async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) -> Client {
+    let (here, there) = transport::duplex();
+    let server = server.clone();
+    tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
+    let builder = builder.opening(|opening| opening.ours.revisions = vec![revision]);
+    builder.connect(here.0, here.1).await.expect("a connection")
+}
+
+async fn call(client: &Client, name: &str, arguments: Value) -> Value {
+    let arguments: JsonObject = arguments.as_object().expect("arguments").clone();
+    let result = client.call_tool(name, arguments).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+    mcpgen_types::to_value(&result).expect("JSON")
+}
+
+/// What each tool says, when its first content is text.
+const SAID: &[(&str, &str, &str)] = &[
+    ("test_simple_text", "{}", "This is a simple text response for testing."),
+    ("test_multiple_content_types", "{}", "Multiple content types test:"),
+    ("test_tool_with_logging", "{}", "Three events were logged."),
+    ("test_logging_tool", "{}", "Three events were logged."),
+    ("test_tool_with_progress", "{}", "All of it is done."),
+    ("test_reconnection", "{}", "Whoever has lost the connection finds this when they are back."),
+    ("test_sampling", r#"{"prompt": "?"}"#, "LLM response: Hello"),
+    (
+        "test_elicitation",
+        r#"{"message": "?"}"#,
+        r#"User response: action=accept, content={"email":"email","username":"username"}"#,
+    ),
+    (
+        "test_elicitation_sep1034_defaults",
+        "{}",
+        r#"Elicitation completed: action=accept, content={"age":30,"name":"John Doe","score":95.5,"status":"active","verified":true}"#,
+    ),
+    ("test_missing_capability", "{}", "LLM response: Hello"),
+    ("test_streaming_elicitation", "{}", r#"action=accept, content={"ok":"ok"}"#),
+    ("test_input_required_result_elicitation", "{}", "Hello, name!"),
+    ("test_input_required_result_sampling", "{}", "Hello"),
+    ("test_input_required_result_list_roots", "{}", "The roots are file:///test/root."),
+    ("test_input_required_result_request_state", "{}", r#"state-ok: action=accept, content={"ok":"ok"}"#),
+    ("test_input_required_result_tampered_state", "{}", r#"state-ok: action=accept, content={"ok":"ok"}"#),
+    ("test_input_required_result_multi_round", "{}", "name likes color."),
+    (
+        "test_input_required_result_capabilities",
+        "{}",
+        r#"action=accept, content={"name":"name"}; Hello; file:///test/root"#,
+    ),
+    ("test_input_required_result_multiple_inputs", "{}", "Hello name; file:///test/root"),
+    ("test_header_parameters", r#"{"region": "here"}"#, "region=here priority=0 dry_run=false"),
+    ("json_schema_2020_12_tool", r#"{"phone": "1"}"#, r#"{"phone":"1"}"#),
+];
+
+#[tokio::test]
+async fn tools_say_the_same_in_both_eras() {
+    for revision in ERAS {
+        let client = connected(&everything(), obliging(), revision).await;
+        for (name, arguments, expected) in SAID {
+            let result = call(&client, name, serde_json::from_str(arguments).expect("JSON")).await;
+            assert_eq!(result["content"][0]["text"], *expected, "{revision} {name}");
+            assert_eq!(result.get("isError"), None, "{revision} {name}");
+        }
+        let failed = call(&client, "test_error_handling", json!({})).await;
+        assert_eq!(failed["isError"], true);
+        for (name, kind, mime_type) in
+            [("test_image_content", "image", "image/png"), ("test_audio_content", "audio", "audio/wav")]
+        {
+            let content = call(&client, name, json!({})).await["content"][0].clone();
+            assert_eq!((&content["type"], &content["mimeType"]), (&json!(kind), &json!(mime_type)));
+        }
+        let content = call(&client, "test_embedded_resource", json!({})).await["content"][0].clone();
+        assert_eq!(content["resource"]["uri"], "test://embedded-resource");
+    }
+}
+
+#[tokio::test]
+async fn every_tool_is_tried_here() {
+    let client = connected(&everything(), obliging(), Revision::V2026_07_28).await;
+    let tools = client.tools().await.expect("tools");
+    assert_eq!(tools[0].name, "test_simple_text");
+    let elsewhere = [
+        "test_error_handling",
+        "test_image_content",
+        "test_audio_content",
+        "test_embedded_resource",
+        "test_elicitation_sep1330_enums",
+        "test_trigger_tool_change",
+        "test_trigger_prompt_change",
+    ];
+    for tool in tools.iter() {
+        assert!(tool.description.is_some(), "{}", tool.name);
+        let is_tried = SAID.iter().any(|(name, ..)| *name == tool.name) || elsewhere.contains(&tool.name.as_str());
+        assert!(is_tried, "{}", tool.name);
+    }
+}
+
+#[tokio::test]
+async fn choices_are_of_each_kind() {
+    for revision in ERAS {
+        let asking = Client::builder("visitor", "1").on_elicitation(|_, asked| async move {
+            let asked = mcpgen_types::to_value(&asked).expect("JSON");
+            let fields = &asked["requestedSchema"]["properties"];
+            assert_eq!(
+                fields["untitledSingle"],
+                json!({ "type": "string", "enum": ["option1", "option2", "option3"] })
+            );
+            assert_eq!(fields["titledSingle"]["oneOf"][0], json!({ "const": "value1", "title": "First Option" }));
+            assert_eq!(fields["legacyEnum"]["enumNames"].as_array().map(Vec::len), Some(3));
+            assert_eq!(fields["untitledMulti"]["items"]["enum"][2], "option3");
+            assert_eq!(fields["titledMulti"]["items"]["anyOf"][2]["title"], "Third Choice");
+            Ok(ElicitResult::new(ElicitResultAction::Decline))
+        });
+        let client = connected(&everything(), asking, revision).await;
+        let result = call(&client, "test_elicitation_sep1330_enums", json!({})).await;
+        assert_eq!(result["content"][0]["text"], "Elicitation completed: action=decline, content={}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_asked_for_what_they_cannot_give() {
+    for revision in ERAS {
+        let client = connected(&everything(), Client::builder("visitor", "1"), revision).await;
+        let refused = client.call_tool("test_missing_capability", JsonObject::new()).await;
+        match revision.is_legacy() {
+            true => assert_eq!(refused.expect("a result").is_error, Some(true)),
+            false => assert!(refused.expect_err("no result").to_string().contains("sampling")),
+        }
+        let result = call(&client, "test_input_required_result_capabilities", json!({})).await;
+        assert_eq!(result["content"][0]["text"], "");
+    }
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_there() {
+    for revision in ERAS {
+        let client = connected(&everything(), obliging(), revision).await;
+        let read = async |uri| mcpgen_types::to_value(&client.read_resource(uri).await.expect(uri)).expect("JSON");
+        let text = read("test://static-text").await["contents"][0].clone();
+        assert_eq!(text["text"], "This is the content of the static text resource.");
+        assert_eq!(read("test://static-binary").await["contents"][0]["mimeType"], "image/png");
+        let data = read("test://template/123/data").await["contents"][0]["text"].clone();
+        assert!(data.as_str().expect("text").contains(r#""id":"123""#), "{data}");
+        assert!(client.read_resource("test://nowhere").await.is_err());
+
+        let get = async |name, arguments: &[(&str, &str)]| {
+            let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            mcpgen_types::to_value(&client.prompt(name, arguments).await.expect(name)).expect("JSON")["messages"]
+                .clone()
+        };
+        assert_eq!(get("test_simple_prompt", &[]).await[0]["content"]["text"], "This is a simple prompt for testing.");
+        let messages = get("test_prompt_with_arguments", &[("arg1", "hello"), ("arg2", "world")]).await;
+        assert_eq!(messages[0]["content"]["text"], "Prompt with arguments: arg1='hello', arg2='world'");
+        let messages = get("test_prompt_with_embedded_resource", &[("resourceUri", "test://a")]).await;
+        assert_eq!(messages[0]["content"]["resource"]["uri"], "test://a");
+        assert_eq!(get("test_prompt_with_image", &[]).await[0]["content"]["type"], "image");
+        let messages = get("test_input_required_result_prompt", &[]).await;
+        assert_eq!(messages[0]["content"]["text"], "Use this context: context");
+
+        let reference = PromptReference::new("test_prompt_with_arguments");
+        let completion = client.complete_argument(reference, "arg1", "par").await.expect("values");
+        assert_eq!(completion.values.get(), &["paris".to_owned(), "park".to_owned(), "party".to_owned()]);
+    }
+}
+
+#[tokio::test]
+async fn lists_change() {
+    let client = connected(&everything(), obliging(), Revision::V2026_07_28).await;
+    let (tools, prompts) = (client.tools().await.expect("tools").len(), client.prompts().await.expect("prompts").len());
+    for more in [1, 0] {
+        call(&client, "test_trigger_tool_change", json!({})).await;
+        call(&client, "test_trigger_prompt_change", json!({})).await;
+        assert_eq!(client.tools().await.expect("tools").len(), tools + more);
+        assert_eq!(client.prompts().await.expect("prompts").len(), prompts + more);
+    }
+}
+
+#[test]
+fn keys_are_hexadecimal() {
+    assert_eq!(Key::from_hex("00fF").map(|key| key.0), Ok(vec![0, 255]));
+    for digits in ["0", "0g", "ää", "+1"] {
+        assert!(Key::from_hex(digits).is_err(), "{digits}");
+    }
+    Arguments::parse_from(["everything-server", "--port", "1", "--seal-key", "00"]);
+}
