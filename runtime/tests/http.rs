@@ -1,98 +1,20 @@
 //! Streamable HTTP: what each side answers to whatever the other one does.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
+#[path = "support/web.rs"]
+mod web;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use mcpgen_runtime::transport::http::server::{Body, Endpoint, Options};
-use mcpgen_runtime::{Limits, Server};
-use mcpgen_types::v2026_07_28::{
-    ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,
-};
+use mcpgen_runtime::transport::http::server::{Body, Endpoint};
 use serde_json::{Value, json};
-use tokio::sync::Notify;
 use tower::ServiceExt;
-
-/// A server whose tools do what tests want to see.
-fn server(seen: &Arc<Seen>) -> Server {
-    let tool = |name: &str, schema: Value| {
-        Tool::new(mcpgen_types::from_value::<ToolInputSchema>(schema).expect("a schema"), name)
-    };
-    let plain = || json!({ "type": "object" });
-    let region = json!({
-        "type": "object",
-        "properties": { "region": { "type": "string", "x-mcp-header": "Region" } },
-    });
-    let (waits, long, all) = (Arc::clone(seen), Arc::clone(seen), Arc::clone(seen));
-    Server::new("http", "1")
-        .tool_by_hand(tool("echo", plain()), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
-        .tool_by_hand(tool("region", region), |_, _| async { "there" })
-        .tool_by_hand(tool("progress", plain()), |call, _| async move {
-            for step in 1..=3 {
-                call.progress(f64::from(step), Some(3.0), None).await;
-            }
-            "done"
-        })
-        .tool_by_hand(tool("wait", plain()), move |_, _| {
-            let seen = Arc::clone(&waits);
-            async move {
-                let _gone = Gone(Arc::clone(&seen));
-                seen.started.notify_one();
-                seen.go_on.notified().await;
-                "waited"
-            }
-        })
-        .tool_by_hand(tool("later", plain()), move |call, _| {
-            let seen = Arc::clone(&long);
-            async move {
-                call.hang_up(Duration::from_millis(20));
-                seen.go_on.notified().await;
-                "at last"
-            }
-        })
-        .tool_by_hand(tool("ask", plain()), move |call, _| async move {
-            let schema = ElicitRequestFormParamsRequestedSchema::new(std::collections::BTreeMap::new());
-            let answer = call.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
-            Ok::<_, mcpgen_runtime::app::ToolError>(answer.action.as_str().to_owned())
-        })
-        .tool_by_hand(tool("who", plain()), move |call, _| {
-            let all = Arc::clone(&all);
-            async move {
-                let parts = call.carrier::<http::request::Parts>();
-                all.calls.fetch_add(1, Ordering::SeqCst);
-                parts.and_then(|parts| parts.headers.get("x-user")?.to_str().ok()).unwrap_or("nobody").to_owned()
-            }
-        })
-}
-
-#[derive(Default)]
-struct Seen {
-    started: Notify,
-    go_on: Notify,
-    gone: AtomicUsize,
-    calls: AtomicUsize,
-}
-
-/// Counts handlers that have ended, however that came.
-struct Gone(Arc<Seen>);
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        self.0.gone.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
-    let seen = Arc::<Seen>::default();
-    let mut options =
-        Options { limits: Limits { drain: Duration::from_millis(200), ..Limits::default() }, ..Options::default() };
-    change(&mut options);
-    (server(&seen).http(options).expect("a sound server"), seen)
-}
+use web::{endpoint, until};
 
 const BOTH: &str = "application/json, text/event-stream";
 
@@ -321,16 +243,6 @@ async fn whoever_goes_takes_the_request_back() {
         }
         until(|| seen.gone.load(Ordering::SeqCst) == before + 1).await;
     }
-}
-
-async fn until(done: impl Fn() -> bool) {
-    for _ in 0..500 {
-        if done() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it does not happen");
 }
 
 #[tokio::test]

@@ -1,0 +1,368 @@
+//! The client of Streamable HTTP, with our own server, and with servers that do what ours does not.
+#![cfg(all(feature = "http-server", feature = "http-client"))]
+
+#[path = "support/web.rs"]
+mod web;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use futures_util::future::BoxFuture;
+use http::{HeaderValue, StatusCode};
+use mcpgen_runtime::client::{ClientBuilder, ConnectError};
+use mcpgen_runtime::negotiation::HandshakeError;
+use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::subscriptions::Change;
+use mcpgen_runtime::transport::http::client::{Authorize, Challenge, HttpError, Options};
+use mcpgen_runtime::transport::http::server::Endpoint;
+use mcpgen_runtime::{Client, Introduction, Server};
+use mcpgen_types::v2026_07_28::{
+    CallToolResult, ContentBlock, ElicitResult, ElicitResultAction, SubscriptionFilter, Tool, ToolInputSchema,
+};
+use mcpgen_types::{JsonObject, Revision};
+use serde_json::{Value, json};
+use tower::{BoxError, ServiceExt};
+use web::{endpoint, until};
+
+/// Serves HTTP by a function: its address.
+async fn serve<F>(answer: impl Fn(Request) -> F + Clone + Send + Sync + 'static) -> String
+where
+    F: Future<Output = Response> + Send + 'static,
+{
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let app = axum::Router::new().fallback(move |request: Request| answer(request));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    format!("http://{address}/mcp")
+}
+
+async fn served(endpoint: &Endpoint) -> String {
+    let endpoint = endpoint.clone();
+    serve(move |request| {
+        let endpoint = endpoint.clone();
+        async move { endpoint.oneshot(request).await.expect("no error").into_response() }
+    })
+    .await
+}
+
+fn options() -> Options {
+    Options { pause: Duration::from_millis(10), patience: Duration::from_secs(5), ..Options::default() }
+}
+
+/// A client that speaks this revision, or all.
+fn client(revision: Option<Revision>) -> ClientBuilder {
+    Client::builder("web", "1")
+        .opening(|opening| {
+            let ours = std::mem::replace(&mut opening.ours, Introduction::new("", ""));
+            opening.ours = ours.speaking(|known| revision.is_none_or(|revision| revision == known));
+        })
+        .on_elicitation(|_, _| async {
+            Ok(ElicitResult::new(ElicitResultAction::Accept).with_content(BTreeMap::new()))
+        })
+}
+
+fn text(result: &CallToolResult) -> &str {
+    match result.content.as_slice() {
+        [ContentBlock::TextContent(only)] => &only.text,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn arguments(value: Value) -> JsonObject {
+    value.as_object().cloned().expect("an object")
+}
+
+const OVER_HTTP: [Revision; 4] =
+    [Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
+
+#[tokio::test]
+async fn everything_works_in_every_revision() {
+    for revision in OVER_HTTP.map(Some).into_iter().chain([None]) {
+        let (endpoint, seen) = endpoint(|_| {});
+        let client = client(revision).connect_http(&served(&endpoint).await, options()).await.expect("a server");
+        assert_eq!(client.revision(), revision.unwrap_or(Revision::V2026_07_28));
+        assert_eq!(endpoint.sessions(), usize::from(client.revision().is_legacy()));
+        assert_eq!(client.tools().await.expect("tools").len(), 7);
+        let call = async |tool: &str, given: Value| {
+            client
+                .call_tool(tool, arguments(given))
+                .await
+                .unwrap_or_else(|error| panic!("{revision:?} {tool}: {error}"))
+        };
+        assert_eq!(text(&call("echo", json!({ "a": "ü" })).await), r#"{"a":"ü"}"#);
+        assert_eq!(text(&call("progress", json!({})).await), "done");
+        assert_eq!(text(&call("region", json!({ "region": "ü\n" })).await), "there");
+        if client.revision() >= Revision::V2025_06_18 {
+            assert_eq!(text(&call("ask", json!({})).await), "accept");
+        }
+        // One after the other is answered, whatever is between.
+        let many = (0..50).map(|n| call("echo", json!({ "n": n })));
+        for (n, result) in futures_util::future::join_all(many).await.iter().enumerate() {
+            assert_eq!(text(result), format!(r#"{{"n":{n}}}"#));
+        }
+        // A stream that is closed in between.
+        seen.go_on.notify_one();
+        let later = async {
+            tokio::join!(call("later", json!({})), async {
+                tokio::time::sleep(Duration::from_millis(60)).await;
+                seen.go_on.notify_one();
+            })
+        };
+        assert_eq!(text(&later.await.0), "at last");
+        // A call that nobody waits for.
+        let waiting =
+            client.peer.raw_request("tools/call", Some(mcpgen_types::RawJson::from(&json!({ "name": "wait" })))).send();
+        tokio::select! {
+            _ = waiting => panic!("it waits"),
+            () = seen.started.notified() => {}
+        }
+        until(|| seen.gone.load(Ordering::SeqCst) == 1).await;
+        client.peer.disconnect();
+        client.connection.await.expect("no panic").expect("an end");
+        until(|| endpoint.sessions() == 0).await;
+    }
+}
+
+#[tokio::test]
+async fn progress_and_changes_arrive() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let server = Server::new("changes", "1").tool_by_hand(tool("a"), |_, _| async { "a" });
+        let endpoint = server.http(Default::default()).expect("a sound server");
+        let heard = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&heard);
+        let client = client(Some(revision))
+            .handlers(|router| {
+                router.custom_notification("notifications/tools/list_changed", move |_, _: Value| {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    async {}
+                })
+            })
+            .connect_http(&served(&endpoint).await, options())
+            .await
+            .expect("a server");
+        if revision.is_legacy() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let _ = server.clone().tool_by_hand(tool("b"), |_, _| async { "b" });
+            until(|| heard.load(Ordering::SeqCst) == 1).await;
+        } else {
+            let filter = SubscriptionFilter::new().with_tools_list_changed(true);
+            let mut subscription = client.listen(filter).await.expect("a subscription");
+            let _ = server.clone().tool_by_hand(tool("b"), |_, _| async { "b" });
+            assert_eq!(subscription.next().await.expect("a change"), Some(Change::Tools));
+            // Closing the stream is all that it takes to end it.
+            drop(subscription);
+            tokio::time::timeout(Duration::from_secs(5), endpoint.close()).await.expect("nothing is left");
+        }
+    }
+}
+
+fn tool(name: &str) -> Tool {
+    Tool::new(ToolInputSchema::new(), name)
+}
+
+#[tokio::test]
+async fn a_session_that_is_lost_is_begun_again() {
+    let (first, second) = (endpoint(|_| {}), endpoint(|_| {}));
+    let now = Arc::new(Mutex::new(first.0.clone()));
+    let front = Arc::clone(&now);
+    let url = serve(move |request| {
+        let endpoint = front.lock().expect("no panic").clone();
+        async move { endpoint.oneshot(request).await.expect("no error").into_response() }
+    })
+    .await;
+    let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options()).await.expect("a server");
+    *now.lock().expect("no panic") = second.0.clone();
+    let calls = (0..20).map(|n| client.call_tool("echo", arguments(json!({ "n": n }))));
+    for result in futures_util::future::join_all(calls).await {
+        result.expect("an answer");
+    }
+    assert_eq!(second.0.sessions(), 1, "one for all");
+    // The new one is heard, too: a question arrives.
+    assert_eq!(text(&client.call_tool("ask", JsonObject::new()).await.expect("an answer")), "accept");
+}
+
+#[tokio::test]
+async fn headers_that_a_tool_wants_are_found_out() {
+    let (endpoint, _) = endpoint(|_| {});
+    let client = client(None).connect_http(&served(&endpoint).await, options()).await.expect("a server");
+    // It was not listed: the server refuses the call, and the list says why.
+    let result = client.call_tool("region", arguments(json!({ "region": "here" }))).await.expect("an answer");
+    assert_eq!(text(&result), "there");
+}
+
+#[tokio::test]
+async fn older_servers_are_found_out() {
+    let legacy = Introduction::new("old", "1").speaking(Revision::is_legacy);
+    let server = Server::of(legacy).tool_by_hand(tool("a"), |_, _| async { "a" });
+    let endpoint = server.http(Default::default()).expect("a sound server");
+    let client = client(None).connect_http(&served(&endpoint).await, options()).await.expect("a server");
+    assert_eq!(client.revision(), Revision::V2025_11_25);
+    assert_eq!(text(&client.call_tool("a", JsonObject::new()).await.expect("an answer")), "a");
+}
+
+/// Tokens that are good for one request.
+struct Tokens {
+    given: AtomicUsize,
+    good_after: usize,
+}
+
+impl Authorize for Tokens {
+    fn authorize<'a>(&'a self, refused: Option<&'a Challenge>) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>> {
+        Box::pin(async move {
+            if let Some(refused) = refused {
+                assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
+                assert_eq!(refused.challenges, ["Bearer realm=\"t\""]);
+                let given = self.given.fetch_add(1, Ordering::SeqCst) + 1;
+                if given > self.good_after + 1 {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(HeaderValue::from_str(&format!("Bearer {}", self.given.load(Ordering::SeqCst)))?))
+        })
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_asked_for() {
+    let (endpoint, _) = endpoint(|_| {});
+    for (wanted, good) in [("Bearer 0", true), ("Bearer 2", true), ("Bearer x", false)] {
+        let endpoint = endpoint.clone();
+        let url = serve(move |request: Request| {
+            let endpoint = endpoint.clone();
+            async move {
+                if request.headers().get("authorization").is_some_and(|token| token == wanted) {
+                    return endpoint.oneshot(request).await.expect("no error").into_response();
+                }
+                (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer realm=\"t\"")]).into_response()
+            }
+        })
+        .await;
+        let tokens = Tokens { given: AtomicUsize::new(0), good_after: 1 };
+        let options = Options { authorization: Some(Arc::new(tokens)), ..options() };
+        let connected = client(None).connect_http(&url, options).await;
+        match connected {
+            Ok(client) => {
+                assert!(good, "{wanted}");
+                client.call_tool("echo", JsonObject::new()).await.expect("an answer");
+            }
+            Err(error) => {
+                assert!(!good, "{wanted}: {error}");
+                assert_eq!(error.to_string(), "the server answers 401 Unauthorized");
+            }
+        }
+    }
+}
+
+/// What a server says that speaks no MCP.
+fn said(status: u16, kind: &str, body: &str) -> Response {
+    let response = Response::builder().status(status).header("content-type", kind);
+    response.body(Body::from(body.to_owned())).expect("a response")
+}
+
+#[tokio::test]
+async fn what_is_no_server_is_said_so() {
+    let table: &[(u16, &str, &str, &str)] = &[
+        (500, "text/plain", "out of order", "the server answers 500 Internal Server Error: out of order"),
+        (404, "text/html", "<html>", "the server answers 404 Not Found: <html>"),
+        (
+            200,
+            "text/html",
+            "<html>",
+            "the server answers with \"text/html\", which is neither JSON nor a stream of events",
+        ),
+        (200, "text/event-stream", "", "the stream ended before there was an answer"),
+        (202, "text/plain", "", "the stream ended before there was an answer"),
+        (403, "text/plain", "no", "the server answers 403 Forbidden: no"),
+        (
+            400,
+            "application/json",
+            r#"{"jsonrpc":"2.0","error":{"code":-32020,"message":"header mismatch: x"}}"#,
+            "header mismatch: x (-32020)",
+        ),
+    ];
+    for (status, kind, body, expected) in table {
+        let url = serve(|_| async { said(*status, kind, body) }).await;
+        let error = client(None).connect_http(&url, options()).await.expect_err("no server");
+        assert_eq!(error.to_string(), *expected);
+    }
+    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
+    let error = client(None).connect_http(&format!("http://{nobody}/"), options()).await.expect_err("nobody");
+    let ConnectError::Handshake(HandshakeError::Call(CallError::Undelivered(why))) = &error else { panic!("{error}") };
+    assert!(matches!(why.source.downcast_ref(), Some(HttpError::Http(error)) if error.is_connect()) && !why.reached);
+    assert!(error.to_string().contains("refused"), "{error}");
+    for url in ["", "example.com", "ftp://example.com/", "http://"] {
+        let error = client(None).connect_http(url, options()).await.expect_err("no address");
+        assert!(matches!(error, ConnectError::Open(_)), "{error}");
+    }
+}
+
+/// A server of sessions that answers calls by what a script says, and tells how often it was come back to.
+async fn scripted(script: &'static [&'static str]) -> (String, Arc<Mutex<Vec<String>>>) {
+    let came: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = Arc::clone(&came);
+    let step = Arc::new(AtomicUsize::new(0));
+    let url = serve(move |request: Request| {
+        let (log, step) = (Arc::clone(&log), Arc::clone(&step));
+        async move {
+            let method = request.method().clone();
+            let last = request.headers().get("last-event-id").map(|id| id.to_str().expect("text").to_owned());
+            let stream = |text: &str| said(200, "text/event-stream", text);
+            if method == http::Method::GET {
+                let Some(last) = last else { return StatusCode::METHOD_NOT_ALLOWED.into_response() };
+                log.lock().expect("no panic").push(last);
+                let next = step.fetch_add(1, Ordering::SeqCst);
+                return match script.get(next) {
+                    Some(text) => stream(text),
+                    None => StatusCode::BAD_REQUEST.into_response(),
+                };
+            }
+            let bytes = axum::body::to_bytes(request.into_body(), 1 << 20).await.expect("a body");
+            let message: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+            match message["method"].as_str() {
+                Some("initialize") => {
+                    let result = json!({ "jsonrpc": "2.0", "id": message["id"], "result": {
+                        "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
+                        "serverInfo": { "name": "s", "version": "1" },
+                    } });
+                    said(200, "application/json", &result.to_string())
+                }
+                Some("tools/call") => {
+                    let next = step.fetch_add(1, Ordering::SeqCst);
+                    stream(&script[next].replace("ID", &message["id"].to_string()))
+                }
+                _ => StatusCode::ACCEPTED.into_response(),
+            }
+        }
+    })
+    .await;
+    (url, came)
+}
+
+#[tokio::test]
+async fn streams_that_break_off_are_come_back_to() {
+    const ANSWER: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[]}}\n\n";
+    const NEWS: &str = "id: e3\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n";
+    let table: &[(&[&str], &[&str], bool)] = &[
+        (&[ANSWER], &[], true),
+        (&["id: e1\ndata: \n\nretry: 1\n\n", ANSWER], &["e1"], true),
+        (&["id: e1\ndata: \n\n", "", "id: e2\ndata:\n\n", NEWS, ANSWER], &["e1", "e1", "e2", "e3"], true),
+        // Nothing says where to go on.
+        (&["retry: 1\n\n", ANSWER], &[], false),
+        // What was missed is not kept.
+        (&["id: e1\ndata: \n\n"], &["e1"], false),
+        (&["id: e1\ndata: \n\n", "", "", "", "", "", ANSWER], &["e1", "e1", "e1", "e1", "e1"], false),
+    ];
+    for (script, came, is_answered) in table {
+        let (url, log) = scripted(script).await;
+        let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options()).await.expect("a server");
+        let result = client.call_tool("a", JsonObject::new()).await;
+        assert_eq!(result.is_ok(), *is_answered, "{script:?}: {result:?}");
+        assert_eq!(*log.lock().expect("no panic"), *came, "{script:?}");
+    }
+}
