@@ -1,4 +1,5 @@
-//! A client of a server that it starts: `client [legacy|modern] COMMAND [ARGUMENT..]`. Prints what it learns, a line each.
+//! A client of a server that it starts, or that is on the web: `client [legacy|modern] COMMAND [ARGUMENT..]` or `client
+//! [legacy|modern] URL`. Prints what it learns, a line each.
 //!
 //! It speaks the newest revision with a handshake and the one without, or one of them if told so.
 
@@ -15,10 +16,6 @@ type Failure = Box<dyn std::error::Error>;
 async fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1).peekable();
     let era = arguments.next_if(|first| matches!(first.as_str(), "legacy" | "modern"));
-    let mut command = Command::new(arguments.next().ok_or("usage: client [legacy|modern] COMMAND [ARGUMENT..]")?);
-    command.args(arguments);
-
-    let (server, incoming, outgoing) = Server::start(command, lines::LONGEST)?;
     let ours = Introduction {
         level: Some(Level::Info),
         revisions: match era.as_deref() {
@@ -29,18 +26,41 @@ async fn main() -> Result<(), Failure> {
         ..Introduction::new("example-client", "0.1.0")
     };
     let handlers = legacy::handlers(modern::handlers(Router::new()));
+    let server = arguments.next().ok_or("usage: client [legacy|modern] URL | COMMAND [ARGUMENT..]")?;
+    if server.starts_with("http") {
+        return run(&web(ours, handlers, &server).await?).await;
+    }
+    let mut command = Command::new(server);
+    command.args(arguments);
+    let (server, incoming, outgoing) = Server::start(command, lines::LONGEST)?;
     let client = connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?;
-    if let Some(about) = client.peer.about() {
-        println!("server: {} {}", about.implementation["name"], about.revision);
-    }
-    match client.revision().is_legacy() {
-        true => legacy::run(&client).await?,
-        false => modern::run(&client).await?,
-    }
+    run(&client).await?;
     client.peer.disconnect();
     client.connection.await??;
     println!("server ended: {}", server.close().await?);
     Ok(())
+}
+
+#[cfg(feature = "http-client")]
+async fn web(ours: Introduction, handlers: Router, url: &str) -> Result<Client, Failure> {
+    use mcpgen_runtime::transport::http::client::{Options, open};
+    let (incoming, outgoing) = open(url, Options::default())?;
+    Ok(connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?)
+}
+
+#[cfg(not(feature = "http-client"))]
+async fn web(_: Introduction, _: Router, _: &str) -> Result<Client, Failure> {
+    Err("built without the feature http-client".into())
+}
+
+async fn run(client: &Client) -> Result<(), Failure> {
+    if let Some(about) = client.peer.about() {
+        println!("server: {} {}", about.implementation["name"], about.revision);
+    }
+    match client.revision().is_legacy() {
+        true => legacy::run(client).await,
+        false => modern::run(client).await,
+    }
 }
 
 /// Which tools are called, and how.

@@ -1,27 +1,51 @@
-//! A client that lists what a server has, and calls its tool `echo` if there is one: `explore COMMAND [ARGUMENT..]`.
+//! A client that lists what a server has, and calls its tool `echo` if there is one: `explore COMMAND [ARGUMENT..]` starts
+//! the server, `explore URL` finds it on the web.
 
+use mcpgen_runtime::client::ClientBuilder;
 use mcpgen_runtime::transport::{lines, stdio::Server};
 use mcpgen_runtime::{CallError, Client};
 use mcpgen_types::v2026_07_28::{CreateMessageResult, ElicitResult, ElicitResultAction, Role, TextContent};
 use serde_json::json;
 use tokio::process::Command;
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let mut command = Command::new(arguments.next().ok_or("usage: explore COMMAND [ARGUMENT..]")?);
-    command.args(arguments);
+type Failure = Box<dyn std::error::Error>;
 
-    let (server, incoming, outgoing) = Server::start(command, lines::LONGEST)?;
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Failure> {
+    let mut arguments = std::env::args().skip(1);
+    let server = arguments.next().ok_or("usage: explore URL | COMMAND [ARGUMENT..]")?;
     let client = Client::builder("explorer", "0.1.0")
         .on_sampling(|_, _| async {
             Ok(CreateMessageResult::new(TextContent::new("I am no model."), "none", Role::Assistant))
         })
         .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitResultAction::Decline)) })
         .roots([])
-        .lenient(|method, repair| eprintln!("{method}: {repair}"))
-        .connect(incoming, outgoing)
-        .await?;
+        .lenient(|method, repair| eprintln!("{method}: {repair}"));
+    if server.starts_with("http") {
+        return explore(&web(client, &server).await?).await;
+    }
+    let mut command = Command::new(server);
+    command.args(arguments);
+    let (server, incoming, outgoing) = Server::start(command, lines::LONGEST)?;
+    let client = client.connect(incoming, outgoing).await?;
+    explore(&client).await?;
+    client.peer.disconnect();
+    client.connection.await??;
+    println!("server ended: {}", server.close().await?);
+    Ok(())
+}
+
+#[cfg(feature = "http-client")]
+async fn web(client: ClientBuilder, url: &str) -> Result<Client, Failure> {
+    Ok(client.connect_http(url, mcpgen_runtime::transport::http::client::Options::default()).await?)
+}
+
+#[cfg(not(feature = "http-client"))]
+async fn web(_: ClientBuilder, _: &str) -> Result<Client, Failure> {
+    Err("built without the feature http-client".into())
+}
+
+async fn explore(client: &Client) -> Result<(), Failure> {
     println!("revision: {}", client.revision());
     for tool in client.tools().await?.iter() {
         println!("tool: {}", tool.name);
@@ -40,9 +64,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let result = client.call_tool("echo", arguments).await?;
         println!("echo: {}", mcpgen_types::to_string(&result.content));
     }
-    client.peer.disconnect();
-    client.connection.await??;
-    println!("server ended: {}", server.close().await?);
     Ok(())
 }
 

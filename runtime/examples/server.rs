@@ -1,5 +1,5 @@
-//! A server of typed handlers on standard input and output, in the newest revision with a handshake and in the one
-//! without. Its client says which one, with each request.
+//! A server of typed handlers, in the newest revision with a handshake and in the one without: on standard input and
+//! output, or on the web: `server [ADDRESS]`. Its client says which revision, with each request.
 //!
 //! `echo` and `add` answer by themselves; `ask` asks the client's model; `wait` reports progress for as long as it is
 //! told to, be it as a task; `touch` says that the list of tools has changed.
@@ -23,8 +23,26 @@ async fn main() -> std::io::Result<()> {
         .able("logging", json!({}))
         .able("tasks", tasks::capability(&["tools/call"], true));
     let router = modern::tools(legacy::tools(Router::new()), &Subscriptions::of(&ours));
+    if let Some(address) = std::env::args().nth(1) {
+        return web(&address, ours, router).await;
+    }
     let (incoming, outgoing) = stdio::stdio(lines::LONGEST)?;
     serve(ours, router.clone(), router, incoming, outgoing, Limits::default()).await
+}
+
+/// Serves an address such as `127.0.0.1:3000`, and prints where the server is.
+#[cfg(feature = "http-server")]
+async fn web(address: &str, ours: Introduction, router: Router) -> std::io::Result<()> {
+    use mcpgen_runtime::transport::http::server::{Endpoint, Options};
+    let endpoint = Endpoint::new(ours, router.clone(), router, Options::default());
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    println!("http://{}/mcp", listener.local_addr()?);
+    axum::serve(listener, axum::Router::new().route_service("/mcp", endpoint)).await
+}
+
+#[cfg(not(feature = "http-server"))]
+async fn web(_: &str, _: Introduction, _: Router) -> std::io::Result<()> {
+    Err(std::io::Error::other("built without the feature http-server"))
 }
 
 /// The tools that are the same in every revision: what they answer with, as text.

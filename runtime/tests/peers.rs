@@ -1,4 +1,5 @@
-//! The official SDKs on the other side of the examples, in both directions and both eras, over standard input and output.
+//! The official SDKs on the other side of the examples, in both directions and both eras, over standard input and output and
+//! over HTTP.
 //!
 //! They are installed from the lock files in `peers` into the target folder. Without Node or Python nothing is tested
 //! against their SDKs, and that is said. What works stands in `tests/README.md`, which `MCPGEN_BLESS=1` writes anew.
@@ -9,8 +10,15 @@ mod example;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 use std::sync::OnceLock;
+#[cfg(all(feature = "http-client", feature = "http-server"))]
+use std::{
+    io::{BufRead, BufReader},
+    net::{TcpListener, TcpStream},
+    process::Stdio,
+    time::Duration,
+};
 
 use example::example;
 use serde_json::{Value, json};
@@ -23,11 +31,20 @@ struct Case {
     /// What the peer is.
     role: &'static str,
     era: &'static str,
+    over: Over,
     /// The program of the peer's, and how it is run.
     program: &'static str,
     arguments: &'static [&'static str],
     /// What is said in it, beginning with this, a line each.
     said: &'static [&'static str],
+}
+
+/// What a conversation goes over.
+#[derive(Clone, Copy, PartialEq)]
+enum Over {
+    Stdio,
+    #[cfg(all(feature = "http-client", feature = "http-server"))]
+    Http,
 }
 
 const SDK1: &str = "@modelcontextprotocol/sdk 1.32.2";
@@ -66,6 +83,7 @@ const CASES: &[Case] = &[
         peer: SDK1,
         role: "client",
         era: LEGACY,
+        over: Over::Stdio,
         program: "sdk1-client.mjs",
         arguments: &[],
         said: &[
@@ -93,6 +111,7 @@ const CASES: &[Case] = &[
         peer: SDK1,
         role: "server",
         era: LEGACY,
+        over: Over::Stdio,
         program: "sdk1-server.mjs",
         arguments: &[],
         said: &[r#"server: "sdk" 2025-11-25"#, OUR_TASK],
@@ -102,6 +121,7 @@ const CASES: &[Case] = &[
         peer: SDK2_CLIENT,
         role: "client",
         era: LEGACY,
+        over: Over::Stdio,
         program: "sdk2-client.mjs",
         arguments: &[LEGACY],
         said: SDK2_SAYS,
@@ -111,6 +131,7 @@ const CASES: &[Case] = &[
         peer: SDK2_CLIENT,
         role: "client",
         era: MODERN,
+        over: Over::Stdio,
         program: "sdk2-client.mjs",
         arguments: &[MODERN],
         said: SDK2_SAYS,
@@ -120,6 +141,7 @@ const CASES: &[Case] = &[
         peer: SDK2_SERVER,
         role: "server",
         era: LEGACY,
+        over: Over::Stdio,
         program: "sdk2-server.mjs",
         arguments: &[],
         said: &[r#"server: "sdk2" 2025-11-25"#],
@@ -129,6 +151,7 @@ const CASES: &[Case] = &[
         peer: SDK2_SERVER,
         role: "server",
         era: MODERN,
+        over: Over::Stdio,
         program: "sdk2-server.mjs",
         arguments: &[],
         said: &[r#"server: "sdk2" 2026-07-28"#, OUR_CHANGE],
@@ -138,6 +161,7 @@ const CASES: &[Case] = &[
         peer: PYTHON,
         role: "client",
         era: LEGACY,
+        over: Over::Stdio,
         program: "client.py",
         arguments: &[LEGACY],
         said: PYTHON_SAYS,
@@ -147,6 +171,7 @@ const CASES: &[Case] = &[
         peer: PYTHON,
         role: "client",
         era: MODERN,
+        over: Over::Stdio,
         program: "client.py",
         arguments: &[MODERN],
         said: PYTHON_SAYS,
@@ -156,6 +181,7 @@ const CASES: &[Case] = &[
         peer: PYTHON,
         role: "server",
         era: LEGACY,
+        over: Over::Stdio,
         program: "server.py",
         arguments: &[],
         said: &[r#"server: "py" 2025-11-25"#],
@@ -165,6 +191,7 @@ const CASES: &[Case] = &[
         peer: PYTHON,
         role: "server",
         era: MODERN,
+        over: Over::Stdio,
         program: "server.py",
         arguments: &[],
         said: &[r#"server: "py" 2026-07-28"#, OUR_CHANGE],
@@ -174,6 +201,7 @@ const CASES: &[Case] = &[
         peer: "mcpgen",
         role: "server",
         era: "either",
+        over: Over::Stdio,
         program: "",
         arguments: &[],
         said: &[r#"server: "example-server" 2026-07-28"#, OUR_CHANGE],
@@ -184,6 +212,7 @@ const CASES: &[Case] = &[
         peer: SDK1,
         role: "client",
         era: LEGACY,
+        over: Over::Stdio,
         program: "sdk1-tools.mjs",
         arguments: &[],
         said: TOOLS_SAYS,
@@ -194,6 +223,7 @@ const CASES: &[Case] = &[
         peer: SDK2_CLIENT,
         role: "client",
         era: LEGACY,
+        over: Over::Stdio,
         program: "sdk2-tools.mjs",
         arguments: &[LEGACY],
         said: TOOLS_SAYS,
@@ -204,6 +234,7 @@ const CASES: &[Case] = &[
         peer: SDK2_CLIENT,
         role: "client",
         era: MODERN,
+        over: Over::Stdio,
         program: "sdk2-tools.mjs",
         arguments: &[MODERN],
         said: TOOLS_SAYS,
@@ -214,6 +245,7 @@ const CASES: &[Case] = &[
         peer: PYTHON,
         role: "client",
         era: LEGACY,
+        over: Over::Stdio,
         program: "tools.py",
         arguments: &[LEGACY],
         said: TOOLS_SAYS,
@@ -224,6 +256,7 @@ const CASES: &[Case] = &[
         peer: PYTHON,
         role: "client",
         era: MODERN,
+        over: Over::Stdio,
         program: "tools.py",
         arguments: &[MODERN],
         said: TOOLS_SAYS,
@@ -233,6 +266,7 @@ const CASES: &[Case] = &[
         peer: EVERYTHING,
         role: "server",
         era: LEGACY,
+        over: Over::Stdio,
         program: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
         arguments: &[],
         said: &[
@@ -246,6 +280,35 @@ const CASES: &[Case] = &[
         ],
     },
 ];
+
+/// The same over HTTP.
+#[cfg(all(feature = "http-client", feature = "http-server"))]
+const ON_THE_WEB: &[Case] = &[
+    Case { over: Over::Http, ..CASES[0] },
+    Case { over: Over::Http, ..CASES[2] },
+    Case { over: Over::Http, ..CASES[3] },
+    Case { over: Over::Http, ..CASES[6] },
+    Case { over: Over::Http, ..CASES[7] },
+    Case { over: Over::Http, ..CASES[8] },
+    Case { over: Over::Http, ..CASES[9] },
+    Case {
+        ours: "explore",
+        peer: EVERYTHING,
+        role: "server",
+        era: LEGACY,
+        over: Over::Http,
+        program: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+        arguments: &["streamableHttp"],
+        said: &[
+            "revision: 2025-11-25",
+            "tool: get-sum",
+            "resource: demo://",
+            r#"echo: [{"text":"Echo: hello","type":"text"}]"#,
+        ],
+    },
+];
+#[cfg(not(all(feature = "http-client", feature = "http-server")))]
+const ON_THE_WEB: &[Case] = &[];
 
 #[cfg(feature = "schemars")]
 const TOOLS_SAYS: &[&str] = &[
@@ -299,16 +362,21 @@ impl Case {
 
     fn run(&self) -> Option<Output> {
         let peer = self.command()?;
-        let ours = |name| example(name).display().to_string();
-        let words: Vec<String> = match self.role {
-            "client" => {
-                let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());
-                peer.into_iter().chain(arguments).chain([ours(self.ours)]).collect()
+        let given = self.arguments.iter().map(|argument| (*argument).to_owned());
+        let ours = example(self.ours).display().to_string();
+        let told = (self.ours == "client" && self.era != "either").then(|| self.era.to_owned());
+        let (_other, words) = match (self.role, self.over) {
+            ("client", Over::Stdio) => (None, peer.into_iter().chain(given).chain([ours]).collect()),
+            (_, Over::Stdio) => (None, [ours].into_iter().chain(told).chain(peer).chain(given).collect()),
+            #[cfg(all(feature = "http-client", feature = "http-server"))]
+            ("client", Over::Http) => {
+                let (server, url) = served(&mut Command::new(ours));
+                (Some(server), peer.into_iter().chain(given).chain([url]).collect())
             }
-            _ => {
-                let told = self.ours == "client" && self.era != "either";
-                let era = told.then(|| self.era.to_owned());
-                [ours(self.ours)].into_iter().chain(era).chain(peer).collect()
+            #[cfg(all(feature = "http-client", feature = "http-server"))]
+            (_, Over::Http) => {
+                let (server, url) = listening(Command::new(&peer[0]).args(&peer[1..]).args(given));
+                (Some(server), [ours].into_iter().chain(told).chain([url]).collect::<Vec<_>>())
             }
         };
         let (program, arguments) = words.split_first().expect("a program");
@@ -319,16 +387,18 @@ impl Case {
     fn expected(&self) -> Vec<&'static str> {
         match self.role {
             _ if self.ours != "client" => self.said.to_vec(),
-            _ => [self.said, &OUR_CALLS, &[OUR_ASK, OUR_LOG, OUR_END]].concat(),
+            _ if self.over == Over::Stdio => [self.said, &OUR_CALLS, &[OUR_ASK, OUR_LOG, OUR_END]].concat(),
+            _ => [self.said, &OUR_CALLS, &[OUR_ASK, OUR_LOG]].concat(),
         }
     }
 }
 
 #[test]
 fn the_official_sdks_are_understood_and_understand() {
-    let mut table = String::from("| peer | its role | era | our example | result |\n|---|---|---|---|---|\n");
+    let mut table =
+        String::from("| peer | its role | era | over | our example | result |\n|---|---|---|---|---|---|\n");
     let (mut failures, mut skipped) = (Vec::new(), false);
-    for case in CASES {
+    for case in CASES.iter().chain(ON_THE_WEB) {
         let result = match case.run() {
             None => {
                 skipped = true;
@@ -342,14 +412,50 @@ fn the_official_sdks_are_understood_and_understand() {
                 }
             },
         };
-        writeln!(table, "| {} | {} | {} | `{}` | {result} |", case.peer, case.role, case.era, case.ours)
-            .expect("written");
+        let Case { peer, role, era, ours, over, .. } = case;
+        let over = if *over == Over::Stdio { "stdio" } else { "HTTP" };
+        writeln!(table, "| {peer} | {role} | {era} | {over} | `{ours}` | {result} |").expect("written");
     }
     eprintln!("{table}");
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     if !skipped {
         check_readme(&table);
     }
+}
+
+/// A program that runs for as long as this is there.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Our example of a server on the web, and where it is.
+#[cfg(all(feature = "http-client", feature = "http-server"))]
+fn served(server: &mut Command) -> (Running, String) {
+    let mut child = server.arg("127.0.0.1:0").stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut url).expect("a line");
+    (Running(child), url.trim().to_owned())
+}
+
+/// A peer's server on the web, and where it is.
+#[cfg(all(feature = "http-client", feature = "http-server"))]
+fn listening(server: &mut Command) -> (Running, String) {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+    let child = server.env("PORT", port.to_string()).current_dir(installed());
+    let server = Running(child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
+    for _ in 0..300 {
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    (server, format!("http://127.0.0.1:{port}/mcp"))
 }
 
 /// Why a conversation did not go as it should.
@@ -376,7 +482,8 @@ fn check_readme(table: &str) {
     let (before, rest) = readme.split_once(begin).expect("where the table begins");
     let (known, after) = rest.split_once(end).expect("where it ends");
     // All of it, with all features.
-    if std::env::var_os("MCPGEN_BLESS").is_some() && cfg!(feature = "schemars") {
+    let all = cfg!(all(feature = "schemars", feature = "http-client", feature = "http-server"));
+    if std::env::var_os("MCPGEN_BLESS").is_some() && all {
         fs::write(&path, format!("{before}{begin}{table}{end}{after}")).expect("written");
     } else {
         let unknown: Vec<&str> = table.lines().filter(|line| !known.contains(line)).collect();

@@ -1,4 +1,4 @@
-"""A client of the Python SDK: `python client.py legacy|modern COMMAND [ARGUMENT..]`. Prints what it learns as JSON."""
+"""A client of the Python SDK: `python client.py legacy|modern URL|COMMAND [ARGUMENT..]`. Prints what it learns as JSON."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ async def main(era, command, *args):
             changed.set()
 
     async with Client(
-        StdioServerParameters(command=command, args=list(args)),
+        command if command.startswith("http") else StdioServerParameters(command=command, args=list(args)),
         mode="legacy" if era == "legacy" else "auto",
         sampling_callback=sample,
         logging_callback=log,

@@ -1,6 +1,7 @@
-// A client of the SDK's: `node client.mjs COMMAND [ARGUMENT..]`. Prints what it learns as JSON, a line each.
+// A client of the SDK's: `node sdk1-client.mjs URL|COMMAND [ARGUMENT..]`. Prints what it learns as JSON, a line each.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
   CallToolResultSchema,
   CreateMessageRequestSchema,
@@ -22,7 +23,10 @@ client.setRequestHandler(CreateMessageRequestSchema, (request) => ({
   role: "assistant",
   content: { type: "text", text: `${request.params.messages.length} read` },
 }));
-await client.connect(new StdioClientTransport({ command, args }));
+const transport = command.startsWith("http")
+  ? new StreamableHTTPClientTransport(new URL(command))
+  : new StdioClientTransport({ command, args });
+await client.connect(transport);
 
 say("server", client.getServerVersion());
 say("ping", await client.ping());
@@ -66,4 +70,5 @@ say("tasks", listed.map((task) => task.status));
 // Many at once: each gets its own answer.
 const sums = await Promise.all([...Array(200).keys()].map((n) => call("add", { a: n, b: 1 })));
 say("many", sums.every((result, n) => result.content[0].text === String(n + 1)));
+await transport.terminateSession?.();
 await client.close();

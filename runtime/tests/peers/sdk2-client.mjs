@@ -1,6 +1,6 @@
-// A client of the SDK's second version: `node sdk2-client.mjs legacy|modern COMMAND [ARGUMENT..]`. Prints what it learns
-// as JSON, a line each.
-import { Client } from "@modelcontextprotocol/client";
+// A client of the SDK's second version: `node sdk2-client.mjs legacy|modern URL|COMMAND [ARGUMENT..]`. Prints what it
+// learns as JSON, a line each.
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const say = (step, value) => console.log(JSON.stringify({ step, value }));
@@ -28,7 +28,10 @@ client.setRequestHandler("sampling/createMessage", (request) => ({
   role: "assistant",
   content: { type: "text", text: `${request.params.messages.length} read` },
 }));
-await client.connect(new StdioClientTransport({ command, args }));
+const transport = command.startsWith("http")
+  ? new StreamableHTTPClientTransport(new URL(command))
+  : new StdioClientTransport({ command, args });
+await client.connect(transport);
 
 say("revision", client.getNegotiatedProtocolVersion());
 say("server", client.getServerVersion());

@@ -1,7 +1,9 @@
-"""A server of the Python SDK on standard input and output, of either era, with the tools of the example server."""
+"""A server of the Python SDK, of either era, with the tools of the example server: on standard input and output, or on PORT."""
 
 import asyncio
+import os
 
+import uvicorn
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -70,6 +72,10 @@ async def main():
         on_set_logging_level=set_level,
         on_subscriptions_listen=ListenHandler(bus),
     )
+    if port := os.environ.get("PORT"):
+        config = uvicorn.Config(server.streamable_http_app(), port=int(port), log_level="error")
+        await uvicorn.Server(config).serve()
+        return
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
