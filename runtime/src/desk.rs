@@ -193,7 +193,7 @@ impl<S: Requests> Desk<S> {
                 Ok(Some(AnyRequest { method, params, context }))
             }
             Ok(Admission::Drop(why)) => {
-                tracing::warn!(%method, why, "a request is dropped");
+                tracing::warn!(method, why, "a request is dropped");
                 self.peer.send_now(unanswered(&id));
                 Ok(None)
             }
@@ -203,7 +203,7 @@ impl<S: Requests> Desk<S> {
     fn notified(&mut self, method: &str, raw: Option<&RawValue>, carrier: Option<&Carrier>) {
         let params = match owned(raw) {
             Ok(params) => params,
-            Err(error) => return tracing::warn!(%method, %error, "a notification that is not valid"),
+            Err(error) => return tracing::warn!(method, %error, "a notification that is not valid"),
         };
         match method {
             "notifications/cancelled" => self.cancelled(&members(params.as_ref())),
@@ -367,7 +367,7 @@ impl<S: Requests> Desk<S> {
             let (service, era, context) = (service.clone(), Arc::clone(&era), request.context.clone());
             let general = limits.handler.filter(|_| !LASTING.contains(&request.method.as_str()));
             let limit = limits.handlers.get(&request.method).copied().or(general);
-            let span = tracing::info_span!("request", method = %request.method, id = ?context.id());
+            let span = tracing::info_span!("request", method = request.method, id = ?context.id());
             let over = Over { open: Arc::clone(&still_open), context: context.clone() };
             let work = async move {
                 let handled = AssertUnwindSafe(async move {

@@ -21,8 +21,11 @@ pub struct Opening {
     pub ours: Introduction,
     /// How it reads results.
     pub reading: Reading,
-    /// How long it waits for the answer to `server/discover` before it takes the server for one of the older revisions.
+    /// How long it waits for the answer to `server/discover`.
     pub patience: Duration,
+    /// Whether a server that says nothing for so long is taken for one of the older revisions. Not over HTTP, where those
+    /// have an answer too.
+    pub silence_is_legacy: bool,
     /// The revision that was agreed on with this server before: [`Client::revision`](crate::Client::revision). It is tried
     /// first, so that an older server is not asked what it does not know.
     pub known: Option<Revision>,
@@ -33,7 +36,14 @@ pub struct Opening {
 
 impl From<Introduction> for Opening {
     fn from(ours: Introduction) -> Self {
-        Self { ours, reading: Reading::default(), patience: Duration::from_secs(10), known: None, check: true }
+        Self {
+            ours,
+            reading: Reading::default(),
+            patience: Duration::from_secs(10),
+            silence_is_legacy: true,
+            known: None,
+            check: true,
+        }
     }
 }
 
@@ -41,7 +51,7 @@ impl From<Introduction> for Opening {
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
     /// The server refused, or said nothing.
-    #[error("{0}")]
+    #[error(transparent)]
     Call(#[from] CallError),
     /// The server speaks a revision that we do not.
     #[error("the server speaks revision {0:?}, which is not supported here")]
@@ -155,6 +165,9 @@ pub(crate) async fn negotiate(peer: &Peer, era: &Eras, opening: &Opening) -> Res
         match (verdict(ours, &answer), answer) {
             (_, Err(CallError::Closed(closed))) => return Err(CallError::Closed(closed).into()),
             (_, Err(CallError::Undelivered(why))) if !why.reached => return Err(CallError::Undelivered(why).into()),
+            (_, Err(CallError::Timeout(after))) if !opening.silence_is_legacy => {
+                return Err(CallError::Timeout(after).into());
+            }
             (Verdict::Refused, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
             (Verdict::Modern(revision), _) => {
                 era.agree(revision);

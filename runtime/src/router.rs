@@ -222,7 +222,7 @@ impl Router {
             match json::decode(message.params.as_ref()) {
                 Ok(params) => Box::pin(handler(message.context, params)),
                 Err(error) => {
-                    tracing::warn!(method = %name, %error, "a notification that is not valid");
+                    tracing::warn!(method = &*name, %error, "a notification that is not valid");
                     Box::pin(ready(()))
                 }
             }

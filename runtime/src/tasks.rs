@@ -388,7 +388,7 @@ impl Tasks {
             task: tokio::sync::Mutex::new(task.clone()),
         });
         let (created, creation) = oneshot::channel();
-        let span = tracing::info_span!("task", method = %context.method(), %id);
+        let span = tracing::info_span!("task", method = context.method(), %id);
         // By itself, so that it is done whole even if the request is taken back meanwhile.
         let work = async move {
             let stored = waiting.tasks.0.store.create(entry).await;

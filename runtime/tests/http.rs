@@ -305,7 +305,7 @@ async fn a_handshake_that_fails_begins_nothing() {
 
 #[tokio::test]
 async fn sessions_that_nobody_uses_end() {
-    let (endpoint, _) = endpoint(|options| options.idle = Duration::from_millis(100));
+    let (endpoint, seen) = endpoint(|options| options.idle = Duration::from_millis(100));
     let (idle, used) = (session(&endpoint, "2025-11-25").await, session(&endpoint, "2025-11-25").await);
     let listening = send(&endpoint, "GET", &[("mcp-session-id", &used)], "").await;
     until(|| endpoint.sessions() == 1).await;
@@ -315,6 +315,48 @@ async fn sessions_that_nobody_uses_end() {
     assert_eq!((status, endpoint.sessions()), (404, 1));
     drop(listening);
     until(|| endpoint.sessions() == 0).await;
+    // Nor does it stay for an answer that nobody waits for.
+    let left = session(&endpoint, "2025-11-25").await;
+    let asking = tokio::spawn({
+        let endpoint = endpoint.clone();
+        async move { send(&endpoint, "POST", &[("mcp-session-id", &left)], &call(1, "wait", json!({}))).await }
+    });
+    seen.started.notified().await;
+    asking.abort();
+    until(|| endpoint.sessions() == 0 && seen.gone.load(Ordering::SeqCst) == 1).await;
+}
+
+#[tokio::test]
+async fn events_belong_to_a_session() {
+    let (endpoint, seen) = endpoint(|_| {});
+    let (one, other) = (session(&endpoint, "2025-11-25").await, session(&endpoint, "2025-11-25").await);
+    for id in [&one, &other] {
+        let (_, _, told) =
+            read(send(&endpoint, "POST", &[("mcp-session-id", id)], &call(1, "later", json!({}))).await).await;
+        let last = told[0].id.clone();
+        seen.go_on.notify_one();
+        let theirs = if id == &one { &other } else { &one };
+        let (status, ..) =
+            read(send(&endpoint, "GET", &[("mcp-session-id", theirs), ("last-event-id", &last)], "").await).await;
+        assert_eq!(status, 400);
+        let (status, _, told) =
+            read(send(&endpoint, "GET", &[("mcp-session-id", id), ("last-event-id", &last)], "").await).await;
+        assert_eq!((status, &told.last().expect("an answer").json()["id"]), (200, &json!(1)));
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_says_what_it_speaks() {
+    let modern = mcpgen_runtime::Introduction::new("new", "1").speaking(|revision| !revision.is_legacy());
+    let endpoint = mcpgen_runtime::Server::of(modern).http(Default::default()).expect("a sound server");
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let (status, _, told) = read(send(&endpoint, "POST", &[], &request(1, "initialize", params)).await).await;
+    assert_eq!((status, &told[0].json()["error"]["data"]["supported"]), (400, &json!([MODERN])));
+    for method in ["GET", "DELETE"] {
+        let (status, headers, _) = read(send(&endpoint, method, &[("mcp-session-id", "x")], "").await).await;
+        assert_eq!((status, &headers["allow"]), (405, &"POST".parse().expect("a value")));
+    }
 }
 
 #[tokio::test]
@@ -443,6 +485,16 @@ async fn there_is_no_more_than_there_is_room_for() {
         .expect("a request");
     let response = endpoint.clone().oneshot(request).await.expect("no error");
     assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+}
+
+#[tokio::test]
+async fn closing_does_not_wait_for_those_who_do_not_read() {
+    let (endpoint, _) = endpoint(|_| {});
+    let params = modern(json!({ "name": "progress", "_meta": { "progressToken": "p" } }));
+    let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "progress")];
+    let unread = send(&endpoint, "POST", &headers, &request(7, "tools/call", params)).await;
+    tokio::time::timeout(Duration::from_secs(5), endpoint.close()).await.expect("it ends");
+    drop(unread);
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
 use tower::{BoxError, ServiceExt};
-use web::{endpoint, until};
+use web::{Seen, endpoint, until};
 
 /// Serves HTTP by a function: its address.
 async fn serve<F>(answer: impl Fn(Request) -> F + Clone + Send + Sync + 'static) -> String
@@ -42,13 +42,18 @@ where
     format!("http://{address}/mcp")
 }
 
-async fn served(endpoint: &Endpoint) -> String {
-    let endpoint = endpoint.clone();
-    serve(move |request| {
-        let endpoint = endpoint.clone();
-        async move { endpoint.oneshot(request).await.expect("no error").into_response() }
-    })
-    .await
+/// Serves an endpoint, and counts who listens and who comes back.
+async fn served(endpoint: &Endpoint, seen: &Arc<Seen>) -> String {
+    let (endpoint, seen) = (endpoint.clone(), Arc::clone(seen));
+    serve(move |request| pass(request, endpoint.clone(), Arc::clone(&seen))).await
+}
+
+async fn pass(request: Request, endpoint: Endpoint, seen: Arc<Seen>) -> Response {
+    if request.method() == http::Method::GET {
+        let returns = request.headers().contains_key("last-event-id");
+        if returns { &seen.returns } else { &seen.listens }.fetch_add(1, Ordering::SeqCst);
+    }
+    endpoint.oneshot(request).await.expect("no error").into_response()
 }
 
 fn options() -> Options {
@@ -85,7 +90,7 @@ const OVER_HTTP: [Revision; 4] =
 async fn everything_works_in_every_revision() {
     for revision in OVER_HTTP.map(Some).into_iter().chain([None]) {
         let (endpoint, seen) = endpoint(|_| {});
-        let client = client(revision).connect_http(&served(&endpoint).await, options()).await.expect("a server");
+        let client = client(revision).connect_http(&served(&endpoint, &seen).await, options()).await.expect("a server");
         assert_eq!(client.revision(), revision.unwrap_or(Revision::V2026_07_28));
         assert_eq!(endpoint.sessions(), usize::from(client.revision().is_legacy()));
         assert_eq!(client.tools().await.expect("tools").len(), 7);
@@ -96,7 +101,14 @@ async fn everything_works_in_every_revision() {
                 .unwrap_or_else(|error| panic!("{revision:?} {tool}: {error}"))
         };
         assert_eq!(text(&call("echo", json!({ "a": "ü" })).await), r#"{"a":"ü"}"#);
-        assert_eq!(text(&call("progress", json!({})).await), "done");
+        let reports = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&reports);
+        let params = mcpgen_types::RawJson::from(&json!({ "name": "progress" }));
+        let progress = client.peer.raw_request("tools/call", Some(params)).on_progress(move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+        progress.await.expect("an answer");
+        assert_eq!(reports.load(Ordering::SeqCst), 3);
         assert_eq!(text(&call("region", json!({ "region": "ü\n" })).await), "there");
         if client.revision() >= Revision::V2025_06_18 {
             assert_eq!(text(&call("ask", json!({})).await), "accept");
@@ -107,7 +119,6 @@ async fn everything_works_in_every_revision() {
             assert_eq!(text(result), format!(r#"{{"n":{n}}}"#));
         }
         // A stream that is closed in between.
-        seen.go_on.notify_one();
         let later = async {
             tokio::join!(call("later", json!({})), async {
                 tokio::time::sleep(Duration::from_millis(60)).await;
@@ -115,6 +126,8 @@ async fn everything_works_in_every_revision() {
             })
         };
         assert_eq!(text(&later.await.0), "at last");
+        let returns = client.revision() == Revision::V2025_11_25;
+        assert_eq!(seen.returns.load(Ordering::SeqCst), usize::from(returns), "{revision:?}");
         // A call that nobody waits for.
         let waiting =
             client.peer.raw_request("tools/call", Some(mcpgen_types::RawJson::from(&json!({ "name": "wait" })))).send();
@@ -133,7 +146,7 @@ async fn everything_works_in_every_revision() {
 async fn progress_and_changes_arrive() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let server = Server::new("changes", "1").tool_by_hand(tool("a"), |_, _| async { "a" });
-        let endpoint = server.http(Default::default()).expect("a sound server");
+        let (endpoint, seen) = (server.http(Default::default()).expect("a sound server"), Arc::default());
         let heard = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&heard);
         let client = client(Some(revision))
@@ -143,11 +156,12 @@ async fn progress_and_changes_arrive() {
                     async {}
                 })
             })
-            .connect_http(&served(&endpoint).await, options())
+            .connect_http(&served(&endpoint, &seen).await, options())
             .await
             .expect("a server");
         if revision.is_legacy() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            // Before anything is asked, it is listened.
+            client.ping().await.expect("a server");
             let _ = server.clone().tool_by_hand(tool("b"), |_, _| async { "b" });
             until(|| heard.load(Ordering::SeqCst) == 1).await;
         } else {
@@ -169,28 +183,78 @@ fn tool(name: &str) -> Tool {
 #[tokio::test]
 async fn a_session_that_is_lost_is_begun_again() {
     let (first, second) = (endpoint(|_| {}), endpoint(|_| {}));
-    let now = Arc::new(Mutex::new(first.0.clone()));
+    let now = Arc::new(Mutex::new(first));
     let front = Arc::clone(&now);
     let url = serve(move |request| {
-        let endpoint = front.lock().expect("no panic").clone();
-        async move { endpoint.oneshot(request).await.expect("no error").into_response() }
+        let (endpoint, seen) = front.lock().expect("no panic").clone();
+        async move {
+            // While a session begins, others come and go.
+            if !request.headers().contains_key("mcp-session-id") {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            pass(request, endpoint, seen).await
+        }
     })
     .await;
-    let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options()).await.expect("a server");
-    *now.lock().expect("no panic") = second.0.clone();
-    let calls = (0..20).map(|n| client.call_tool("echo", arguments(json!({ "n": n }))));
+    let begun = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&begun);
+    let on_new_session = Some(Arc::new(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    }) as Arc<dyn Fn() + Send + Sync>);
+    let options = Options { on_new_session, ..options() };
+    let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options).await.expect("a server");
+    until(|| now.lock().expect("no panic").1.listens.load(Ordering::SeqCst) == 1).await;
+    *now.lock().expect("no panic") = second.clone();
+    let calls = (0..20).map(|n| {
+        let client = &client;
+        async move {
+            tokio::time::sleep(Duration::from_millis(n * 10)).await;
+            client.call_tool("echo", arguments(json!({ "n": n }))).await
+        }
+    });
     for result in futures_util::future::join_all(calls).await {
         result.expect("an answer");
     }
-    assert_eq!(second.0.sessions(), 1, "one for all");
-    // The new one is heard, too: a question arrives.
+    assert_eq!((second.0.sessions(), begun.load(Ordering::SeqCst)), (1, 1), "one for all");
+    until(|| second.1.listens.load(Ordering::SeqCst) == 1).await;
     assert_eq!(text(&client.call_tool("ask", JsonObject::new()).await.expect("an answer")), "accept");
 }
 
 #[tokio::test]
+async fn whoever_only_listens_begins_again_too() {
+    let (first, second) = (endpoint(|_| {}), endpoint(|_| {}));
+    let now = Arc::new(Mutex::new(first.clone()));
+    let front = Arc::clone(&now);
+    let url = serve(move |request| {
+        let (endpoint, seen) = front.lock().expect("no panic").clone();
+        pass(request, endpoint, seen)
+    })
+    .await;
+    let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options()).await.expect("a server");
+    until(|| first.1.listens.load(Ordering::SeqCst) == 1).await;
+    *now.lock().expect("no panic") = second.clone();
+    // Its streams end with it.
+    first.0.close().await;
+    until(|| second.0.sessions() == 1 && second.1.listens.load(Ordering::SeqCst) == 1).await;
+    assert_eq!(text(&client.call_tool("ask", JsonObject::new()).await.expect("an answer")), "accept");
+}
+
+#[tokio::test]
+async fn answers_get_through_however_much_is_asked() {
+    let (endpoint, seen) = endpoint(|_| {});
+    let options = Options { requests: 1, ..options() };
+    let client = client(Some(Revision::V2025_11_25)).connect_http(&served(&endpoint, &seen).await, options).await;
+    let client = client.expect("a server");
+    let asks = (0..5).map(|_| client.call_tool("ask", JsonObject::new()));
+    for result in futures_util::future::join_all(asks).await {
+        assert_eq!(text(&result.expect("an answer")), "accept");
+    }
+}
+
+#[tokio::test]
 async fn headers_that_a_tool_wants_are_found_out() {
-    let (endpoint, _) = endpoint(|_| {});
-    let client = client(None).connect_http(&served(&endpoint).await, options()).await.expect("a server");
+    let (endpoint, seen) = endpoint(|_| {});
+    let client = client(None).connect_http(&served(&endpoint, &seen).await, options()).await.expect("a server");
     // It was not listed: the server refuses the call, and the list says why.
     let result = client.call_tool("region", arguments(json!({ "region": "here" }))).await.expect("an answer");
     assert_eq!(text(&result), "there");
@@ -200,8 +264,8 @@ async fn headers_that_a_tool_wants_are_found_out() {
 async fn older_servers_are_found_out() {
     let legacy = Introduction::new("old", "1").speaking(Revision::is_legacy);
     let server = Server::of(legacy).tool_by_hand(tool("a"), |_, _| async { "a" });
-    let endpoint = server.http(Default::default()).expect("a sound server");
-    let client = client(None).connect_http(&served(&endpoint).await, options()).await.expect("a server");
+    let (endpoint, seen) = (server.http(Default::default()).expect("a sound server"), Arc::default());
+    let client = client(None).connect_http(&served(&endpoint, &seen).await, options()).await.expect("a server");
     assert_eq!(client.revision(), Revision::V2025_11_25);
     assert_eq!(text(&client.call_tool("a", JsonObject::new()).await.expect("an answer")), "a");
 }
@@ -278,7 +342,14 @@ async fn what_is_no_server_is_said_so() {
         ),
         (200, "text/event-stream", "", "the stream ended before there was an answer"),
         (202, "text/plain", "", "the stream ended before there was an answer"),
-        (403, "text/plain", "no", "the server answers 403 Forbidden: no"),
+        (403, "text/plain", "no\n", "the server answers 403 Forbidden: no "),
+        // What stands before a server says nothing of what it speaks.
+        (
+            503,
+            "application/json",
+            r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"busy"}}"#,
+            r#"the server answers 503 Service Unavailable: {"jsonrpc":"2.0","error":{"code":-32600,"message":"busy"}}"#,
+        ),
         (
             400,
             "application/json",
@@ -347,6 +418,16 @@ async fn scripted(script: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Str
 #[tokio::test]
 async fn streams_that_break_off_are_come_back_to() {
     const ANSWER: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[]}}\n\n";
+    const POLLS: [&str; 8] = [
+        "id: p1\ndata: \n\nretry: 1\n\n",
+        "id: p2\ndata: \n\n",
+        "id: p3\ndata: \n\n",
+        "id: p4\ndata: \n\n",
+        "id: p5\ndata: \n\n",
+        "id: p6\ndata: \n\n",
+        "id: p7\ndata: \n\n",
+        ANSWER,
+    ];
     const NEWS: &str = "id: e3\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n";
     let table: &[(&[&str], &[&str], bool)] = &[
         (&[ANSWER], &[], true),
@@ -357,6 +438,8 @@ async fn streams_that_break_off_are_come_back_to() {
         // What was missed is not kept.
         (&["id: e1\ndata: \n\n"], &["e1"], false),
         (&["id: e1\ndata: \n\n", "", "", "", "", "", ANSWER], &["e1", "e1", "e1", "e1", "e1"], false),
+        // Orderly polling goes on for as long as it goes on.
+        (&POLLS, &["p1", "p2", "p3", "p4", "p5", "p6", "p7"], true),
     ];
     for (script, came, is_answered) in table {
         let (url, log) = scripted(script).await;

@@ -5,8 +5,10 @@
 // unless they are an extension's. What counts is stricter: here a warning is a failure, and so is one of those others.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { createWriteStream, existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { createWriteStream, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +20,7 @@ const HELP = `usage: tests/conformance/run [options]
   --revision REVISION   only this revision
   --only NAME           only this scenario
   --server-url URL      test a server that runs already; only the leg of the server
+  --replicas N          test N replicas behind nginx, in the revision without sessions; only the leg of the server
   --no-build            do not build the two programs first
   --jobs N              how many scenarios are run at a time (4)
   --verbose             print all checks of each scenario, not only those that fail
@@ -44,6 +47,10 @@ class Complaint extends Error {}
 
 async function main() {
   const options = read();
+  if (options.replicas && spawnSync('nginx', ['-v']).error) {
+    console.log('NOTE: THERE IS NO nginx: THE SERVER IS NOT TESTED BEHIND A LOAD BALANCER');
+    return true;
+  }
   const baseline = readBaseline();
   const jobs = plan(options, baseline);
   const programs = {};
@@ -52,6 +59,7 @@ async function main() {
     for (const leg of LEGS) programs[leg] = join(TARGET, 'debug', `everything-${leg}${process.platform === 'win32' ? '.exe' : ''}`);
   }
   const server = await serverFor(jobs, options, programs);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
   try {
     await runAll(jobs, Number(options.jobs), { url: server?.url, client: programs.client });
   } finally {
@@ -69,6 +77,7 @@ function read() {
       revision: text,
       only: text,
       'server-url': text,
+      replicas: text,
       'no-build': flag,
       jobs: { type: 'string', default: '4' },
       verbose: flag,
@@ -85,6 +94,11 @@ function read() {
   known('leg', LEGS);
   known('revision', REVISIONS);
   if (values['server-url'] && values.leg === 'client') throw new Complaint('--server-url is for the leg of the server');
+  if (values.replicas !== undefined) {
+    if (!(Number(values.replicas) >= 1) || values['server-url']) throw new Complaint('--replicas is a number, and starts its own servers');
+    values.leg = 'server';
+    values.revision = '2026-07-28';
+  }
   if (!(Number(values.jobs) >= 1)) throw new Complaint('--jobs is a number');
   return values;
 }
@@ -146,14 +160,17 @@ async function serverFor(jobs, options, programs) {
   if (!jobs.some((job) => job.leg === 'server')) return undefined;
   if (!existsSync(programs.server)) throw new Complaint(`there is no ${programs.server}`);
   mkdirSync(RESULTS, { recursive: true });
-  const log = join(RESULTS, 'everything-server.log');
-  const child = spawn(programs.server, ['--port', '0'], { stdio: ['pipe', 'pipe', 'pipe'] });
+  return options.replicas ? replicas(Number(options.replicas), programs.server) : start(programs.server, 'everything-server');
+}
+
+/** Starts a program that says its URL in its first line. */
+async function start(program, name, words = []) {
+  const log = join(RESULTS, `${name}.log`);
+  const child = spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'] });
   child.stderr.pipe(createWriteStream(log));
-  const stop = () => child.kill();
-  process.once('exit', stop);
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
+  const stop = stopping(child);
   const url = await new Promise((found, lost) => {
-    const complain = (why) => lost(new Complaint(`everything-server ${why}; see ${log}`));
+    const complain = (why) => lost(new Complaint(`${name} ${why}; see ${log}`));
     const timer = setTimeout(() => complain('says no URL'), 10_000);
     child.once('error', (error) => complain(error.message));
     child.once('exit', (code, signal) => complain(`has ended: ${signal ?? code}`));
@@ -167,6 +184,66 @@ async function serverFor(jobs, options, programs) {
   });
   return { url, stop };
 }
+
+/** What ends a child, at the latest when this process ends. */
+function stopping(child) {
+  const stop = () => child.kill();
+  process.once('exit', stop);
+  return stop;
+}
+
+/** Several servers that share nothing but a key and the news of changes, behind nginx, which gives each request to the next one. */
+async function replicas(count, program) {
+  const key = randomBytes(32).toString('hex');
+  const ports = await Promise.all(Array.from({ length: count + 1 }, freePort));
+  const front = ports.pop();
+  const servers = [];
+  const stop = () => servers.forEach((server) => server.stop());
+  try {
+    for (const port of ports) {
+      const others = ports.filter((other) => other !== port).flatMap((other) => ['--sibling', String(other)]);
+      servers.push(await start(program, `replica-${port}`, ['--port', String(port), '--seal-key', key, ...others]));
+    }
+    servers.push(await proxy(front, ports));
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  return { url: `http://127.0.0.1:${front}/mcp`, stop };
+}
+
+async function proxy(front, ports) {
+  const folder = join(RESULTS, 'nginx');
+  mkdirSync(folder, { recursive: true });
+  const configuration = join(folder, 'nginx.conf');
+  const upstream = ports.map((port) => `    server 127.0.0.1:${port};`).join('\n');
+  const text = readFileSync(join(HERE, 'nginx.conf'), 'utf8');
+  writeFileSync(configuration, text.replaceAll('FOLDER', folder).replace('REPLICAS', upstream).replace('PORT', String(front)));
+  const child = spawn('nginx', ['-c', configuration, '-e', join(folder, 'error.log')], { stdio: 'ignore' });
+  const stop = stopping(child);
+  const lost = new Promise((_, lost) => child.once('error', lost).once('exit', (code) => lost(new Complaint(`nginx has ended: ${code}`))));
+  lost.catch(() => {});
+  for (let tries = 0; tries < 100; tries += 1) {
+    const there = await Promise.race([lost, canConnect(front)]);
+    if (there) return { stop };
+    await new Promise((later) => setTimeout(later, 50));
+  }
+  throw new Complaint(`nginx does not listen; see ${folder}`);
+}
+
+const canConnect = (port) =>
+  new Promise((done) => {
+    const socket = connect(port, '127.0.0.1', () => done(socket.destroy() !== undefined));
+    socket.once('error', () => done(false));
+  });
+
+const freePort = () =>
+  new Promise((found) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => found(port));
+    });
+  });
 
 /** Runs several at a time, and then, one by one, those that disturb others. */
 async function runAll(jobs, most, under) {

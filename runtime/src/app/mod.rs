@@ -76,7 +76,11 @@ struct Shared {
     who: RwLock<Who>,
     problems: Mutex<Vec<DefinitionError>>,
     rate: Mutex<Option<Rate>>,
+    on_change: RwLock<Option<OnChange>>,
 }
+
+/// Takes what has changed.
+type OnChange = Arc<dyn Fn(&Change) + Send + Sync>;
 
 /// Says who makes a request.
 type Who = Arc<dyn Fn(&Context) -> String + Send + Sync>;
@@ -195,6 +199,7 @@ impl Server {
             who: RwLock::new(Arc::new(|_| String::new())),
             problems: Mutex::default(),
             rate: Mutex::default(),
+            on_change: RwLock::default(),
         }))
     }
 
@@ -252,6 +257,23 @@ impl Server {
 
     /// Tells everybody who wants to hear of it that something has changed. What this server has by name tells so by itself.
     pub fn changed(&self, change: &Change) {
+        let tell = read(&self.0.on_change).clone();
+        if let Some(tell) = tell {
+            tell(change);
+        }
+        self.changed_elsewhere(change);
+    }
+
+    /// Hears of each change here, so that other processes which serve the same requests can be told: by
+    /// [`changed_elsewhere`](Self::changed_elsewhere) there. Whoever listens is listening to one of them.
+    #[must_use]
+    pub fn on_change(self, tell: impl Fn(&Change) + Send + Sync + 'static) -> Self {
+        *write(&self.0.on_change) = Some(Arc::new(tell));
+        self
+    }
+
+    /// As [`changed`](Self::changed), of a change in another process: nobody but those who listen here is told.
+    pub fn changed_elsewhere(&self, change: &Change) {
         self.0.subscriptions.changed(change);
         listeners::changed(&mut self.listeners(), change);
     }
@@ -380,16 +402,15 @@ impl Server {
     pub fn http_behind<L: Layer<Router, Service: Requests>>(
         &self,
         layer: L,
-        options: crate::transport::http::server::Options,
+        mut options: crate::transport::http::server::Options,
     ) -> Result<crate::transport::http::server::Endpoint<L::Service>, ServeError> {
         let (router, offer) = (self.router(), self.offer()?);
         let (this, tools) = (self.clone(), self.clone());
         // It answers in every revision, and says at any time what it is able to do then.
         let offer = move || this.offer().unwrap_or_else(|_| offer.clone());
+        options.tool_headers.get_or_insert_with(|| Arc::new(move |tool| tools.headers_of(tool)));
         let (requests, routers) = (layer.layer(router.clone()), (router, Router::new()));
-        Ok(crate::transport::http::server::Endpoint::of(offer, requests, routers, options, move |tool| {
-            tools.headers_of(tool)
-        }))
+        Ok(crate::transport::http::server::Endpoint::of(offer, requests, routers, options))
     }
 
     fn things(&self) -> RwLockReadGuard<'_, Things> {

@@ -150,17 +150,19 @@ impl ClientBuilder {
         Ok(client)
     }
 
-    /// Opens a connection to the server at this address of the web.
+    /// Opens a connection to the server at this address of the web. One that takes long to say anything at all, such as one
+    /// that is started for the first request, needs more [`patience`](Opening::patience).
     ///
     /// # Errors
     ///
     /// It is no address; the server refuses, is silent, or speaks no revision that is spoken here.
     #[cfg(feature = "http-client")]
     pub async fn connect_http(
-        self,
+        mut self,
         url: &str,
         options: crate::transport::http::client::Options,
     ) -> Result<Client, ConnectError> {
+        self.opening.silence_is_legacy = false;
         let (incoming, outgoing) = crate::transport::http::client::open(url, options)?;
         Ok(self.connect(incoming, outgoing).await?)
     }

@@ -70,6 +70,12 @@ pub(crate) struct Seen {
     pub(crate) go_on: Notify,
     pub(crate) gone: AtomicUsize,
     pub(crate) calls: AtomicUsize,
+    /// How often somebody came back to a stream.
+    #[allow(dead_code, reason = "not everybody counts")]
+    pub(crate) returns: AtomicUsize,
+    /// How often somebody wanted to hear what belongs to no request.
+    #[allow(dead_code, reason = "not everybody counts")]
+    pub(crate) listens: AtomicUsize,
 }
 
 /// Counts handlers that have ended, however that came.

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use mcpgen_types::{ErrorId, ErrorMessage, JsonObject, RequestId, Value};
 use serde_json::value::RawValue;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::reply::{EventStream, Reply, whole};
@@ -22,6 +24,9 @@ use crate::transport::{ReceiveError, Undelivered};
 
 /// Where what arrives goes.
 type Arrive = mpsc::Sender<Result<Vec<u8>, ReceiveError>>;
+
+/// How long a server may take to say that it will tell what belongs to no request.
+const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// How often a request is made again because of its authorization.
 const MOST_CHALLENGES: usize = 3;
@@ -42,15 +47,21 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    session: Option<HeaderValue>,
-    /// The revision of the session, or of the last request where there is none.
-    version: Option<HeaderValue>,
+    /// What messages that say no revision are sent under: those of a session, and notifications where there is none.
+    under: Under,
     /// What the session began with.
     initialize: Option<Arc<Sent>>,
     /// Requests that are not answered yet.
     waiting: HashMap<RequestId, Waiting>,
     /// The arguments of tools that are headers too.
     tools: HashMap<String, Arc<Vec<Header>>>,
+}
+
+/// A session, and the revision that is spoken.
+#[derive(Clone, Default)]
+struct Under {
+    session: Option<HeaderValue>,
+    version: Option<HeaderValue>,
 }
 
 #[derive(Clone)]
@@ -68,6 +79,15 @@ struct Sent {
     version: Option<String>,
     headers: HeaderMap,
 }
+
+impl Sent {
+    fn of(bytes: Vec<u8>, method: Option<&str>) -> Self {
+        Self { bytes, method: method.map(str::to_owned), version: None, headers: HeaderMap::new() }
+    }
+}
+
+/// What is said when a session is begun.
+const READY: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 impl Driver {
     pub(super) fn new(url: reqwest::Url, client: reqwest::Client, options: Options, arrive: Arrive) -> Self {
@@ -102,7 +122,8 @@ impl Driver {
             }
         }
         shared.closing.cancel();
-        shared.leave().await;
+        let under = shared.state().under.clone();
+        shared.leave(&under).await;
     }
 }
 
@@ -115,29 +136,32 @@ impl Shared {
     async fn take(self: &Arc<Self>, bytes: Vec<u8>) {
         let (id, sent) = self.look(bytes);
         let Some(id) = id else {
-            if sent.method.as_deref() == Some("notifications/cancelled") && self.cancel(&sent.bytes) {
-                return;
+            let cancelled = match sent.method.as_deref() {
+                Some("notifications/cancelled") => self.cancelled(&sent.bytes),
+                _ => None,
+            };
+            if let Some(Waiting { is_modern: true, over }) = cancelled {
+                // That nobody listens any more says it all.
+                return over.cancel();
             }
             let is_ready = sent.method.as_deref() == Some("notifications/initialized");
             let posted = tokio::time::timeout(self.options.patience, self.post(&sent)).await;
             match posted {
-                Ok(Ok(_)) if is_ready => self.listen(),
+                Ok(Ok(_)) if is_ready => self.listen().await,
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => tracing::warn!(method = sent.method, %error, "a message was not delivered"),
                 Err(_) => tracing::warn!(method = sent.method, "a message was not accepted in time"),
+            }
+            if let Some(Waiting { over, .. }) = cancelled {
+                over.cancel();
             }
             return;
         };
         let over = self.closing.child_token();
         let waiting = Waiting { is_modern: sent.version.is_some(), over: over.clone() };
         self.state().waiting.insert(id.clone(), waiting);
-        let room = match sent.method.as_deref() {
-            Some("subscriptions/listen") => None,
-            _ => Arc::clone(&self.room).acquire_owned().await.ok(),
-        };
         let this = Arc::clone(self);
         tokio::spawn(async move {
-            let _room = room;
             tokio::select! {
                 () = over.cancelled() => {}
                 answered = this.request(&id, sent) => {
@@ -152,7 +176,7 @@ impl Shared {
 
     /// What a message is, and the id of a request.
     fn look(&self, bytes: Vec<u8>) -> (Option<RequestId>, Sent) {
-        let mut sent = Sent { bytes, method: None, version: None, headers: HeaderMap::new() };
+        let mut sent = Sent::of(bytes, None);
         let text = String::from_utf8_lossy(&sent.bytes);
         let (id, method, params) = match Envelope::read(&text) {
             Ok(Envelope::Request { id, method, params }) => (Some(id), method.into_owned(), params),
@@ -166,10 +190,13 @@ impl Shared {
         let mut state = self.state();
         let is_modern = match &version {
             Some(version) => {
-                state.version = HeaderValue::from_str(version).ok();
+                // Where there is a session, it stays what it is.
+                if state.initialize.is_none() {
+                    state.under.version = HeaderValue::from_str(version).ok();
+                }
                 true
             }
-            None => id.is_none() && state.initialize.is_none() && state.version.is_some(),
+            None => id.is_none() && state.initialize.is_none() && state.under.version.is_some(),
         };
         let annotated = |tool: &str| state.tools.get(tool).cloned();
         let headers = if is_modern { mirrored(&method, params, annotated) } else { HeaderMap::new() };
@@ -179,40 +206,38 @@ impl Shared {
         (id, sent)
     }
 
-    /// Gives up a request, where that is all that it takes.
-    fn cancel(&self, bytes: &[u8]) -> bool {
+    /// The request that is taken back by a notification.
+    fn cancelled(&self, bytes: &[u8]) -> Option<Waiting> {
         let text = String::from_utf8_lossy(bytes);
-        let Ok(Envelope::Notification { params: Some(params), .. }) = Envelope::read(&text) else { return false };
-        let id = Picked::from(params.get(), ["requestId"]).ok().and_then(|picked| picked.values[0]);
-        let id = id.and_then(|id| mcpgen_types::from_str::<RequestId>(id.get()).ok());
-        let waiting = id.and_then(|id| self.state().waiting.get(&id).cloned());
-        match waiting {
-            Some(waiting) if waiting.is_modern => {
-                waiting.over.cancel();
-                true
-            }
-            _ => false,
-        }
+        let Ok(Envelope::Notification { params: Some(params), .. }) = Envelope::read(&text) else { return None };
+        let [id] = Picked::from(params.get(), ["requestId"]).ok()?.values;
+        let id = mcpgen_types::from_str::<RequestId>(id?.get()).ok()?;
+        self.state().waiting.get(&id).cloned()
     }
 
     /// Makes a request, and sees to it that its answer arrives.
     async fn request(self: &Arc<Self>, id: &RequestId, sent: Sent) -> Result<(), HttpError> {
+        // Not where messages are taken: those that let others be answered must get through.
+        let _room = match sent.method.as_deref() {
+            Some("subscriptions/listen") => None,
+            _ => self.room.acquire().await.ok(),
+        };
         let sent = Arc::new(sent);
         let begins = sent.method.as_deref() == Some("initialize");
         let lists = sent.method.as_deref() == Some("tools/list") && sent.version.is_some();
-        if begins {
-            let mut state = self.state();
-            (state.session, state.version) = (None, None);
-        }
-        let response = self.post(&sent).await?;
-        if begins {
-            let session = response.headers().get(SESSION).cloned();
-            let mut state = self.state();
-            (state.session, state.initialize) = (session, Some(Arc::clone(&sent)));
-        }
+        let (response, session) = match begins {
+            true => {
+                let response = succeeded(self.send(Method::POST, Some(&sent), &Under::default()).await?).await?;
+                let session = response.headers().get(SESSION).cloned();
+                (response, session)
+            }
+            false => self.post(&sent).await?,
+        };
         let arrived = |message: &[u8]| {
             if begins {
-                self.state().version = agreed(message);
+                let under = Under { session: session.clone(), version: agreed(message) };
+                let mut state = self.state();
+                (state.under, state.initialize) = (under, Some(Arc::clone(&sent)));
             }
             if lists {
                 self.learn(message);
@@ -234,19 +259,20 @@ impl Shared {
                     is_one
                 };
                 let may_return = sent.version.is_none() && !begins;
-                self.follow(events, answers, may_return).await
+                self.follow(events, answers, may_return.then(|| session.clone())).await
             }
         }
     }
 
-    /// Delivers what a stream brings, until the answer is there.
+    /// Delivers what a stream brings, until the answer is there. A stream of a session can be come back to, for as long as it
+    /// is that session.
     async fn follow(
         &self,
         mut events: EventStream,
         answers: impl Fn(&[u8]) -> bool,
-        may_return: bool,
+        session: Option<Option<HeaderValue>>,
     ) -> Result<(), HttpError> {
-        let mut attempts = 0;
+        let (mut attempts, mut known) = (0, None);
         loop {
             while let Some(message) = events.next().await {
                 attempts = 0;
@@ -256,19 +282,25 @@ impl Shared {
                     return Ok(());
                 }
             }
-            let Some(last) = events.last.clone().filter(|_| may_return && attempts < self.options.attempts) else {
+            // Where it goes on is news, too.
+            if events.last != known {
+                (attempts, known) = (0, events.last.clone());
+            }
+            let under = self.state().under.clone();
+            let is_same = session.as_ref() == Some(&under.session);
+            let Some(last) = known.clone().filter(|_| is_same && attempts < self.options.attempts) else {
                 return Err(HttpError::NoAnswer);
             };
             tokio::time::sleep(self.pause(events.retry, attempts)).await;
             attempts += 1;
-            match self.stream(Some(&last)).await {
+            match self.stream(Some(&last), &under).await {
                 Ok(again) => {
-                    let (last, retry) = (events.last.take(), events.retry);
+                    let retry = events.retry;
                     events = again;
-                    (events.last, events.retry) = (last, retry);
+                    (events.last, events.retry) = (Some(last), retry);
                 }
                 // It may be there again the next time.
-                Err(HttpError::Http(_)) => {}
+                Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -278,57 +310,61 @@ impl Shared {
         said.unwrap_or_else(|| self.options.pause.saturating_mul(1 << attempts.min(6)))
     }
 
-    /// A stream of the session: what belongs to no request, or what came after an event.
-    async fn stream(&self, last: Option<&str>) -> Result<EventStream, HttpError> {
+    /// A stream of a session: what belongs to no request, or what came after an event.
+    async fn stream(&self, last: Option<&str>, under: &Under) -> Result<EventStream, HttpError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
+        if let Some(last) = last {
+            let last = HeaderValue::from_bytes(last.as_bytes()).map_err(std::io::Error::other)?;
             headers.insert(LAST_EVENT, last);
         }
-        let response = self.send(Method::GET, headers, None).await?;
+        let response = self.send_with(Method::GET, headers, None, under).await?;
         match Reply::of(succeeded(response).await?, self.options.longest).await? {
             Reply::Events(events) => Ok(events),
             _ => Err(HttpError::ContentType(String::new())),
         }
     }
 
-    /// Hears what belongs to no request, for as long as the session lasts.
-    fn listen(self: &Arc<Self>) {
-        let (this, session) = (Arc::clone(self), self.state().session.clone());
+    /// Hears what belongs to no request, for as long as the session lasts. It is begun before anything else is asked: what the
+    /// server says while nobody listens may be lost.
+    fn listen(self: &Arc<Self>) -> BoxFuture<'static, ()> {
+        let (this, under) = (Arc::clone(self), self.state().under.clone());
+        let (begun, is_begun) = oneshot::channel();
         tokio::spawn(async move {
             tokio::select! {
                 () = this.closing.cancelled() => {}
-                ended = this.hear(session) => match ended {
+                ended = this.hear(under, begun) => match ended {
                     // It has none.
                     Err(HttpError::Status { status: StatusCode::METHOD_NOT_ALLOWED, .. }) | Ok(()) => {}
                     Err(error) => tracing::warn!(%error, "what belongs to no request is not heard any more"),
                 },
             }
         });
+        // A server may say nothing, not even that it will, before there is something to say.
+        tokio::time::timeout(A_MOMENT, is_begun).map(drop).boxed()
     }
 
-    async fn hear(&self, session: Option<HeaderValue>) -> Result<(), HttpError> {
-        let (mut attempts, mut last, mut retry) = (0, None::<String>, None);
-        while self.state().session == session {
-            match self.stream(last.as_deref()).await {
+    async fn hear(self: &Arc<Self>, under: Under, begun: oneshot::Sender<()>) -> Result<(), HttpError> {
+        let (mut attempts, mut last, mut retry, mut begun) = (0, None::<String>, None, Some(begun));
+        while self.state().under.session == under.session {
+            let stream = self.stream(last.as_deref(), &under).await;
+            drop(begun.take());
+            match stream {
                 Ok(mut events) => {
+                    // A server may end it whenever it likes.
+                    attempts = 0;
                     while let Some(message) = events.next().await {
-                        attempts = 0;
                         self.deliver(message).await;
                     }
                     (last, retry) = (events.last.or(last), events.retry.or(retry));
                 }
                 // What came after it is not kept: then without it.
                 Err(HttpError::Status { status: StatusCode::BAD_REQUEST, .. }) if last.is_some() => last = None,
-                // The next message will find out.
-                Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if session.is_some() => return Ok(()),
-                Err(error) if attempts >= self.options.attempts => return Err(error),
-                Err(HttpError::Http(_)) => {}
-                Err(HttpError::Status { status, .. }) if status.is_server_error() => {}
+                Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if under.session.is_some() => {
+                    return self.begin_again(&under.session).await;
+                }
+                Err(error) if is_passing(&error) && attempts < self.options.attempts => {}
                 Err(error) => return Err(error),
-            }
-            if attempts >= self.options.attempts.saturating_mul(20) {
-                return Err(HttpError::NoAnswer);
             }
             tokio::time::sleep(self.pause(retry, attempts)).await;
             attempts += 1;
@@ -336,53 +372,60 @@ impl Shared {
         Ok(())
     }
 
-    /// Sends a message. If there is no session any more, it is sent to a new one.
-    async fn post(self: &Arc<Self>, sent: &Sent) -> Result<reqwest::Response, HttpError> {
-        let session = self.state().session.clone();
-        let response = self.send(Method::POST, of_message(sent), Some(sent)).await?;
-        if response.status() != StatusCode::NOT_FOUND || session.is_none() || sent.version.is_some() {
-            return succeeded(response).await;
+    /// Sends a message, and says in which session. If there is no session any more, it is sent to a new one.
+    async fn post(self: &Arc<Self>, sent: &Sent) -> Result<(reqwest::Response, Option<HeaderValue>), HttpError> {
+        let under = self.under(sent);
+        let response = self.send(Method::POST, Some(sent), &under).await?;
+        if response.status() != StatusCode::NOT_FOUND || under.session.is_none() {
+            return Ok((succeeded(response).await?, under.session));
         }
-        self.begin_again(session).await?;
-        let response = self.send(Method::POST, of_message(sent), Some(sent)).await?;
-        succeeded(response).await
+        self.begin_again(&under.session).await?;
+        let under = self.under(sent);
+        let response = self.send(Method::POST, Some(sent), &under).await?;
+        Ok((succeeded(response).await?, under.session))
     }
 
-    /// Begins a session in the place of one that was lost.
-    async fn begin_again(self: &Arc<Self>, lost: Option<HeaderValue>) -> Result<(), HttpError> {
-        let _one = self.beginning.lock().await;
-        let (initialize, version) = {
-            let mut state = self.state();
-            if state.session != lost {
-                return Ok(());
-            }
-            state.session = None;
-            (state.initialize.clone(), state.version.take())
-        };
-        let Some(initialize) = initialize else { return Ok(()) };
-        tracing::warn!("the session has ended; a new one is begun");
-        let begun = self.initialize(&initialize).await;
-        let begun = match begun {
-            Ok((session, agreed)) if agreed == version => Ok(session),
-            Ok((_, agreed)) => Err(HttpError::Session(agreed)),
-            Err(error) => Err(error),
-        };
-        {
-            let mut state = self.state();
-            // After a failure the next message tries again.
-            state.session = begun.as_ref().map_or(lost, Clone::clone);
-            state.version = version;
+    /// What a message is sent under.
+    fn under(&self, sent: &Sent) -> Under {
+        let known = self.state().under.clone();
+        match sent.version.as_deref() {
+            Some(version) => Under { session: None, version: HeaderValue::from_str(version).ok() },
+            None => known,
         }
-        begun?;
-        let (_, ready) = self.look(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec());
-        succeeded(self.send(Method::POST, of_message(&ready), Some(&ready)).await?).await?;
-        self.listen();
+    }
+
+    /// Begins a session in the place of one that was lost. Until it is begun, nobody hears of it.
+    async fn begin_again(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
+        let _one = self.beginning.lock().await;
+        let (initialize, under) = {
+            let state = self.state();
+            (state.initialize.clone(), state.under.clone())
+        };
+        let Some(initialize) = initialize.filter(|_| under.session == *lost) else { return Ok(()) };
+        tracing::warn!("the session has ended; a new one is begun");
+        let begun = self.initialize(&initialize).await?;
+        let ready = Sent::of(READY.to_vec(), Some("notifications/initialized"));
+        let is_same = begun.version == under.version;
+        let accepted = match is_same {
+            true => succeeded(self.send(Method::POST, Some(&ready), &begun).await?).await.map(drop),
+            false => Err(HttpError::Session(begun.version.clone())),
+        };
+        if let Err(error) = accepted {
+            self.leave(&begun).await;
+            return Err(error);
+        }
+        self.state().under = begun;
+        self.listen().await;
+        if let Some(tell) = &self.options.on_new_session {
+            tell();
+        }
         Ok(())
     }
 
     /// A new session, and the revision that is agreed on in it.
-    async fn initialize(&self, initialize: &Sent) -> Result<(Option<HeaderValue>, Option<HeaderValue>), HttpError> {
-        let response = succeeded(self.send(Method::POST, of_message(initialize), Some(initialize)).await?).await?;
+    async fn initialize(&self, initialize: &Sent) -> Result<Under, HttpError> {
+        let response = self.send(Method::POST, Some(initialize), &Under::default()).await?;
+        let response = succeeded(response).await?;
         let session = response.headers().get(SESSION).cloned();
         let answer = match Reply::of(response, self.options.longest).await? {
             Reply::Nothing => None,
@@ -394,39 +437,43 @@ impl Shared {
                 }
             },
         };
-        Ok((session, answer.as_deref().and_then(agreed)))
+        Ok(Under { session, version: answer.as_deref().and_then(agreed) })
     }
 
-    /// Tells the server that the session is not needed any more.
-    async fn leave(&self) {
-        if self.state().session.is_none() {
+    /// Tells the server that a session is not needed any more.
+    async fn leave(&self, under: &Under) {
+        if under.session.is_none() {
             return;
         }
         let patience = self.options.patience.min(Duration::from_secs(5));
-        match tokio::time::timeout(patience, self.send(Method::DELETE, HeaderMap::new(), None)).await {
+        match tokio::time::timeout(patience, self.send(Method::DELETE, None, under)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::debug!(%error, "the session could not be ended"),
             Err(_) => tracing::debug!("the session was not ended in time"),
         }
     }
 
+    /// One request of HTTP, with the headers of a message, if it brings one.
+    async fn send(&self, method: Method, sent: Option<&Sent>, under: &Under) -> Result<reqwest::Response, HttpError> {
+        let mut headers = HeaderMap::new();
+        if let Some(sent) = sent {
+            headers.clone_from(&sent.headers);
+            headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        self.send_with(method, headers, sent, under).await
+    }
+
     /// One request of HTTP, made again where its authorization was not enough.
-    async fn send(
+    async fn send_with(
         &self,
         method: Method,
         mut headers: HeaderMap,
         sent: Option<&Sent>,
+        under: &Under,
     ) -> Result<reqwest::Response, HttpError> {
-        {
-            let state = self.state();
-            let is_modern = sent.is_some_and(|sent| sent.version.is_some());
-            let version = match sent.and_then(|sent| sent.version.as_deref()) {
-                Some(version) => HeaderValue::from_str(version).ok(),
-                None => state.version.clone(),
-            };
-            headers.extend(version.map(|version| (PROTOCOL_VERSION, version)));
-            headers.extend(state.session.clone().filter(|_| !is_modern).map(|session| (SESSION, session)));
-        }
+        headers.extend(under.version.clone().map(|version| (PROTOCOL_VERSION, version)));
+        headers.extend(under.session.clone().map(|session| (SESSION, session)));
         let (mut challenge, mut challenged) = (None::<Challenge>, 0);
         loop {
             let mut all = self.options.headers.clone();
@@ -490,7 +537,7 @@ impl Shared {
     /// A request has no answer but this. A server that says why is believed.
     async fn fail(&self, id: &RequestId, error: HttpError) {
         let said = match &error {
-            HttpError::Status { body, .. } => said(body, id),
+            HttpError::Status { status, body } => said(*status, body, id),
             _ => None,
         };
         if let Some(message) = said {
@@ -507,14 +554,6 @@ impl Shared {
         let why = Undelivered { reached, source: error.into() };
         let _ = self.arrive.send(Err(ReceiveError::Undelivered { id: id.clone(), why })).await;
     }
-}
-
-/// The headers that a message is sent with.
-fn of_message(sent: &Sent) -> HeaderMap {
-    let mut headers = sent.headers.clone();
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers
 }
 
 /// The headers that repeat what the body of a request says.
@@ -569,12 +608,24 @@ fn answers(message: &[u8], id: &RequestId) -> bool {
     }
 }
 
-/// The error that the body of a refusal is, as the answer to a request.
-fn said(body: &str, id: &RequestId) -> Option<Vec<u8>> {
+/// The error that the body of a refusal is, as the answer to a request. One without an id is it only where it says what is
+/// wrong with the message: otherwise it may be of whatever stands before the server.
+fn said(status: StatusCode, body: &str, id: &RequestId) -> Option<Vec<u8>> {
+    let of_message = matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND);
     match Envelope::read(body).ok()? {
         Envelope::Error { id: ErrorId::Id(of), .. } if of != *id => None,
+        Envelope::Error { id: ErrorId::Null | ErrorId::Absent, .. } if !of_message => None,
         Envelope::Error { error, .. } => Some(mcpgen_types::to_vec(&ErrorMessage::new(id.clone(), error))),
         _ => None,
+    }
+}
+
+/// Whether it may be otherwise the next time.
+fn is_passing(error: &HttpError) -> bool {
+    match error {
+        HttpError::Http(_) => true,
+        HttpError::Status { status, .. } => status.is_server_error(),
+        _ => false,
     }
 }
 

@@ -39,9 +39,9 @@ use crate::transport::{Incoming, Outgoing, lines};
 /// How a client reaches a server.
 #[derive(Clone)]
 pub struct Options {
-    /// What sends the requests: with proxies, certificates and time limits of your own. Without it one is made that has
-    /// none but for connecting, with rustls and the certificates that the system trusts; if the process has installed no
-    /// cryptography for rustls by then, ring is.
+    /// What sends the requests: with proxies, certificates, redirects and time limits of your own. Without it one is made that
+    /// has no time limit but for connecting, follows redirects within the same host only, and has rustls with the
+    /// certificates that the system trusts; if the process has installed no cryptography for rustls by then, ring is.
     pub client: Option<reqwest::Client>,
     /// Headers of each request.
     pub headers: HeaderMap,
@@ -57,6 +57,9 @@ pub struct Options {
     pub pause: Duration,
     /// How long a server may take to accept a notification, or the end of a session.
     pub patience: Duration,
+    /// Called when a session that was lost has been replaced by a new one: what was said in the old one once for all, such as
+    /// subscriptions and the level of events, has to be said again.
+    pub on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl Default for Options {
@@ -70,6 +73,7 @@ impl Default for Options {
             attempts: 5,
             pause: Duration::from_secs(1),
             patience: Duration::from_secs(30),
+            on_new_session: None,
         }
     }
 }
@@ -113,7 +117,7 @@ pub enum HttpError {
     },
     /// The server could not be reached, or the connection broke.
     #[error("{}", chain(.0))]
-    Http(#[from] reqwest::Error),
+    Http(reqwest::Error),
     /// The answer could not be read.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -131,9 +135,16 @@ pub enum HttpError {
     Session(Option<HeaderValue>),
 }
 
-/// As much of a refusal as people want to see.
+/// As much of a refusal as people want to see, on one line.
 fn beginning(body: &str) -> String {
-    body.chars().take(512).collect()
+    body.chars().take(512).map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+/// All that caused it is said already.
+impl From<reqwest::Error> for HttpError {
+    fn from(error: reqwest::Error) -> Self {
+        Self::Http(error)
+    }
 }
 
 /// An error with all that caused it.
@@ -176,7 +187,8 @@ pub fn open(url: &str, options: Options) -> Result<(impl Incoming, impl Outgoing
                 // Somebody else may have done it in this moment.
                 let _ = rustls::crypto::ring::default_provider().install_default();
             }
-            reqwest::Client::builder().connect_timeout(Duration::from_secs(30)).build()?
+            let redirects = reqwest::redirect::Policy::custom(redirect);
+            reqwest::Client::builder().connect_timeout(Duration::from_secs(30)).redirect(redirects).build()?
         }
     };
     let (arrive, mut arrived) = mpsc::channel(64);
@@ -184,6 +196,18 @@ pub fn open(url: &str, options: Options) -> Result<(impl Incoming, impl Outgoing
     let driver = tokio::spawn(Driver::new(parsed, client, options, arrive).run(queued));
     let incoming = stream::poll_fn(move |context| arrived.poll_recv(context));
     Ok((incoming, Mouth { queue: PollSender::new(queue), driver }))
+}
+
+/// What is sent is meant for one server: nobody else gets it, and not in the open if it was not.
+fn redirect(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Action {
+    let Some(before) = attempt.previous().last() else { return attempt.follow() };
+    let next = attempt.url();
+    let is_upgrade = before.scheme() == "http" && next.scheme() == "https" && before.host() == next.host();
+    let keeps_body = matches!(attempt.status().as_u16(), 307 | 308);
+    match keeps_body && attempt.previous().len() < 5 && (before.origin() == next.origin() || is_upgrade) {
+        true => attempt.follow(),
+        false => attempt.stop(),
+    }
 }
 
 /// Where messages leave. Closed when the session has ended.

@@ -35,7 +35,8 @@ impl Names {
         Self { hosts: Hosts::Any, origins: Vec::new() }
     }
 
-    /// Pages of this origin too, such as `https://app.example.com`.
+    /// Pages of this origin too, such as `https://app.example.com`. A browser asks first whether they may: put a layer that
+    /// answers that (CORS) in front of the endpoint.
     #[must_use]
     pub fn and_origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());

@@ -72,22 +72,30 @@ pub struct Options {
     pub body: usize,
     /// How long a body may take to arrive.
     pub reading: Duration,
-    /// Requests that are answered at a time; more are refused with 503.
+    /// Requests that are being handled at a time, be anybody waiting for their answers or not; more are refused with 503.
     pub requests: usize,
     /// Streams that last (those that belong to no request, and subscriptions) at a time; more are refused with 503.
     pub streams: usize,
     /// Sessions at a time; more are refused with 503.
     pub sessions: usize,
-    /// How long a session is kept that nobody uses.
+    /// How long a session is kept that nobody uses: no request and no stream of it is open. One that nobody goes on with
+    /// after `initialize` is kept for a minute.
     pub idle: Duration,
-    /// Bytes that a session keeps for a client that comes back, for its streams that are over and for each that is not.
+    /// Bytes that a session keeps for a client that comes back, for its streams that are over and for each that is not; and
+    /// for a client that does not read what belongs to no request.
     pub replay: usize,
     /// How often something is sent on a stream on which nothing is said.
     pub keep_alive: Duration,
     /// Who makes a request, by what a layer in front has found out and put into its extensions. A session is used by whoever
     /// began it, and for all others there is none.
     pub owner: Option<Owner>,
+    /// The arguments of a tool that are headers too, by the name of the tool: [`headers`](crate::app::headers::headers) finds
+    /// them in its schema. A [`Server`](crate::Server) knows those of its own tools.
+    pub tool_headers: Option<ToolHeaders>,
 }
+
+/// The arguments of a tool that are headers too.
+pub type ToolHeaders = Arc<dyn Fn(&str) -> Vec<Header> + Send + Sync>;
 
 /// Says who makes a request.
 pub type Owner = Arc<dyn Fn(&Parts) -> String + Send + Sync>;
@@ -106,6 +114,7 @@ impl Default for Options {
             replay: 256 << 10,
             keep_alive: Duration::from_secs(15),
             owner: None,
+            tool_headers: None,
         }
     }
 }
@@ -131,7 +140,6 @@ struct Shared {
     /// Say what the server is able to do, besides what it says itself.
     able: Router,
     offer: OfferNow,
-    tool_headers: ToolHeaders,
     options: Options,
     keeps_sessions: bool,
     speaks_modern: bool,
@@ -145,11 +153,10 @@ struct Shared {
 /// What the server is now.
 type OfferNow = Box<dyn Fn() -> Offer + Send + Sync>;
 
-/// The arguments of a tool that are headers too.
-type ToolHeaders = Box<dyn Fn(&str) -> Vec<Header> + Send + Sync>;
+/// What is held as long as something is handled, or answered.
+type Permit = Arc<Room>;
 
-/// What is held as long as something is answered.
-struct Permit {
+struct Room {
     _room: OwnedSemaphorePermit,
     /// Whoever closes the endpoint waits for it.
     _counted: TaskTrackerToken,
@@ -159,7 +166,7 @@ impl<S: Requests> Endpoint<S> {
     /// An endpoint of a server: see [`serve`](crate::serve) for the three.
     pub fn new(offer: impl Into<Offer>, requests: S, handlers: Router, options: Options) -> Self {
         let offer = offer.into();
-        Self::of(move || offer.clone(), requests, (handlers.clone(), handlers), options, |_| Vec::new())
+        Self::of(move || offer.clone(), requests, (handlers.clone(), handlers), options)
     }
 
     /// An endpoint of a server that may change: the second of the routers has the handlers that say what it is able to do.
@@ -168,7 +175,6 @@ impl<S: Requests> Endpoint<S> {
         requests: S,
         (handlers, able): (Router, Router),
         options: Options,
-        tool_headers: impl Fn(&str) -> Vec<Header> + Send + Sync + 'static,
     ) -> Self {
         let spoken = offer().spoken(&able);
         let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
@@ -180,7 +186,6 @@ impl<S: Requests> Endpoint<S> {
                 handlers,
                 able,
                 offer: Box::new(offer),
-                tool_headers: Box::new(tool_headers),
                 sessions: Mutex::default(),
                 room: Arc::new(Semaphore::new(options.requests.clamp(1, Semaphore::MAX_PERMITS))),
                 lasting: Arc::new(Semaphore::new(options.streams.clamp(1, Semaphore::MAX_PERMITS))),
@@ -197,12 +202,15 @@ impl<S: Requests> Endpoint<S> {
         self.shared.sessions().len()
     }
 
-    /// Takes no more requests, ends all streams and sessions, and waits until what was asked is answered, or until
-    /// [`Limits::drain`] is over. To be called before the HTTP server is told to end, which waits for its streams.
+    /// Takes no more requests, ends all streams and sessions, and waits until what was asked is answered and read, though not
+    /// much longer than [`Limits::drain`]. To be called before the HTTP server is told to end, which waits for its streams.
     pub async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
-        self.shared.tasks.wait().await;
+        let patience = self.shared.options.limits.drain.saturating_mul(2).max(Duration::from_secs(1));
+        if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
+            tracing::warn!(left = self.shared.tasks.len(), "some answers are not read");
+        }
     }
 
     async fn answer<B>(self, request: Request<B>) -> Response<Body>
@@ -290,13 +298,18 @@ impl<S: Requests> Endpoint<S> {
                         while let Some(Some(_)) = lines.recv().await {}
                         Ok(())
                     });
-                    shared.tasks.spawn(told);
+                    shared.tasks.spawn(async move {
+                        let _permit = permit;
+                        told.await
+                    });
                 }
                 return Ok(body::empty(StatusCode::ACCEPTED));
             }
             None => return Err(Refusal::bad("a single request or notification is expected")),
         };
-        if let Err(why) = shared.check(&parts, posted, method) {
+        // Whoever begins a session knows nothing of these headers, and is told what is spoken here.
+        let begins = posted.begins && !posted.is_meant;
+        if let Some(why) = shared.check(&parts, posted, method).err().filter(|_| !begins) {
             let error = errors::header_mismatch(&why);
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Id(id), error));
         }
@@ -311,14 +324,17 @@ impl<S: Requests> Endpoint<S> {
 
     fn begin(&self, parts: &Parts) -> Result<Arc<Session>, Refusal> {
         let shared = &self.shared;
-        let id: Option<String> = random::<16>().ok().map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect());
-        let id = id.ok_or_else(|| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random bytes"))?;
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let random = random::<20>().ok();
+        let (id, mark) = random
+            .map(|bytes| (hex(&bytes[..16]), hex(&bytes[16..])))
+            .ok_or_else(|| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random bytes"))?;
         let mut sessions = shared.sessions();
         if sessions.len() >= shared.options.sessions {
             return Err(Refusal::busy("sessions"));
         }
         let (session, running) = Session::begin(
-            id.clone(),
+            (id.clone(), mark),
             shared.owner(parts),
             shared.offer().legacy(&shared.able),
             (self.requests.clone(), shared.handlers.clone()),
@@ -363,7 +379,7 @@ impl Shared {
 
     fn permit(&self, room: &Arc<Semaphore>, what: &str) -> Result<Permit, Refusal> {
         let room = Arc::clone(room).try_acquire_owned().map_err(|_| Refusal::busy(what))?;
-        Ok(Permit { _room: room, _counted: self.tasks.token() })
+        Ok(Arc::new(Room { _room: room, _counted: self.tasks.token() }))
     }
 
     fn owner(&self, parts: &Parts) -> String {
@@ -377,6 +393,7 @@ impl Shared {
         let theirs = session.filter(|session| session.owner == self.owner(parts) && !session.has_ended());
         let session = theirs.ok_or_else(session::gone)?;
         self.check_version(parts)?;
+        session.touch();
         Ok(Some(session))
     }
 
@@ -456,7 +473,7 @@ impl Shared {
         }
         match &posted.subject {
             Some(tool) if method == "tools/call" => {
-                let annotated = (self.tool_headers)(tool);
+                let annotated = self.options.tool_headers.as_ref().map_or_else(Vec::new, |of| of(tool));
                 match annotated.is_empty() {
                     true => Ok(()),
                     false => fields::check_params(headers, &annotated, &posted.arguments()),
@@ -468,8 +485,13 @@ impl Shared {
 }
 
 /// The revision that the headers say.
-fn said_version(parts: &Parts) -> Result<Option<String>, Refusal> {
-    fields::only(&parts.headers, &PROTOCOL_VERSION).map_err(Refusal::bad)
+fn said_version(parts: &Parts) -> Result<Option<&str>, Refusal> {
+    let mut values = parts.headers.get_all(PROTOCOL_VERSION).iter();
+    match (values.next().map(|value| value.to_str()), values.next()) {
+        (None, _) => Ok(None),
+        (Some(Ok(version)), None) => Ok(Some(version)),
+        _ => Err(Refusal::bad(format!("{PROTOCOL_VERSION} is no text, or is there more than once"))),
+    }
 }
 
 /// A session that has ended.
@@ -518,6 +540,7 @@ impl Posted {
         match frame {
             Frame::One(Envelope::Request { id, method, params }) => {
                 posted.look(&method, params);
+                posted.begins = method == "initialize";
                 posted.message = Some((Some(id), method.into_owned()));
             }
             Frame::One(Envelope::Notification { method, params }) => {
@@ -541,7 +564,6 @@ impl Posted {
 
     /// What stands in the params is looked at where it is what it should be; whoever handles it says what is wrong with it.
     fn look(&mut self, method: &str, params: Option<&RawValue>) {
-        self.begins = method == "initialize";
         let names = ["_meta", "name", "uri", "arguments"];
         let Some(Ok(picked)) = params.map(|params| Picked::from(params.get(), names)) else { return };
         let [meta, name, uri, arguments] = picked.values;

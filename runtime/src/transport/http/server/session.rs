@@ -1,7 +1,7 @@
 //! Sessions: the connections of the revisions until 2025-11-25, of which each message is a request of its own.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::{Stream as Events, StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode};
 use mcpgen_types::{ErrorId, RequestId, Revision};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +30,9 @@ use crate::transport::http::sse;
 /// How long an answer is waited for before the response becomes a stream.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// How long a session is kept that nobody goes on with.
+const UNTOUCHED: Duration = Duration::from_secs(60);
+
 /// How many streams are kept for whoever comes back to them.
 const MOST_KEPT: usize = 256;
 
@@ -38,6 +41,8 @@ pub(super) struct Session {
     pub(super) id: String,
     /// Whose it is.
     pub(super) owner: String,
+    /// What the ids of its events begin with: those of another session are none of its own.
+    mark: String,
     era: Arc<Legacy>,
     inbox: mpsc::Sender<Result<Arrived, ReceiveError>>,
     streams: Mutex<Streams>,
@@ -46,6 +51,8 @@ pub(super) struct Session {
     /// HTTP requests that are open, and when the last one ended.
     open: AtomicUsize,
     used: Mutex<Instant>,
+    /// Something came after what began it.
+    touched: AtomicBool,
     end: CancellationToken,
     replay: usize,
     keep_alive: Duration,
@@ -66,6 +73,8 @@ struct Waiting {
     stream: Arc<Stream>,
     /// Others have the same stream, and the same answer.
     in_batch: bool,
+    /// It is handled, be anybody there to read the answer or not.
+    _permit: Permit,
 }
 
 /// What a client has sent, as far as it matters here.
@@ -78,7 +87,7 @@ pub(super) struct Parcel {
 impl Session {
     /// A session, and what runs it until it ends.
     pub(super) fn begin<S: Requests>(
-        id: String,
+        (id, mark): (String, String),
         owner: String,
         era: Legacy,
         (service, handlers): (S, Router),
@@ -89,12 +98,14 @@ impl Session {
         let era = Arc::new(era);
         let session = Arc::new(Self {
             id,
+            mark,
             owner,
             era: Arc::clone(&era),
             inbox,
             streams: Mutex::default(),
             alone: Stream::new(0, options.replay),
             open: AtomicUsize::new(0),
+            touched: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
             end,
             replay: options.replay,
@@ -133,6 +144,11 @@ impl Session {
         self.alone.end();
     }
 
+    /// Somebody goes on with it.
+    pub(super) fn touch(&self) {
+        self.touched.store(true, Ordering::SeqCst);
+    }
+
     /// Ends it: nothing more arrives, and what was asked is answered for a while.
     pub(super) fn end(&self) {
         self.end.cancel();
@@ -145,13 +161,13 @@ impl Session {
     /// Ends when nobody has used it for so long.
     async fn unused(&self, idle: Duration) {
         loop {
+            let idle = if self.touched.load(Ordering::SeqCst) { idle } else { idle.min(UNTOUCHED) };
             let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-            let busy = self.open.load(Ordering::SeqCst) > 0 || !self.streams().waiting.is_empty();
+            let is_open = self.open.load(Ordering::SeqCst) > 0;
             match used.checked_add(idle) {
-                Some(until) if !busy && until <= Instant::now() => return,
-                Some(until) if !busy => tokio::time::sleep_until(until).await,
-                Some(_) => tokio::time::sleep(idle.max(Duration::from_millis(10))).await,
-                None => std::future::pending().await,
+                Some(until) if !is_open && until <= Instant::now() => return,
+                Some(until) if !is_open => tokio::time::sleep_until(until).await,
+                _ => tokio::time::sleep(idle.clamp(Duration::from_millis(10), UNTOUCHED)).await,
             }
         }
     }
@@ -175,10 +191,13 @@ impl Session {
     async fn route(self: Arc<Self>, mut lines: Lines) -> std::io::Result<()> {
         while let Some(Some(Line { message, room })) = lines.recv().await {
             match message.place {
-                Place::Anywhere => self.alone.push(message.bytes, None, room),
+                Place::Anywhere => self.push_alone(message.bytes, room),
                 Place::Within(id) => {
                     let stream = self.streams().waiting.get(&id).map(|waiting| Arc::clone(&waiting.stream));
-                    stream.as_ref().unwrap_or(&self.alone).push(message.bytes, None, room);
+                    match stream {
+                        Some(stream) => stream.push(message.bytes, None, room),
+                        None => self.push_alone(message.bytes, room),
+                    }
                 }
                 Place::Later(id, after) => {
                     // Without the event that says where to go on there is no way back.
@@ -191,6 +210,7 @@ impl Session {
                 Place::Answer(id, outcome) => {
                     if let Some(stream) = self.answered(&id) {
                         stream.push(message.bytes, Some(outcome), room);
+                        self.tidy(&mut self.streams());
                     }
                 }
                 Place::Unanswered(id) => {
@@ -203,10 +223,18 @@ impl Session {
         Ok(())
     }
 
+    /// Whoever does not read it must not keep others from being answered: what is too much for it, it has to come back for.
+    fn push_alone(&self, message: Vec<u8>, room: Option<OwnedSemaphorePermit>) {
+        self.alone.push(message, None, room);
+        if self.alone.unread() > self.replay {
+            self.alone.send_away();
+        }
+    }
+
     /// The stream of a request that has its answer now. The requests of a batch have one answer.
     fn answered(&self, id: &RequestId) -> Option<Arc<Stream>> {
         let mut streams = self.streams();
-        let Waiting { stream, in_batch } = streams.waiting.remove(id)?;
+        let Waiting { stream, in_batch, .. } = streams.waiting.remove(id)?;
         if in_batch {
             streams.waiting.retain(|_, other| !Arc::ptr_eq(&other.stream, &stream));
         }
@@ -219,12 +247,17 @@ impl Session {
         parcel: Parcel,
         permit: Permit,
     ) -> Result<(Response<Body>, Option<Outcome>), Refusal> {
-        let used = Used::by(self, permit);
+        let used = Used::by(self, Arc::clone(&permit));
+        // From here to where it is sent nothing waits: whoever goes away meanwhile leaves nothing behind.
+        let place = self.inbox.reserve().await.map_err(|_| gone())?;
+        if self.has_ended() {
+            return Err(gone());
+        }
         if parcel.ids.is_empty() {
-            self.put(parcel.arrived).await?;
+            place.send(Ok(parcel.arrived));
             return Ok((body::empty(StatusCode::ACCEPTED), None));
         }
-        let stream = match self.expect(&parcel.ids) {
+        let stream = match self.expect(&parcel.ids, &permit) {
             Ok(stream) => stream,
             Err(Some(id)) => {
                 let error = errors::invalid_request("a request of this id is not answered yet");
@@ -233,11 +266,12 @@ impl Session {
             Err(None) => return Err(gone()),
         };
         let mut reader = stream.go_on();
-        self.put(parcel.arrived).await?;
+        place.send(Ok(parcel.arrived));
         let first = match tokio::time::timeout(PATIENCE, reader.next()).await {
             Ok(Some(Next::Message(_, answer, Some(outcome)))) => {
                 return Ok((body::json(StatusCode::OK, answer), Some(outcome)));
             }
+            Ok(None) if self.has_ended() => return Err(gone()),
             Ok(None) => return Ok((body::events(stream::empty()), None)),
             Ok(first) => first,
             Err(_) => None,
@@ -246,12 +280,8 @@ impl Session {
         Ok((self.events(reader, 0, first, used), None))
     }
 
-    async fn put(&self, arrived: Arrived) -> Result<(), Refusal> {
-        self.inbox.send(Ok(arrived)).await.map_err(|_| gone())
-    }
-
     /// A stream for the answers to these requests; the id of one that has one already, or nothing if the session has ended.
-    fn expect(&self, ids: &[RequestId]) -> Result<Arc<Stream>, Option<RequestId>> {
+    fn expect(&self, ids: &[RequestId], permit: &Permit) -> Result<Arc<Stream>, Option<RequestId>> {
         let mut streams = self.streams();
         if streams.ended {
             return Err(None);
@@ -262,19 +292,25 @@ impl Session {
         streams.count += 1;
         let stream = Stream::new(streams.count, self.replay);
         for id in ids {
-            let waiting = Waiting { stream: Arc::clone(&stream), in_batch: ids.len() > 1 };
+            let (stream, permit) = (Arc::clone(&stream), Arc::clone(permit));
+            let waiting = Waiting { stream, in_batch: ids.len() > 1, _permit: permit };
             streams.waiting.insert(id.clone(), waiting);
         }
         Ok(stream)
     }
 
-    /// From now on the stream can be come back to. Others that have ended are forgotten for it, the oldest first.
+    /// From now on the stream can be come back to.
     fn keep(&self, stream: &Arc<Stream>) {
         let mut streams = self.streams();
         streams.kept.push_back(Arc::clone(stream));
-        let ended = || streams.kept.iter().filter(|kept| kept.has_ended());
-        let (mut bytes, mut count) = (ended().map(|kept| kept.bytes()).sum::<usize>(), ended().count());
-        while bytes > self.replay || count > MOST_KEPT {
+        self.tidy(&mut streams);
+    }
+
+    /// Forgets streams that are over, the oldest first, but for the last one.
+    fn tidy(&self, streams: &mut Streams) {
+        let over = || streams.kept.iter().filter(|kept| kept.has_ended());
+        let (mut bytes, mut count) = (over().map(|kept| kept.bytes()).sum::<usize>(), over().count());
+        while count > 1 && (bytes > self.replay || count > MOST_KEPT) {
             let Some(oldest) = streams.kept.iter().position(|kept| kept.has_ended()) else { return };
             bytes -= streams.kept.remove(oldest).map_or(0, |kept| kept.bytes());
             count -= 1;
@@ -294,7 +330,7 @@ impl Session {
             return Ok(self.events(reader, after, None, used));
         };
         let place = last_event.to_str().ok().and_then(|id| {
-            let (number, event) = id.split_once('-')?;
+            let (number, event) = id.strip_prefix(&self.mark)?.strip_prefix('-')?.split_once('-')?;
             Some((number.parse::<u64>().ok()?, event.parse::<u64>().ok()?))
         });
         let Some((number, after)) = place else {
@@ -309,13 +345,17 @@ impl Session {
         Ok(self.events(reader, after, None, used))
     }
 
+    fn event_id(&self, reader: &Reader, event: u64) -> String {
+        format!("{}-{}-{event}", self.mark, reader.stream.number)
+    }
+
     /// Events for a reader; the first of them says where to go on, in the revisions that have such a one.
     fn events(self: &Arc<Self>, reader: Reader, after: u64, first: Option<Next>, used: Used) -> Response<Body> {
         let mut ready = VecDeque::new();
         if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25) {
-            ready.push_back(sse::event(Some(&event_id(&reader, after)), b""));
+            ready.push_back(sse::event(Some(&self.event_id(&reader, after)), b""));
         }
-        let told = Telling { reader, ready, ended: false, keep_alive: self.keep_alive, _used: used };
+        let told = Telling { reader, ready, ended: false, keep_alive: self.keep_alive, used };
         body::events(told.beginning_with(first).events())
     }
 }
@@ -330,10 +370,6 @@ pub(super) fn name(response: &mut Response<Body>, session: &Session) {
     if let Ok(id) = HeaderValue::from_str(&session.id) {
         response.headers_mut().insert(SESSION, id);
     }
-}
-
-fn event_id(reader: &Reader, event: u64) -> String {
-    format!("{}-{event}", reader.stream.number)
 }
 
 /// While a session is used.
@@ -362,7 +398,7 @@ struct Telling {
     ready: VecDeque<Bytes>,
     ended: bool,
     keep_alive: Duration,
-    _used: Used,
+    used: Used,
 }
 
 impl Telling {
@@ -376,7 +412,8 @@ impl Telling {
     fn add(&mut self, next: Next) {
         match next {
             Next::Message(number, message, _) => {
-                self.ready.push_back(sse::event(Some(&event_id(&self.reader, number)), &message));
+                let id = self.used.session.event_id(&self.reader, number);
+                self.ready.push_back(sse::event(Some(&id), &message));
             }
             Next::Later(after) => {
                 self.ready.push_back(sse::retry(after));

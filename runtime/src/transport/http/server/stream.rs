@@ -90,6 +90,25 @@ impl Stream {
         self.state().ended
     }
 
+    /// Bytes that whoever reads has not taken yet.
+    pub(super) fn unread(&self) -> usize {
+        let state = self.state();
+        if !state.is_read {
+            return 0;
+        }
+        state.events.iter().rev().take_while(|event| event.number > state.taken).map(|event| event.message.len()).sum()
+    }
+
+    /// Whoever reads has to come back for the rest.
+    pub(super) fn send_away(&self) {
+        let mut state = self.state();
+        state.reader += 1;
+        state.is_read = false;
+        state.trim(self.replay);
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
     /// Bytes that are kept.
     pub(super) fn bytes(&self) -> usize {
         self.state().bytes

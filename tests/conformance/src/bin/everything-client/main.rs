@@ -8,9 +8,10 @@ mod scenarios;
 #[cfg(test)]
 mod tests;
 
+use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::anyhow;
 use clap::Parser;
 use mcpgen_runtime::transport::http::client::Options;
 use mcpgen_runtime::{Client, ClientBuilder};
@@ -38,17 +39,22 @@ struct Arguments {
 const LONGEST: Duration = Duration::from_secs(25);
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
-    let visited = tokio::time::timeout(LONGEST, visit(arguments)).await;
-    visited.with_context(|| format!("not done within {LONGEST:?}"))?
+async fn main() -> ExitCode {
+    let visited = tokio::time::timeout(LONGEST, visit(Arguments::parse())).await;
+    match visited.unwrap_or_else(|_| Err(anyhow!("it is not over after {LONGEST:?}"))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("everything-client: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Plays the scenario, and takes leave.
-async fn visit(arguments: Arguments) -> anyhow::Result<()> {
-    let play = scenarios::find(&arguments.scenario)?;
-    let client = visitor(arguments.revision).connect_http(&arguments.url, Options::default()).await?;
-    let visit = Visit { client, given: arguments.context };
+async fn visit(Arguments { url, scenario, revision, context }: Arguments) -> anyhow::Result<()> {
+    let play = scenarios::find(&scenario)?;
+    let client = visitor(revision).connect_http(&url, Options::default()).await?;
+    let visit = Visit { client, given: context };
     play(&visit).await?;
     visit.client.peer.disconnect();
     Ok(visit.client.connection.await??)

@@ -59,7 +59,7 @@ pub(crate) fn find(name: &str) -> anyhow::Result<Play> {
     found.map(|(_, play)| *play).with_context(|| format!("scenario {name:?} is not played here"))
 }
 
-/// Connecting is all that there is to it.
+/// Connecting is what it is about.
 async fn say_hello(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
     Ok(client.ping().await?)
 }
@@ -100,9 +100,10 @@ async fn take_several_rounds(Visit { client, .. }: &Visit) -> anyhow::Result<()>
 }
 
 /// Calls, reads and gets whatever there is.
-async fn use_everything(visit: &Visit) -> anyhow::Result<()> {
-    let client = &visit.client;
-    call_all_tools(visit).await?;
+async fn use_everything(Visit { client, .. }: &Visit) -> anyhow::Result<()> {
+    for tool in client.tools().await?.iter() {
+        call(client, &tool.name, json!({})).await?;
+    }
     for resource in client.resources().await? {
         client.read_resource(&resource.uri).await?;
     }

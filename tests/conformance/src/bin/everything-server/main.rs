@@ -11,6 +11,7 @@ mod questions;
 mod resources;
 mod samples;
 mod schemas;
+mod siblings;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,9 @@ struct Arguments {
     /// bytes, as hexadecimal digits. Without it, it has one of its own.
     #[arg(long, value_name = "HEX", value_parser = Key::from_hex)]
     seal_key: Option<Key>,
+    /// The port of another replica on this machine, which is told of changes; several if repeated.
+    #[arg(long, value_name = "PORT")]
+    sibling: Vec<u16>,
 }
 
 #[tokio::main]
@@ -43,7 +47,8 @@ async fn main() -> anyhow::Result<()> {
         Some(Key(key)) => Seal::new(key, STATE_LIFETIME),
         None => Seal::of_this_process(STATE_LIFETIME),
     };
-    listen(&server(&seal?), arguments.port).await
+    let server = siblings::among(server(&seal?), arguments.port, arguments.sibling).await?;
+    listen(&server, arguments.port).await
 }
 
 /// For how long a client may take to answer a question.
