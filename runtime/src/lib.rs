@@ -37,7 +37,8 @@
 //!     └── outbox <── peer <──────────┴── answers, calls, notifications <────────────────────┘
 //! ```
 //!
-//! * A [`transport`] is a stream of messages and a sink for them; nothing else here knows where they come from.
+//! * A [`transport`] is a stream of messages and a sink for them; nothing else here knows where they come from. On the web
+//!   it is the other way round: there a server is a service of HTTP.
 //! * [`envelope`] tells messages apart in one pass; params stay text until a handler's type is known.
 //! * An [`era`] says which revision a message is of and whether it may be sent now: [`legacy`] is the one that begins with
 //!   `initialize`, [`modern`] the one whose requests each say everything, [`eras`] has both on one connection.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "http-server")]
 use bytes::Bytes;
 
 /// A message as an event. It stands on one line, as all messages do.

@@ -1,4 +1,4 @@
-//! The server's side of Streamable HTTP: a [`Service`](tower::Service) for axum, hyper, or whatever takes those.
+//! The server's side of Streamable HTTP: a [`Service`] for axum, hyper, or whatever takes those.
 //!
 //! ```no_run
 //! use mcpgen_runtime::Server;
