@@ -12,6 +12,7 @@ use crate::layout::{break_alias_cycles, mark_boxes};
 use crate::methods;
 use crate::naming::{Namespace, field_name, variant_name};
 use crate::normalise::Normalised;
+use crate::prose::Words;
 use crate::protocol::{
     AliasRule, Bounded, Content, Era, Limit, Member, Messages, Origin, Protocol, Rest, Shape, Struct, Type, TypeDef,
     TypeId, Union, Value, Variant,
@@ -46,6 +47,7 @@ pub fn build(normalised: Normalised, revision: &str) -> Result<Protocol, Error> 
         error_codes: Vec::new(),
         fixups: normalised.fixups.clone(),
         facts: normalised.facts.clone(),
+        words: Words::default(),
     };
     mark_boxes(&mut protocol.types);
     if !problems.is_empty() {

@@ -1,7 +1,10 @@
 //! The command line: what it accepts, and what it answers.
 
 mod diff;
+mod docs;
 mod explain;
+mod manual;
+mod one;
 
 use std::path::{Path, PathBuf};
 
@@ -34,8 +37,11 @@ enum Command {
     Generate(GenerateArgs),
     Import(ImportArgs),
     Inspect(InspectArgs),
+    Docs(docs::DocsArgs),
     Diff(diff::DiffArgs),
     Explain(explain::ExplainArgs),
+    Completions(manual::CompletionsArgs),
+    Man(manual::ManArgs),
 }
 
 /// Write the Rust modules of all vendored revisions, or of one schema of your own
@@ -102,16 +108,20 @@ struct ImportArgs {
 
 /// Show a revision: methods, types, unions with their decisions, fixups, and what became of every definition
 ///
-/// The JSON form is documented in codegen/README.md and stable.
+/// With names of types, only those, and what is said of them. The JSON form is documented in codegen/README.md and stable.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   mcpgen inspect 2025-11-25
+  mcpgen inspect 2025-11-25 Tool CallToolResult
   mcpgen inspect my-schema.json --format json")]
 struct InspectArgs {
     /// A vendored revision, or a schema file, which counts as a draft
     #[arg(value_name = "REV|FILE")]
     subject: String,
+    /// Types to show, by their names in the schema or in Rust
+    #[arg(value_name = "TYPE", conflicts_with = "format")]
+    types: Vec<String>,
     /// For people or for programs
     #[arg(long, default_value = "text", value_parser = ["text", "json"])]
     format: String,
@@ -144,8 +154,11 @@ impl Cli {
             Command::Generate(args) => args.run(),
             Command::Import(args) => args.run(),
             Command::Inspect(args) => args.run(),
+            Command::Docs(args) => args.run(),
             Command::Diff(args) => args.run(),
             Command::Explain(args) => args.run(),
+            Command::Completions(args) => Ok(args.run()),
+            Command::Man(args) => args.run(),
         }
     }
 }
@@ -218,8 +231,16 @@ impl InspectArgs {
             if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
                 mcpgen::model(Document::read(path)?, Status::Draft.as_str(), false)?
             } else {
-                self.root.open()?.model(&self.subject)?
+                let workspace = self.root.open()?;
+                let known = workspace.revisions.iter().map(|row| row.name.as_str());
+                let hint = one::meant(&self.subject, known).unwrap_or_default();
+                let revision =
+                    workspace.revision(&self.subject).map_err(|error| Error::Usage(format!("{error}{hint}")))?;
+                workspace.model(&revision.name)?
             };
+        if !self.types.is_empty() {
+            return Ok(Answer { text: one::texts(&protocol, &self.types)?, ..Answer::default() });
+        }
         let report = inspect(&protocol)?;
         let text = if self.format == "json" { report.to_json() } else { report.to_string() };
         Ok(Answer { text, ..Answer::default() })

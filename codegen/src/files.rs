@@ -10,7 +10,7 @@ use crate::area::{BASE, COMMON, JSON_RPC, MESSAGES};
 use crate::error::Error;
 use crate::items::{Item, JSON_SCHEMA_AREA, Options};
 use crate::naming;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Side};
 use crate::typify::CORE;
 
 /// The first words of every file that mcpgen writes.
@@ -102,14 +102,43 @@ fn root(protocol: &Protocol, areas: &BTreeMap<String, Vec<Item>>, options: &Opti
     let layout = options.vendored.is_none().then(|| {
         quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
     });
+    let map = map(protocol);
     quote! {
         #![doc = #title]
         #![doc = ""]
         #![doc = #counts]
+        #(#![doc = #map])*
         #layout
         #(#modules)*
         #(#exports)*
     }
+}
+
+/// Who asks and tells what, by area: lines of a table.
+fn map(protocol: &Protocol) -> Vec<String> {
+    let requests = protocol.requests.iter().map(|it| (it.type_id, &it.method, &it.senders));
+    let notifications = protocol.notifications.iter().map(|it| (it.type_id, &it.method, &it.senders));
+    let mut areas: BTreeMap<&str, [Vec<String>; 2]> = BTreeMap::new();
+    for (id, method, senders) in requests.chain(notifications) {
+        let def = &protocol.types[id];
+        let link = format!("[`{method}`](self::{})", naming::escape(&def.rust));
+        let cells = areas.entry(&def.area).or_default();
+        for (cell, side) in cells.iter_mut().zip([Side::Client, Side::Server]) {
+            // What travels inside another message is said by the server, in an answer.
+            let is_inside = senders.is_empty() && side == Side::Server;
+            if senders.contains(&side) || is_inside {
+                cell.push(if is_inside { format!("{link} (in an answer)") } else { link.clone() });
+            }
+        }
+    }
+    if areas.is_empty() {
+        return Vec::new();
+    }
+    let head = ["", " | area | a client sends | a server sends |", " |---|---|---|"].map(str::to_owned);
+    let rows = areas
+        .into_iter()
+        .map(|(area, [client, server])| format!(" | `{area}` | {} | {} |", client.join(", "), server.join(", ")));
+    head.into_iter().chain(rows).collect()
 }
 
 /// Items become text one by one, so that a file of 10,000 types is never one tree.

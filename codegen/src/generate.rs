@@ -52,8 +52,8 @@ pub struct Summary {
 /// Whatever is wrong with the schemas of all revisions together, and what [`sync`] fails with.
 pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
     let mut files = BTreeMap::from([("revisions.rs".to_owned(), revisions::file(&workspace.revisions)?)]);
-    let (mut summaries, mut problems) = (Vec::new(), Vec::new());
-    for row in &workspace.revisions {
+    let mut summaries = Vec::new();
+    for (row, protocol) in workspace.revisions.iter().zip(workspace.models()?) {
         let options = Options {
             revision: row.name.clone(),
             support: "crate".to_owned(),
@@ -61,20 +61,10 @@ pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
             source: schema_path(&row.name),
             vendored: Some(row.module()),
         };
-        let protocol = match workspace.model(&row.name) {
-            Err(Error::Schema(more)) => {
-                problems.extend(more);
-                continue;
-            }
-            protocol => protocol?,
-        };
         conservation(&protocol)?;
         let module = emit(&protocol, &options)?;
         summaries.push(summary(&protocol, module.len()));
         files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", row.module()), text)));
-    }
-    if !problems.is_empty() {
-        return Err(Error::Schema(problems));
     }
     let manifest = manifest::sync(workspace, true)?;
     let mut changes = sync(&workspace.root.join(FOLDER), &files, check)?;

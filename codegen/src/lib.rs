@@ -40,6 +40,7 @@ pub mod manifest;
 pub mod methods;
 pub mod naming;
 pub mod normalise;
+pub mod prose;
 pub mod protocol;
 pub mod schema;
 mod titles;

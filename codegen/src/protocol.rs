@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use crate::decision::Decision;
 use crate::fixups::Applied;
 use crate::json::Json;
+use crate::prose::Words;
 use crate::schema::{Bounds, Length};
 
 /// A revision of the protocol.
@@ -32,6 +33,8 @@ pub struct Protocol {
     pub fixups: Vec<Applied>,
     /// The definitions as JSON facts, for `JsonSchema` impls.
     pub facts: IndexMap<String, Json>,
+    /// What is said of all this in our own words.
+    pub words: Words,
 }
 
 /// How a session works.
@@ -70,7 +73,7 @@ pub struct TypeDef {
     pub area: String,
     /// What the schema says about it in prose.
     pub description: Option<String>,
-    /// Whether the schema marks it as deprecated.
+    /// Whether the schema marks it as deprecated, or our entry says that the specification does.
     pub deprecated: bool,
     /// JSON pointer in the schema.
     pub pointer: String,
@@ -154,7 +157,7 @@ pub struct Member {
     pub content: Content,
     /// What the schema says about it in prose.
     pub description: Option<String>,
-    /// Whether the schema marks it as deprecated.
+    /// Whether the schema marks it as deprecated, or our entry says that the specification does.
     pub deprecated: bool,
     /// The `default` annotation.
     pub default: Option<Json>,

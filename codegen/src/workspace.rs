@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::error::Error;
 use crate::naming;
+use crate::prose::{self, Book};
 use crate::protocol::{Era, Protocol};
 
 /// The folder of the schemas, below the root.
@@ -27,6 +28,8 @@ pub struct Workspace {
     pub root: PathBuf,
     /// The vendored revisions: released ones by name, then drafts by name.
     pub revisions: Vec<Revision>,
+    /// Our own documentation.
+    pub book: Book,
 }
 
 /// A row of `schema/revisions.toml`.
@@ -87,7 +90,7 @@ impl Workspace {
     pub fn open_or_new(root: Option<&Path>) -> Result<Workspace, Error> {
         match root {
             Some(root) if root.is_dir() && !root.join(REVISIONS).exists() => {
-                Ok(Workspace { root: root.to_owned(), revisions: Vec::new() })
+                Ok(Workspace { root: root.to_owned(), revisions: Vec::new(), book: Book::default() })
             }
             root => Workspace::open(root),
         }
@@ -103,7 +106,8 @@ impl Workspace {
         let path = root.join(REVISIONS);
         let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
         let rows: Rows = toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
-        let mut workspace = Workspace { root: root.to_owned(), revisions: Vec::new() };
+        let book = Book::read(root)?;
+        let mut workspace = Workspace { root: root.to_owned(), revisions: Vec::new(), book };
         for row in rows.revision {
             if workspace.revisions.iter().any(|known| known.name == row.name) {
                 return Err(Error::Usage(format!("{}: the revision `{}` is listed twice", path.display(), row.name)));
@@ -157,7 +161,28 @@ impl Workspace {
         let path = self.root.join(&file);
         let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
         // Messages and generated files name the schema from the root, wherever the root is.
-        crate::model(Document::parse(file, &bytes)?, name, row.status == Status::Released)
+        let mut protocol = crate::model(Document::parse(file, &bytes)?, name, row.status == Status::Released)?;
+        self.book.apply(&mut protocol);
+        Ok(protocol)
+    }
+
+    /// The models of all vendored revisions, which say since when there is what.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the schemas of all of them together.
+    pub fn models(&self) -> Result<Vec<Protocol>, Error> {
+        let (mut models, mut problems) = (Vec::new(), Vec::new());
+        for row in &self.revisions {
+            match self.model(&row.name) {
+                Err(Error::Schema(more)) => problems.extend(more),
+                model => models.push(model?),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(Error::Schema(problems));
+        }
+        prose::date(&mut models);
+        Ok(models)
     }
 
     /// The text of `schema/revisions.toml`.
@@ -250,7 +275,7 @@ mod tests {
 
     #[test]
     fn rows_have_one_order_and_one_module_each() {
-        let mut workspace = Workspace { root: PathBuf::new(), revisions: Vec::new() };
+        let mut workspace = Workspace { root: PathBuf::new(), revisions: Vec::new(), book: Book::default() };
         for name in ["draft", "2025-11-25", "2024-11-05", "2025-11-25"] {
             workspace = workspace.with(row(name)).expect(name);
         }

@@ -8,6 +8,8 @@
 //! A definition that is only another name for a type of std or serde_json (`type Cursor = String`) has serde's rules when
 //! serde_json's own functions decode it alone; through the functions here, and inside other types, it is exact too.
 
+#![deny(missing_docs)]
+
 mod error;
 mod extra;
 mod id;

@@ -2,18 +2,23 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 #[cfg(feature = "v2024_11_05")]
+#[allow(deprecated, reason = "what is deprecated is still there")]
 pub mod v2024_11_05;
 
 #[cfg(feature = "v2025_03_26")]
+#[allow(deprecated, reason = "what is deprecated is still there")]
 pub mod v2025_03_26;
 
 #[cfg(feature = "v2025_06_18")]
+#[allow(deprecated, reason = "what is deprecated is still there")]
 pub mod v2025_06_18;
 
 #[cfg(feature = "v2025_11_25")]
+#[allow(deprecated, reason = "what is deprecated is still there")]
 pub mod v2025_11_25;
 
 #[cfg(feature = "v2026_07_28")]
+#[allow(deprecated, reason = "what is deprecated is still there")]
 pub mod v2026_07_28;
 
 /// A revision of the Model Context Protocol, whether its types are compiled in or not.

@@ -3,6 +3,8 @@
 //!
 //! It speaks the newest revision with a handshake and the one without, or one of them if told so.
 
+#![allow(deprecated, reason = "what the newest revision deprecates is still served")]
+
 use mcpgen_runtime::era::Level;
 use mcpgen_runtime::transport::{lines, stdio::Server};
 use mcpgen_runtime::{Client, Introduction, Limits, Router, connect};

@@ -1,6 +1,8 @@
 //! A client that lists what a server has, and calls its tool `echo` if there is one: `explore COMMAND [ARGUMENT..]` starts
 //! the server, `explore URL` finds it on the web.
 
+#![allow(deprecated, reason = "what the newest revision deprecates is still served")]
+
 use mcpgen_runtime::client::ClientBuilder;
 use mcpgen_runtime::transport::{lines, stdio::Server};
 use mcpgen_runtime::{CallError, Client};

@@ -4,6 +4,8 @@
 //! `echo` and `add` answer by themselves; `ask` asks the client's model; `wait` reports progress for as long as it is
 //! told to, be it as a task; `touch` says that the list of tools has changed.
 
+#![allow(deprecated, reason = "what the newest revision deprecates is still served")]
+
 use std::time::Duration;
 
 use mcpgen_runtime::context::Context;

@@ -1,5 +1,7 @@
 //! The client for people, in every revision.
 
+#![allow(deprecated, reason = "what the newest revision deprecates is still served")]
+
 mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -6,8 +6,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::Options;
+use crate::prose::{self, Entry, Place};
 use crate::protocol::{
-    AliasRule, Bounded, Content, Limit, Member, Origin, Protocol, Rest, Side, Struct, TypeId, Union, Value,
+    AliasRule, Bounded, Content, Limit, Member, Origin, Protocol, Rest, Shape, Side, Struct, TypeId, Union, Value,
 };
 
 /// Writes documentation comments.
@@ -58,7 +59,9 @@ impl<'a> Docs<'a> {
 
     pub(super) fn union(&self, id: TypeId, union: &Union) -> TokenStream {
         let mut lines = Vec::new();
-        if union.messages.is_none() {
+        if union.messages.is_some() {
+            lines.push(self.methods(union));
+        } else {
             let mut text = String::from("Which one a value is:\n");
             for guard in &union.decision.guards {
                 let when: Vec<String> = guard.when.iter().map(|condition| escape(&condition.to_string())).collect();
@@ -75,6 +78,17 @@ impl<'a> Docs<'a> {
             ));
         }
         self.type_docs(id, &lines)
+    }
+
+    /// The methods of a direction, as a table.
+    fn methods(&self, union: &Union) -> String {
+        let mut table = String::from("| method | message | |\n|---|---|---|");
+        for id in union.variants.iter().filter_map(|variant| variant.content.by_value()) {
+            let method = prose::method_of(self.protocol, id).unwrap_or_default();
+            let gist = self.gist(id).unwrap_or_default().replace('|', "\\|");
+            table.push_str(&format!("\n| `{method}` | [`{}`] | {gist} |", self.protocol.types[id].rust));
+        }
+        table
     }
 
     pub(super) fn bounded(&self, id: TypeId, bounded: &Bounded) -> TokenStream {
@@ -99,15 +113,24 @@ impl<'a> Docs<'a> {
         self.type_docs(id, &[format!("Checked when it is made: {limit}.")])
     }
 
-    /// Summary, then facts, then links: the order of every type's documentation.
+    /// Our words, then facts, then links: the order of every type's documentation.
     fn type_docs(&self, id: TypeId, facts: &[String]) -> TokenStream {
         let def = &self.protocol.types[id];
-        let mut paragraphs = vec![match &def.description {
-            Some(description) if !description.trim().is_empty() => escape(description),
-            _ => self.summary(id),
-        }];
+        let entry = self.entry_of(id);
+        let mut paragraphs = match (entry, &def.description) {
+            (Some(entry), _) => {
+                let ours = self.linked(&entry.doc);
+                std::iter::once(ours).chain(self.role(id)).collect()
+            }
+            (None, Some(description)) if !description.trim().is_empty() => vec![escape(description)],
+            _ => vec![self.summary(id)],
+        };
         paragraphs.extend(facts.iter().cloned());
-        if def.deprecated {
+        paragraphs.extend(self.constants(id));
+        let since = self.protocol.words.since(&Place::Type(def.name.clone()));
+        paragraphs.extend(since.map(|since| format!("Since revision {since}.")));
+        let deprecation = entry.map(|entry| self.deprecation(entry)).unwrap_or_default();
+        if def.deprecated && deprecation.is_empty() {
             paragraphs.push("Deprecated by the schema.".to_owned());
         }
         if let Some(users) = self.users.get(&id).filter(|users| !users.is_empty()) {
@@ -123,27 +146,86 @@ impl<'a> Docs<'a> {
                 def.name
             ));
         }
-        lines(&paragraphs.join("\n\n"))
+        let text = lines(&paragraphs.join("\n\n"));
+        quote!(#text #deprecation)
+    }
+
+    /// What is said of a type: of one that is a method as a whole, what is said of the method.
+    fn entry_of(&self, id: TypeId) -> Option<&Entry> {
+        let words = &self.protocol.words;
+        let own = words.of(&Place::Type(self.protocol.types[id].name.clone()));
+        own.or_else(|| words.of(&Place::Method(prose::method_of(self.protocol, id)?.to_owned())))
+    }
+
+    /// The first sentence of what is said of a type.
+    pub(super) fn gist(&self, id: TypeId) -> Option<String> {
+        let first = self.entry_of(id)?.doc.split("\n\n").next().unwrap_or_default();
+        let first = first.split_inclusive(". ").next().unwrap_or_default();
+        Some(self.linked(first.trim()).replace('\n', " "))
+    }
+
+    /// Links to what this revision does not have are no links.
+    fn linked(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        let names: Vec<String> = prose::links(&text).map(str::to_owned).collect();
+        for name in names {
+            if !self.protocol.types.iter().any(|def| def.rust == name) {
+                text = text.replace(&format!("[`{name}`]"), &format!("`{name}`"));
+            }
+        }
+        text
+    }
+
+    /// What tells the compiler that something is deprecated.
+    fn deprecation(&self, entry: &Entry) -> TokenStream {
+        let Some(since) = &entry.deprecated_since else { return TokenStream::new() };
+        let replacement = entry.replacement.as_ref().map(|text| format!(": {}", text.replace(['[', ']', '`'], "")));
+        let note = format!("since revision {since}{}", replacement.unwrap_or_default());
+        quote!(#[deprecated(note = #note)])
+    }
+
+    /// Members that are always the same, and so are no fields.
+    fn constants(&self, id: TypeId) -> Option<String> {
+        let Shape::Struct(body) = &self.protocol.types[id].shape else { return None };
+        let constants = body.members.iter().filter(|member| member.required);
+        let constants: Vec<String> = constants
+            .filter_map(|member| match &member.content {
+                Content::Constant(value) => Some(format!("{} is {}", code(&member.wire), code(&value.to_string()))),
+                Content::Value(_) => None,
+            })
+            .collect();
+        (!constants.is_empty()).then(|| format!("On the wire, {}.", constants.join(", ")))
     }
 
     fn summary(&self, id: TypeId) -> String {
-        let def = &self.protocol.types[id];
+        self.role(id).unwrap_or_else(|| self.origin(id))
+    }
+
+    /// What a type is to a method.
+    fn role(&self, id: TypeId) -> Option<String> {
         let protocol = self.protocol;
         if let Some(request) = protocol.requests.iter().find(|request| request.type_id == id) {
-            return format!("The `{}` request, {}.", request.method, sent_by(&request.senders));
+            return Some(format!("The `{}` request, {}.", request.method, sent_by(&request.senders)));
         }
         if let Some(notification) = protocol.notifications.iter().find(|notification| notification.type_id == id) {
-            return format!("The `{}` notification, {}.", notification.method, sent_by(&notification.senders));
+            return Some(format!("The `{}` notification, {}.", notification.method, sent_by(&notification.senders)));
         }
         let is = |content: &crate::protocol::Type| content.by_value() == Some(id);
         if let Some(request) =
             protocol.requests.iter().find(|r| r.params.as_ref().is_some_and(|params| is(&params.content)))
         {
-            return format!("The parameters of [`{}`] (`{}`).", protocol.types[request.type_id].rust, request.method);
+            let rust = &protocol.types[request.type_id].rust;
+            return Some(format!("The parameters of [`{rust}`] (`{}`).", request.method));
         }
         if let Some(request) = protocol.requests.iter().find(|request| is(&request.result)) {
-            return format!("The result of [`{}`] (`{}`).", protocol.types[request.type_id].rust, request.method);
+            return Some(format!("The result of [`{}`] (`{}`).", protocol.types[request.type_id].rust, request.method));
         }
+        let result = prose::answered_by(protocol, id)?;
+        Some(format!("A whole response that carries a [`{}`].", protocol.types[result].rust))
+    }
+
+    fn origin(&self, id: TypeId) -> String {
+        let (def, protocol) = (&self.protocol.types[id], self.protocol);
         match &def.origin {
             Origin::Definition => format!("`{}` of the schema.", def.name),
             Origin::Absent => format!("`{}`, of which this revision has none.", def.name),
@@ -156,21 +238,40 @@ impl<'a> Docs<'a> {
         }
     }
 
-    pub(super) fn member(&self, member: &Member) -> TokenStream {
+    pub(super) fn member(&self, id: TypeId, member: &Member) -> TokenStream {
         let presence = if member.required { "required" } else { "optional" };
-        let mut text = match &member.description {
-            Some(description) if !description.trim().is_empty() => {
+        let words = &self.protocol.words;
+        let name = &self.protocol.types[id].name;
+        let place = Place::Member(name.clone(), member.wire.clone());
+        let entry = words.of(&place);
+        let mut text = match (entry, &member.description) {
+            (Some(entry), _) => format!("{}\n\n{}, {presence}.", self.linked(&entry.doc), code(&member.wire)),
+            (None, Some(description)) if !description.trim().is_empty() => {
                 format!("{}\n\n{}, {presence}.", escape(description), code(&member.wire))
             }
             _ => format!("{}, {presence}.", code(&member.wire)),
         };
+        let since = words.since(&place).filter(|since| words.since(&Place::Type(name.clone())) != Some(since));
+        if let Some(since) = since {
+            text.push_str(&format!(" Since revision {since}."));
+        }
+        let deprecation = entry.map(|entry| self.deprecation(entry)).unwrap_or_default();
         if let Some(default) = &member.default {
             text.push_str(&format!(" Default: {}.", code(&default.to_string())));
         }
-        if member.deprecated {
+        if member.deprecated && deprecation.is_empty() {
             text.push_str(" Deprecated by the schema.");
         }
-        lines(&text)
+        let text = lines(&text);
+        quote!(#text #deprecation)
+    }
+
+    /// What a setter says.
+    pub(super) fn setter(&self, id: TypeId, member: &Member) -> TokenStream {
+        let place = Place::Member(self.protocol.types[id].name.clone(), member.wire.clone());
+        let deprecation = self.protocol.words.of(&place).map(|entry| self.deprecation(entry));
+        let text = lines(&format!("Sets {}.", code(&member.wire)));
+        quote!(#text #deprecation)
     }
 
     pub(super) fn extra(&self, rest: &Rest) -> TokenStream {
@@ -189,16 +290,31 @@ impl<'a> Docs<'a> {
         lines(&format!("A `{}` of the members that it requires{defaults}.", self.protocol.types[id].rust))
     }
 
-    pub(super) fn variant(&self, union: &Union, index: usize) -> TokenStream {
+    pub(super) fn variant(&self, id: TypeId, union: &Union, index: usize) -> TokenStream {
         let variant = &union.variants[index];
-        match variant.content.by_value().map(|id| &self.protocol.types[id]) {
-            Some(def) => lines(&format!("[`{}`]", def.rust)),
-            None => lines(&format!("{}.", self.protocol.describe(&variant.content))),
+        if let Some(content) = variant.content.by_value() {
+            let link = format!("[`{}`]", self.protocol.types[content].rust);
+            return lines(&self.gist(content).map_or_else(|| link.clone(), |gist| format!("{link}: {gist}")));
+        }
+        let place = Place::Variant(self.protocol.types[id].name.clone(), variant.rust.clone());
+        let described = format!("{}.", self.protocol.describe(&variant.content));
+        match self.protocol.words.of(&place) {
+            Some(entry) => lines(&format!("{}\n\nA {described}", self.linked(&entry.doc))),
+            None => lines(&described),
         }
     }
 
-    pub(super) fn value(&self, value: &Value) -> TokenStream {
-        lines(&code(&value.json.to_string()))
+    pub(super) fn value(&self, id: TypeId, value: &Value) -> TokenStream {
+        let place = Place::Value(self.protocol.types[id].name.clone(), prose::plain(&value.json));
+        let wire = code(&value.json.to_string());
+        match self.protocol.words.of(&place) {
+            Some(entry) => {
+                let (text, deprecation) = (self.linked(&entry.doc), self.deprecation(entry));
+                let text = lines(&format!("{text}\n\n{wire}"));
+                quote!(#text #deprecation)
+            }
+            None => lines(&wire),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ impl Emitter<'_> {
         let docs = self.docs.definition(id);
         let (name, text) = (ident(&self.def(id).rust), self.def(id).rust.clone());
         let variants: Vec<_> = values.iter().map(|value| ident(&value.rust)).collect();
-        let variant_docs = values.iter().map(|value| self.docs.value(value));
+        let variant_docs = values.iter().map(|value| self.docs.value(id, value));
         let strings: Option<Vec<&str>> = values.iter().map(|value| value.json.as_str()).collect();
         let codec = match strings {
             Some(strings) => string_codec(&name, &text, &strings),

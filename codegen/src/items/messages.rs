@@ -57,7 +57,10 @@ impl Emitter<'_> {
         let docs = format!(" Methods of the {what}s that a {} sends.", messages.sender.as_str());
         let texts: Vec<&String> = methods.iter().map(|(method, _)| method).collect();
         let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
-        let variant_docs = methods.iter().map(|(method, id)| format!(" `{method}`: [`{}`]", self.def(*id).rust));
+        let variant_docs = methods.iter().map(|(method, id)| {
+            let gist = self.docs.gist(*id).map_or_else(String::new, |gist| format!(": {gist}"));
+            format!(" `{method}` ([`{}`]){gist}", self.def(*id).rust)
+        });
         let as_str = if variants.is_empty() { quote!(match self {}) } else { quote!(Self::NAMES[self as usize]) };
         let lookup = if variants.is_empty() {
             quote!(match <::mcpgen_core::Never as ::mcpgen_core::codec::Decode>::decode(

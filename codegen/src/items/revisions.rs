@@ -21,7 +21,11 @@ fn tokens(revisions: &[Revision]) -> TokenStream {
     let modules = revisions.iter().map(|revision| {
         let module = format_ident!("{}", revision.module());
         let feature = module.to_string();
-        quote!(#[cfg(feature = #feature)] pub mod #module;)
+        quote! {
+            #[cfg(feature = #feature)]
+            #[allow(deprecated, reason = "what is deprecated is still there")]
+            pub mod #module;
+        }
     });
     let constants: Vec<_> =
         revisions.iter().map(|revision| format_ident!("{}", revision.module().to_uppercase())).collect();

@@ -16,7 +16,7 @@ impl Emitter<'_> {
         let name = ident(&self.def(id).rust);
         let fields = self.fields(id, body)?;
         let constructor = self.constructor(id, body)?;
-        let setters = body.members.iter().map(|member| self.setter(member)).collect::<Result<TokenStream, _>>()?;
+        let setters = body.members.iter().map(|member| self.setter(id, member)).collect::<Result<TokenStream, _>>()?;
         let default = body.members.iter().all(|member| !self.is_argument(member)).then(|| {
             quote! {
                 impl ::std::default::Default for #name {
@@ -46,7 +46,7 @@ impl Emitter<'_> {
                 Content::Constant(_) if member.required => {}
                 Content::Constant(_) => fields.extend(quote!(#name: bool,)),
                 Content::Value(content) => {
-                    let docs = self.docs.member(member);
+                    let docs = self.docs.member(id, member);
                     let mut target = self.resolver.resolve(content)?;
                     if member.boxed {
                         target = syn::parse_quote!(::std::boxed::Box<#target>);
@@ -136,7 +136,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn setter(&mut self, member: &Member) -> Result<TokenStream, Error> {
+    fn setter(&mut self, id: TypeId, member: &Member) -> Result<TokenStream, Error> {
         let (field, setter) = (ident(&member.rust), format_ident!("{}", setter_name(&member.rust)));
         let wire = code(&member.wire);
         match &member.content {
@@ -162,11 +162,11 @@ impl Emitter<'_> {
                 })
             }
             Content::Value(content) if !self.is_argument(member) => {
-                let docs = format!(" Sets {wire}.");
+                let docs = self.docs.setter(id, member);
                 let (parameter, value) = self.parameter(content, member.boxed, &field)?;
                 let value = if member.required { value } else { quote!(::std::option::Option::Some(#value)) };
                 Ok(quote! {
-                    #[doc = #docs]
+                    #docs
                     #[must_use]
                     pub fn #setter(mut self, #field: #parameter) -> Self {
                         self.#field = #value;

@@ -15,7 +15,7 @@ impl Emitter<'_> {
         }
         let docs = self.docs.union(id, union);
         let (name, text) = (ident(&self.def(id).rust), self.def(id).rust.clone());
-        let variants = self.variants(union)?;
+        let variants = self.variants(id, union)?;
         let conversions = self.conversions(id, union)?;
         let guards = union.decision.guards.iter().map(guard);
         let build = self.build_variant(union);
@@ -60,10 +60,10 @@ impl Emitter<'_> {
         quote!(|member, event| ::std::result::Result::Ok(match member { #(#arms)* }))
     }
 
-    fn variants(&mut self, union: &Union) -> Result<TokenStream, Error> {
+    fn variants(&mut self, id: TypeId, union: &Union) -> Result<TokenStream, Error> {
         let mut variants = TokenStream::new();
         for (index, variant) in union.variants.iter().enumerate() {
-            let docs = self.docs.variant(union, index);
+            let docs = self.docs.variant(id, union, index);
             let name = ident(&variant.rust);
             let mut content = self.resolver.resolve(&variant.content)?;
             if variant.boxed {

@@ -5,15 +5,23 @@
 use crate::{Extra, JsonObject, KnownMembers, Value, codec};
 use super::{Meta, RequestId, Result};
 
-/// `JSONRPCError` of the schema.
+/// The answer to a request that failed.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcMessage`].
 ///
 /// Specification: [`JSONRPCError`](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcError {
+    /// What went wrong.
+    ///
     /// `error`, required.
     pub error: JsonRpcErrorError,
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
     /// Members that the schema does not name, kept as they came.
@@ -76,15 +84,24 @@ impl codec::Object for JsonRpcError {
     }
 }
 
-/// A value inside [`JsonRpcError`], at `/definitions/JSONRPCError/properties/error` of the schema.
+/// What went wrong with a request: a code for programs, a message for people.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorError {
+    /// The kind of error: -32700 and -32600 to -32603 are JSON-RPC's own, -32002 stands for a resource that was not found, and
+    /// others are the sender's.
+    ///
     /// `code`, required.
     pub code: i64,
+    /// More about the error, in whatever form the sender likes.
+    ///
     /// `data`, optional.
     pub data: Option<Value>,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -154,7 +171,7 @@ impl codec::Object for JsonRpcErrorError {
     }
 }
 
-/// `JSONRPCMessage` of the schema.
+/// Any message that goes over the wire, either way.
 ///
 /// Which one a value is:
 ///
@@ -163,16 +180,18 @@ impl codec::Object for JsonRpcErrorError {
 /// * `result` is present: `JsonRpcResponse`
 /// * `error` is present: `JsonRpcError`
 ///
+/// Since revision 2024-11-05.
+///
 /// Specification: [`JSONRPCMessage`](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcMessage {
-    /// [`JsonRpcRequest`]
+    /// [`JsonRpcRequest`]: A request of whatever method: a message that gets an answer.
     JsonRpcRequest(JsonRpcRequest),
-    /// [`JsonRpcNotification`]
+    /// [`JsonRpcNotification`]: A notification of whatever method: a message that gets no answer.
     JsonRpcNotification(JsonRpcNotification),
-    /// [`JsonRpcResponse`]
+    /// [`JsonRpcResponse`]: The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
     JsonRpcResponse(JsonRpcResponse),
-    /// [`JsonRpcError`]
+    /// [`JsonRpcError`]: The answer to a request that failed.
     JsonRpcError(JsonRpcError),
 }
 
@@ -266,15 +285,25 @@ impl codec::Encode for JsonRpcMessage {
     }
 }
 
-/// `JSONRPCNotification` of the schema.
+/// A notification of whatever method: a message that gets no answer.
+///
+/// It has no `id`; that is what tells it from a request.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcMessage`].
 ///
 /// Specification: [`JSONRPCNotification`](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcNotification {
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<JsonRpcNotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -343,11 +372,16 @@ impl codec::Object for JsonRpcNotification {
     }
 }
 
-/// A value inside [`JsonRpcNotification`], at `/definitions/JSONRPCNotification/properties/params` of the schema.
+/// The parameters of a notification whose method is not looked at: metadata, and the rest as it came.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcNotificationParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -404,17 +438,27 @@ impl codec::Object for JsonRpcNotificationParams {
     }
 }
 
-/// `JSONRPCRequest` of the schema.
+/// A request of whatever method: a message that gets an answer.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcMessage`].
 ///
 /// Specification: [`JSONRPCRequest`](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequest {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<JsonRpcRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -488,11 +532,16 @@ impl codec::Object for JsonRpcRequest {
     }
 }
 
-/// A value inside [`JsonRpcRequest`], at `/definitions/JSONRPCRequest/properties/params` of the schema.
+/// The parameters of a request whose method is not looked at: metadata, and the rest as it came.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
     /// Members that the schema does not name, kept as they came.
@@ -549,15 +598,23 @@ impl codec::Object for JsonRpcRequestParams {
     }
 }
 
-/// `JSONRPCResponse` of the schema.
+/// The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcMessage`].
 ///
 /// Specification: [`JSONRPCResponse`](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: Result,
     /// Members that the schema does not name, kept as they came.

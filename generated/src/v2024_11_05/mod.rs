@@ -4,6 +4,17 @@
 //! Revision `2024-11-05` of the Model Context Protocol (legacy era).
 //!
 //! 79 definitions, 15 requests, 9 notifications.
+//!
+//! | area | a client sends | a server sends |
+//! |---|---|---|
+//! | `base` | [`initialize`](self::InitializeRequest), [`ping`](self::PingRequest), [`notifications/cancelled`](self::CancelledNotification), [`notifications/initialized`](self::InitializedNotification), [`notifications/progress`](self::ProgressNotification) | [`ping`](self::PingRequest), [`notifications/cancelled`](self::CancelledNotification), [`notifications/progress`](self::ProgressNotification), [`notifications/message`](self::LoggingMessageNotification) |
+//! | `completion` | [`completion/complete`](self::CompleteRequest) |  |
+//! | `logging` | [`logging/setLevel`](self::SetLevelRequest) |  |
+//! | `prompts` | [`prompts/list`](self::ListPromptsRequest), [`prompts/get`](self::GetPromptRequest) | [`notifications/prompts/list_changed`](self::PromptListChangedNotification) |
+//! | `resources` | [`resources/list`](self::ListResourcesRequest), [`resources/templates/list`](self::ListResourceTemplatesRequest), [`resources/read`](self::ReadResourceRequest), [`resources/subscribe`](self::SubscribeRequest), [`resources/unsubscribe`](self::UnsubscribeRequest) | [`notifications/resources/list_changed`](self::ResourceListChangedNotification), [`notifications/resources/updated`](self::ResourceUpdatedNotification) |
+//! | `roots` | [`notifications/roots/list_changed`](self::RootsListChangedNotification) | [`roots/list`](self::ListRootsRequest) |
+//! | `sampling` |  | [`sampling/createMessage`](self::CreateMessageRequest) |
+//! | `tools` | [`tools/list`](self::ListToolsRequest), [`tools/call`](self::CallToolRequest) | [`notifications/tools/list_changed`](self::ToolListChangedNotification) |
 mod base;
 mod common;
 mod completion;

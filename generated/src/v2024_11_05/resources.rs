@@ -5,17 +5,25 @@
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{Annotations, EmptyResult};
 
-/// `BlobResourceContents` of the schema.
+/// A resource, or a part of one, as binary data.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`TextOrBlobResourceContents`].
 ///
 /// Specification: [`BlobResourceContents`](https://modelcontextprotocol.io/specification/2024-11-05/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobResourceContents {
+    /// The bytes, as base64.
+    ///
     /// `blob`, required.
     pub blob: String,
+    /// The MIME type of the decoded bytes; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -85,19 +93,21 @@ impl codec::Object for BlobResourceContents {
     }
 }
 
-/// A value inside [`EmbeddedResource`](super::EmbeddedResource), at `/definitions/EmbeddedResource/properties/resource` of the schema.
+/// The contents of a resource or of a part of it, as text or as binary data.
 ///
 /// Which one a value is:
 ///
 /// * `text` is present: `TextResourceContents`
 /// * `blob` is present: `BlobResourceContents`
 ///
+/// Since revision 2024-11-05.
+///
 /// Used by [`EmbeddedResource`](super::EmbeddedResource), [`ReadResourceResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextOrBlobResourceContents {
-    /// [`TextResourceContents`]
+    /// [`TextResourceContents`]: A resource, or a part of one, as text.
     TextResourceContents(TextResourceContents),
-    /// [`BlobResourceContents`]
+    /// [`BlobResourceContents`]: A resource, or a part of one, as binary data.
     BlobResourceContents(BlobResourceContents),
 }
 
@@ -156,13 +166,24 @@ impl codec::Encode for TextOrBlobResourceContents {
     }
 }
 
+/// Lists the server's resource templates, from which clients build URIs to read.
+///
+/// The answer is a [`ListResourceTemplatesResult`], which may be one page of several. Needs the server's `resources`
+/// capability.
+///
 /// The `resources/templates/list` request, sent by the client.
+///
+/// On the wire, `method` is `"resources/templates/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListResourceTemplatesRequest`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcetemplatesrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<ListResourceTemplatesRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -241,11 +262,17 @@ impl crate::Request for ListResourceTemplatesRequest {
     type Result = ListResourceTemplatesResult;
 }
 
+/// From where on a client wants the list of resource templates.
+///
 /// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListResourceTemplatesRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesRequestParams {
+    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -302,15 +329,26 @@ impl codec::Object for ListResourceTemplatesRequestParams {
     }
 }
 
+/// One page of the resource templates that a server offers.
+///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ListResourceTemplatesResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The templates on this page.
+    ///
     /// `resourceTemplates`, required.
     pub resource_templates: Vec<ResourceTemplate>,
     /// Members that the schema does not name, kept as they came.
@@ -393,13 +431,23 @@ impl codec::Object for ListResourceTemplatesResult {
     }
 }
 
+/// Lists the resources that the server can read.
+///
+/// The answer is a [`ListResourcesResult`], which may be one page of several. Needs the server's `resources` capability.
+///
 /// The `resources/list` request, sent by the client.
+///
+/// On the wire, `method` is `"resources/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListResourcesRequest`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcesrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<ListResourcesRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -473,11 +521,17 @@ impl crate::Request for ListResourcesRequest {
     type Result = ListResourcesResult;
 }
 
+/// From where on a client wants the list of resources.
+///
 /// The parameters of [`ListResourcesRequest`] (`resources/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListResourcesRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesRequestParams {
+    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -534,15 +588,28 @@ impl codec::Object for ListResourcesRequestParams {
     }
 }
 
+/// One page of the resources that a server offers.
+///
+/// It need not be all that can be read: templates and links in tool results may lead to others.
+///
 /// The result of [`ListResourcesRequest`] (`resources/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ListResourcesResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The resources on this page.
+    ///
     /// `resources`, required.
     pub resources: Vec<Resource>,
     /// Members that the schema does not name, kept as they came.
@@ -618,13 +685,24 @@ impl codec::Object for ListResourcesResult {
     }
 }
 
+/// Reads a resource by its URI.
+///
+/// The answer is a [`ReadResourceResult`], which may hold several contents, such as the files of a directory. A URI that
+/// names nothing is an error (-32002). Needs the server's `resources` capability.
+///
 /// The `resources/read` request, sent by the client.
+///
+/// On the wire, `method` is `"resources/read"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ReadResourceRequest`](https://modelcontextprotocol.io/specification/2024-11-05/schema#readresourcerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ReadResourceRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -689,11 +767,19 @@ impl crate::Request for ReadResourceRequest {
     type Result = ReadResourceResult;
 }
 
+/// Which resource a client reads.
+///
+/// The server must validate the URI, and should check that the caller may have what it names.
+///
 /// The parameters of [`ReadResourceRequest`] (`resources/read`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ReadResourceRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
+    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -741,13 +827,25 @@ impl codec::Object for ReadResourceRequestParams {
     }
 }
 
+/// The contents of a resource, as the server read them.
+///
+/// A resource that does not exist is a JSON-RPC error, -32002 up to 2025-11-25 and -32602 (invalid params) from 2026-07-28
+/// on, where clients should still understand the old code. An empty list of contents must not stand for it there.
+///
 /// The result of [`ReadResourceRequest`] (`resources/read`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ReadResourceResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#readresourceresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The contents, each with a URI of its own: several where the resource has parts, as a directory has files.
+    ///
     /// `contents`, required.
     pub contents: Vec<TextOrBlobResourceContents>,
     /// Members that the schema does not name, kept as they came.
@@ -812,23 +910,40 @@ impl codec::Object for ReadResourceResult {
     }
 }
 
-/// `Resource` of the schema.
+/// Something that a server can be asked to read, such as a file, a database schema or an application's data.
+///
+/// The application decides what of it becomes context for a model. The scheme `https` is for what a client can fetch from
+/// the web by itself; `file` need not mean a real file system.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListResourcesResult`].
 ///
 /// Specification: [`Resource`](https://modelcontextprotocol.io/specification/2024-11-05/schema#resource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// What the resource is, in words that may be given to the model as a hint.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The MIME type of the contents; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The name for people, as a user interface shows it.
+    ///
     /// `name`, required.
     pub name: String,
+    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    ///
     /// `size`, optional.
     pub size: Option<i64>,
+    /// The URI that identifies it and by which it is read (RFC 3986, any scheme).
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -938,13 +1053,23 @@ impl codec::Object for Resource {
     }
 }
 
+/// Tells the client that `resources/list` would now yield something else.
+///
+/// Sent without being asked for, if the server's `resources` capability has `listChanged`.
+///
 /// The `notifications/resources/list_changed` notification, sent by the server.
+///
+/// On the wire, `method` is `"notifications/resources/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ResourceListChangedNotification`](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcelistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<ResourceListChangedNotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -1025,11 +1150,16 @@ impl crate::Notification for ResourceListChangedNotification {
     type Params = Option<ResourceListChangedNotificationParams>;
 }
 
-/// A value inside [`ResourceListChangedNotification`], at `/definitions/ResourceListChangedNotification/properties/params` of the schema.
+/// What comes with the notice that the server's resources have changed: metadata at most.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ResourceListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceListChangedNotificationParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -1086,21 +1216,35 @@ impl codec::Object for ResourceListChangedNotificationParams {
     }
 }
 
-/// `ResourceTemplate` of the schema.
+/// A family of resources whose URIs follow one pattern.
+///
+/// A client fills in the variables and reads the URI that results. The server may offer completion for the values.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListResourceTemplatesResult`].
 ///
 /// Specification: [`ResourceTemplate`](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
+    /// Hints on the use of these resources, such as for whom they are and how much they matter.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// What the template is for, in words that may be given to the model as a hint.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The MIME type that all of these resources have; absent where they differ or it is unknown.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The name for people of this kind of resource, as a user interface shows it.
+    ///
     /// `name`, required.
     pub name: String,
+    /// The pattern, a URI template of RFC 6570 such as `file:///{path}`.
+    ///
     /// `uriTemplate`, required.
     pub uri_template: String,
     /// Members that the schema does not name, kept as they came.
@@ -1198,13 +1342,24 @@ impl codec::Object for ResourceTemplate {
     }
 }
 
+/// Tells the client that a resource has changed and may be worth reading again.
+///
+/// Sent for resources that `resources/subscribe` named, and possibly for parts of them. Needs `subscribe` in the server's
+/// `resources` capability.
+///
 /// The `notifications/resources/updated` notification, sent by the server.
+///
+/// On the wire, `method` is `"notifications/resources/updated"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ResourceUpdatedNotification`](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourceupdatednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ResourceUpdatedNotificationParams,
     /// Members that the schema does not name, kept as they came.
@@ -1270,11 +1425,15 @@ impl crate::Notification for ResourceUpdatedNotification {
     type Params = ResourceUpdatedNotificationParams;
 }
 
-/// A value inside [`ResourceUpdatedNotification`], at `/definitions/ResourceUpdatedNotification/properties/params` of the schema.
+/// Which resource has changed, so that a client that subscribed to it may want to read it again.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ResourceUpdatedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotificationParams {
+    /// The URI of what changed, which may be a part of the resource subscribed to.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1322,13 +1481,24 @@ impl codec::Object for ResourceUpdatedNotificationParams {
     }
 }
 
+/// Subscribes to changes of one resource.
+///
+/// The answer is empty; from then on the server sends `notifications/resources/updated` whenever the resource changes,
+/// until `resources/unsubscribe`. Needs `subscribe` in the server's `resources` capability.
+///
 /// The `resources/subscribe` request, sent by the client.
+///
+/// On the wire, `method` is `"resources/subscribe"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`SubscribeRequest`](https://modelcontextprotocol.io/specification/2024-11-05/schema#subscriberequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: SubscribeRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -1395,11 +1565,19 @@ impl crate::Request for SubscribeRequest {
     type Result = EmptyResult;
 }
 
+/// Which resource a client wants to hear of whenever it changes.
+///
+/// In 2026-07-28 a `SubscriptionFilter` takes its place.
+///
 /// The parameters of [`SubscribeRequest`] (`resources/subscribe`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`SubscribeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequestParams {
+    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1447,17 +1625,25 @@ impl codec::Object for SubscribeRequestParams {
     }
 }
 
-/// `TextResourceContents` of the schema.
+/// A resource, or a part of one, as text.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`TextOrBlobResourceContents`].
 ///
 /// Specification: [`TextResourceContents`](https://modelcontextprotocol.io/specification/2024-11-05/schema#textresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
+    /// The MIME type of the text, such as `text/markdown`; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The text. Whatever is not really text belongs in [`BlobResourceContents`].
+    ///
     /// `text`, required.
     pub text: String,
+    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1527,13 +1713,23 @@ impl codec::Object for TextResourceContents {
     }
 }
 
+/// Ends a subscription made with `resources/subscribe`.
+///
+/// The answer is empty. Needs `subscribe` in the server's `resources` capability.
+///
 /// The `resources/unsubscribe` request, sent by the client.
+///
+/// On the wire, `method` is `"resources/unsubscribe"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`UnsubscribeRequest`](https://modelcontextprotocol.io/specification/2024-11-05/schema#unsubscriberequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: UnsubscribeRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -1600,11 +1796,17 @@ impl crate::Request for UnsubscribeRequest {
     type Result = EmptyResult;
 }
 
+/// Which resource a client no longer wants to hear of.
+///
 /// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`UnsubscribeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequestParams {
+    /// The URI of the resource, the one that the client subscribed to.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.

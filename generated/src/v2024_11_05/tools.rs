@@ -6,13 +6,25 @@ use std::collections::BTreeMap;
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{EmbeddedResource, ImageContent, TextContent};
 
+/// Calls a tool of the server.
+///
+/// The answer is a [`CallToolResult`]. What goes wrong inside the tool is reported there, with `isError`, so that the model
+/// sees it; an unknown tool is a protocol error (-32602). A user should be able to refuse the call. Needs the server's
+/// `tools` capability.
+///
 /// The `tools/call` request, sent by the client.
+///
+/// On the wire, `method` is `"tools/call"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`CallToolRequest`](https://modelcontextprotocol.io/specification/2024-11-05/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: CallToolRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -77,13 +89,24 @@ impl crate::Request for CallToolRequest {
     type Result = CallToolResult;
 }
 
+/// Which tool a client calls, and with which arguments.
+///
+/// Arguments mostly come from a model. The server must validate them; the client should show them to the user before a call
+/// that matters, and let the user refuse.
+///
 /// The parameters of [`CallToolRequest`] (`tools/call`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CallToolRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
+    /// The arguments by name, which must fit the tool's `inputSchema`. Absence means none.
+    ///
     /// `arguments`, optional.
     pub arguments: Option<JsonObject>,
+    /// The `name` of the tool, letter case included.
+    ///
     /// `name`, required.
     pub name: String,
     /// Members that the schema does not name, kept as they came.
@@ -148,15 +171,32 @@ impl codec::Object for CallToolRequestParams {
     }
 }
 
+/// What a tool returned, its own failures included.
+///
+/// A tool that fails says so in here, with `isError` true and an explanation in `content`, so that the model can read it
+/// and try something else. A JSON-RPC error is for calls that never got as far as the tool: an unknown name, a malformed
+/// request, a broken server. From 2025-11-25 on, arguments that the tool refuses are expressly a failure of the first kind.
+///
+/// What a tool returns is untrusted: a client should check it before it reaches a model.
+///
 /// The result of [`CallToolRequest`] (`tools/call`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`CallToolResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The result for the model to read, block by block. It may be empty.
+    ///
     /// `content`, required.
     pub content: Vec<CallToolResultContentItem>,
+    /// Whether the tool failed; `content` then explains why. Absence means that it succeeded.
+    ///
     /// `isError`, optional.
     pub is_error: Option<bool>,
     /// Members that the schema does not name, kept as they came.
@@ -232,7 +272,9 @@ impl codec::Object for CallToolResult {
     }
 }
 
-/// A value inside [`CallToolResult`], at `/definitions/CallToolResult/properties/content/items` of the schema.
+/// A piece of a tool's result, or the content of a prompt's message: text, an image or an embedded resource.
+///
+/// A union that this revision spells out in place; from 2025-06-18 on it has a name, `ContentBlock`, and resource links as well.
 ///
 /// Which one a value is:
 ///
@@ -240,14 +282,16 @@ impl codec::Object for CallToolResult {
 /// * `type` is "image": `ImageContent`
 /// * `type` is "resource": `EmbeddedResource`
 ///
+/// Since revision 2024-11-05.
+///
 /// Used by [`CallToolResult`], [`PromptMessage`](super::PromptMessage).
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallToolResultContentItem {
-    /// [`TextContent`](super::TextContent)
+    /// [`TextContent`](super::TextContent): Text, for a model or from one.
     TextContent(TextContent),
-    /// [`ImageContent`](super::ImageContent)
+    /// [`ImageContent`](super::ImageContent): A picture, for a model or from one.
     ImageContent(ImageContent),
-    /// [`EmbeddedResource`](super::EmbeddedResource)
+    /// [`EmbeddedResource`](super::EmbeddedResource): A resource whose contents travel along, inside a prompt message or a tool's result.
     EmbeddedResource(EmbeddedResource),
 }
 
@@ -325,13 +369,23 @@ impl codec::Encode for CallToolResultContentItem {
     }
 }
 
+/// Lists the tools that the server offers.
+///
+/// The answer is a [`ListToolsResult`], which may be one page of several. Needs the server's `tools` capability.
+///
 /// The `tools/list` request, sent by the client.
+///
+/// On the wire, `method` is `"tools/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListToolsRequest`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listtoolsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<ListToolsRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -405,11 +459,17 @@ impl crate::Request for ListToolsRequest {
     type Result = ListToolsResult;
 }
 
+/// From where on a client wants the list of tools.
+///
 /// The parameters of [`ListToolsRequest`] (`tools/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListToolsRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequestParams {
+    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -466,15 +526,26 @@ impl codec::Object for ListToolsRequestParams {
     }
 }
 
+/// One page of the tools that a server offers.
+///
 /// The result of [`ListToolsRequest`] (`tools/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ListToolsResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listtoolsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The tools on this page, from 2026-07-28 on in an order that should stay the same for as long as the tools do.
+    ///
     /// `tools`, required.
     pub tools: Vec<Tool>,
     /// Members that the schema does not name, kept as they came.
@@ -550,17 +621,29 @@ impl codec::Object for ListToolsResult {
     }
 }
 
-/// `Tool` of the schema.
+/// A function of the server that a model may call.
+///
+/// Names, descriptions and annotations come from the server and reach the model: a client should trust them as far as it
+/// trusts the server. A person should be able to see which tools a model has, and to refuse a call.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListToolsResult`].
 ///
 /// Specification: [`Tool`](https://modelcontextprotocol.io/specification/2024-11-05/schema#tool)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
+    /// What the tool does and when to use it, in words that a client may give to the model.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The JSON Schema of the arguments, which are always one JSON object.
+    ///
     /// `inputSchema`, required.
     pub input_schema: ToolInputSchema,
+    /// The name by which it is called, unique within the server; two servers may well use the same one. From 2025-11-25 on it
+    /// should have 1 to 128 characters out of ASCII letters, digits, `_`, `-` and `.`, and letter case counts.
+    ///
     /// `name`, required.
     pub name: String,
     /// Members that the schema does not name, kept as they came.
@@ -633,13 +716,24 @@ impl codec::Object for Tool {
     }
 }
 
-/// A value inside [`Tool`], at `/definitions/Tool/properties/inputSchema` of the schema.
+/// The JSON Schema of a tool's arguments, whose root is always of type `object`.
+///
+/// Keywords other than the ones named here stand in `extra`. A tool without arguments should say
+/// `{"type": "object", "additionalProperties": false}`; with the type alone it accepts whatever it is given.
+///
+/// On the wire, `type` is `"object"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema {
+    /// The JSON Schema of each argument, by its name.
+    ///
     /// `properties`, optional.
     pub properties: Option<BTreeMap<String, JsonObject>>,
+    /// The names of the arguments that a call must give.
+    ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not name, kept as they came.
@@ -723,13 +817,23 @@ impl codec::Object for ToolInputSchema {
     }
 }
 
+/// Tells the client that `tools/list` would now yield something else.
+///
+/// Sent without being asked for, if the server's `tools` capability has `listChanged`.
+///
 /// The `notifications/tools/list_changed` notification, sent by the server.
+///
+/// On the wire, `method` is `"notifications/tools/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ToolListChangedNotification`](https://modelcontextprotocol.io/specification/2024-11-05/schema#toollistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<ToolListChangedNotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -807,11 +911,16 @@ impl crate::Notification for ToolListChangedNotification {
     type Params = Option<ToolListChangedNotificationParams>;
 }
 
-/// A value inside [`ToolListChangedNotification`], at `/definitions/ToolListChangedNotification/properties/params` of the schema.
+/// What comes with the notice that the server's tools have changed: metadata at most.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ToolListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolListChangedNotificationParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.

@@ -5,15 +5,24 @@
 use crate::{Error, Extra, JsonObject, KnownMembers, Number, codec};
 use super::TextOrBlobResourceContents;
 
-/// `Annotations` of the schema.
+/// Hints from the server on how a client may use or show something, such as for whom it is and how much it matters.
+///
+/// A client may filter and sort by them, or pick what goes into the model's context. They are the server's own claims, and
+/// nothing obliges a client to follow them.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`](super::Resource), [`ResourceTemplate`](super::ResourceTemplate), [`TextContent`].
 ///
 /// Specification: [`Annotations`](https://modelcontextprotocol.io/specification/2025-03-26/schema#annotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotations {
+    /// For whom it is meant: the user, the model, or both. Absence says nothing about it.
+    ///
     /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
+    /// How much it matters, between 0 (can be left out) and 1 (as good as required).
+    ///
     /// `priority`, optional.
     pub priority: Option<AnnotationsPriority>,
     /// Members that the schema does not name, kept as they came.
@@ -86,9 +95,11 @@ impl codec::Object for Annotations {
     }
 }
 
-/// A value inside [`Annotations`], at `/definitions/Annotations/properties/priority` of the schema.
+/// How much something matters: 1 means as good as required, 0 that it can be left out.
 ///
 /// Checked when it is made: at least 0 and at most 1.
+///
+/// Since revision 2025-03-26.
 ///
 /// Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -147,17 +158,27 @@ impl codec::Encode for AnnotationsPriority {
     }
 }
 
-/// `AudioContent` of the schema.
+/// A sound recording, for a model or from one.
+///
+/// On the wire, `type` is `"audio"`.
+///
+/// Since revision 2025-03-26.
 ///
 /// Used by [`CallToolResultContentItem`](super::CallToolResultContentItem), [`Content`](super::Content).
 ///
 /// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2025-03-26/schema#audiocontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioContent {
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The recording's bytes, as base64.
+    ///
     /// `data`, required.
     pub data: String,
+    /// The MIME type of `data`, such as `audio/wav`. Which ones work depends on the provider of the model.
+    ///
     /// `mimeType`, required.
     pub mime_type: String,
     /// Members that the schema does not name, kept as they came.
@@ -236,20 +257,36 @@ impl codec::Object for AudioContent {
     }
 }
 
-/// `Cursor` of the schema.
+/// A place in a paged listing, handed out by the server.
+///
+/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept is answered
+/// with invalid params (-32602).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2025-03-26/schema#cursor)
 pub type Cursor = String;
 
-/// `EmbeddedResource` of the schema.
+/// A resource whose contents travel along, inside a prompt message or a tool's result.
+///
+/// How it is shown to the user or given to the model is for the client to decide. A server that sends such blocks should
+/// have the `resources` capability. Where the URI alone will do, there is `ResourceLink`.
+///
+/// On the wire, `type` is `"resource"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CallToolResultContentItem`](super::CallToolResultContentItem).
 ///
 /// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2025-03-26/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The contents, text or binary, together with their URI.
+    ///
     /// `resource`, required.
     pub resource: TextOrBlobResourceContents,
     /// Members that the schema does not name, kept as they came.
@@ -318,22 +355,36 @@ impl codec::Object for EmbeddedResource {
     }
 }
 
+/// The result of a request that succeeded and has nothing else to tell.
+///
 /// The result of [`PingRequest`](super::PingRequest) (`ping`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#emptyresult)
 pub type EmptyResult = Result;
 
-/// `ImageContent` of the schema.
+/// A picture, for a model or from one.
+///
+/// On the wire, `type` is `"image"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CallToolResultContentItem`](super::CallToolResultContentItem), [`Content`](super::Content).
 ///
 /// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2025-03-26/schema#imagecontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The picture's bytes, as base64.
+    ///
     /// `data`, required.
     pub data: String,
+    /// The MIME type of `data`, such as `image/png`. Which ones work depends on the provider of the model.
+    ///
     /// `mimeType`, required.
     pub mime_type: String,
     /// Members that the schema does not name, kept as they came.
@@ -412,11 +463,16 @@ impl codec::Object for ImageContent {
     }
 }
 
-/// A value inside [`JsonRpcRequestParams`](super::JsonRpcRequestParams), at `/definitions/JSONRPCRequest/properties/params/properties/_meta` of the schema.
+/// The metadata of a request.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcRequestParams`](super::JsonRpcRequestParams), [`ListRootsRequestParams`](super::ListRootsRequestParams), [`PingRequestParams`](super::PingRequestParams), [`RequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
+    /// Asks for progress notifications, which will carry this token; it must differ from those of the sender's other open
+    /// requests. The receiver may send none.
+    ///
     /// `progressToken`, optional.
     pub progress_token: Option<ProgressToken>,
     /// Members that the schema does not name, kept as they came.
@@ -480,13 +536,19 @@ impl codec::Object for Meta {
     }
 }
 
-/// `Notification` of the schema.
+/// What every notification has in common: a method and, mostly, parameters.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`Notification`](https://modelcontextprotocol.io/specification/2025-03-26/schema#notification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notification {
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<NotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -551,11 +613,16 @@ impl codec::Object for Notification {
     }
 }
 
-/// A value inside [`Notification`], at `/definitions/Notification/properties/params` of the schema.
+/// Parameters that any notification may have: metadata, and nothing else.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Notification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -612,13 +679,19 @@ impl codec::Object for NotificationParams {
     }
 }
 
-/// `PaginatedRequest` of the schema.
+/// What requests have in common whose answer may come in pages.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`PaginatedRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequest {
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<PaginatedRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -683,11 +756,15 @@ impl codec::Object for PaginatedRequest {
     }
 }
 
-/// A value inside [`PaginatedRequest`], at `/definitions/PaginatedRequest/properties/params` of the schema.
+/// From where on a listing is wanted.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`PaginatedRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
+    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -744,13 +821,23 @@ impl codec::Object for PaginatedRequestParams {
     }
 }
 
-/// `PaginatedResult` of the schema.
+/// What results have in common that may be one page of several.
+///
+/// How long a page is, the server decides, and pages may differ in length. Between two pages the list may change, so that
+/// entries turn up twice or not at all.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -823,20 +910,30 @@ impl codec::Object for PaginatedResult {
     }
 }
 
-/// `ProgressToken` of the schema.
+/// A string or an integer that ties progress notifications to the request they tell about.
+///
+/// Whoever sends the request picks it, in any way, but differently from those of its other open requests.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Meta`], [`ProgressNotificationParams`](super::ProgressNotificationParams).
 ///
 /// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2025-03-26/schema#progresstoken)
 pub type ProgressToken = crate::ProgressToken;
 
-/// `Request` of the schema.
+/// What every request has in common: a method and, mostly, parameters.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`Request`](https://modelcontextprotocol.io/specification/2025-03-26/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<RequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -901,11 +998,16 @@ impl codec::Object for Request {
     }
 }
 
-/// A value inside [`Request`], at `/definitions/Request/properties/params` of the schema.
+/// Parameters that any request may have: metadata, and nothing else.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Request`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
     /// Members that the schema does not name, kept as they came.
@@ -962,13 +1064,21 @@ impl codec::Object for RequestParams {
     }
 }
 
-/// `ResourceContents` of the schema.
+/// What text and binary contents of a resource have in common.
+///
+/// On the wire it is always one of [`TextResourceContents`](super::TextResourceContents) and [`BlobResourceContents`](super::BlobResourceContents).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2025-03-26/schema#resourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
+    /// The MIME type of the contents; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1033,13 +1143,18 @@ impl codec::Object for ResourceContents {
     }
 }
 
-/// `Result` of the schema.
+/// Any result: what all of them have in common, and room for what each has besides.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientResult`](super::ClientResult), [`EmptyResult`], [`JsonRpcResponse`](super::JsonRpcResponse), [`ServerResult`](super::ServerResult).
 ///
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2025-03-26/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -1096,15 +1211,21 @@ impl codec::Object for Result {
     }
 }
 
-/// `Role` of the schema.
+/// One of the two sides of a conversation with a model.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Annotations`], [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage).
 ///
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2025-03-26/schema#role)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
+    /// The model.
+    ///
     /// `"assistant"`
     Assistant,
+    /// The person who talks to the model.
+    ///
     /// `"user"`
     User,
 }
@@ -1149,15 +1270,23 @@ impl codec::Encode for Role {
     }
 }
 
-/// `TextContent` of the schema.
+/// Text, for a model or from one.
+///
+/// On the wire, `type` is `"text"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CallToolResultContentItem`](super::CallToolResultContentItem), [`Content`](super::Content).
 ///
 /// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2025-03-26/schema#textcontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The text itself.
+    ///
     /// `text`, required.
     pub text: String,
     /// Members that the schema does not name, kept as they came.

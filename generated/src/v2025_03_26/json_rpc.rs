@@ -5,24 +5,30 @@
 use crate::{Extra, JsonObject, KnownMembers, Value, codec};
 use super::{Meta, RequestId, Result};
 
-/// `JSONRPCBatchRequest` of the schema.
+/// Requests and notifications sent together, as one JSON array.
+///
+/// Sending batches is optional, taking them is not. `initialize` must not be part of one.
+///
+/// Since revision 2025-03-26.
 ///
 /// Specification: [`JSONRPCBatchRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcbatchrequest)
 pub type JsonRpcBatchRequest = Vec<JsonRpcRequestOrNotification>;
 
-/// A value inside [`JsonRpcBatchRequest`], at `/definitions/JSONRPCBatchRequest/items` of the schema.
+/// An entry of a batch: a request, or a notification.
 ///
 /// Which one a value is:
 ///
 /// * `id` is present: `JsonRpcRequest`
 /// * otherwise: `JsonRpcNotification`
 ///
+/// Since revision 2025-03-26.
+///
 /// Used by [`JsonRpcBatchRequest`], [`JsonRpcMessage`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcRequestOrNotification {
-    /// [`JsonRpcRequest`]
+    /// [`JsonRpcRequest`]: A request of whatever method: a message that gets an answer.
     JsonRpcRequest(JsonRpcRequest),
-    /// [`JsonRpcNotification`]
+    /// [`JsonRpcNotification`]: A notification of whatever method: a message that gets no answer.
     JsonRpcNotification(JsonRpcNotification),
 }
 
@@ -77,24 +83,30 @@ impl codec::Encode for JsonRpcRequestOrNotification {
     }
 }
 
-/// `JSONRPCBatchResponse` of the schema.
+/// The answers to a batch, as one JSON array.
+///
+/// Each belongs to the request whose `id` it has, in whatever order they stand; notifications get none.
+///
+/// Since revision 2025-03-26.
 ///
 /// Specification: [`JSONRPCBatchResponse`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcbatchresponse)
 pub type JsonRpcBatchResponse = Vec<JsonRpcResponseOrError>;
 
-/// A value inside [`JsonRpcBatchResponse`], at `/definitions/JSONRPCBatchResponse/items` of the schema.
+/// An entry of a batch of answers: a success, or an error.
 ///
 /// Which one a value is:
 ///
 /// * `result` is present: `JsonRpcResponse`
 /// * `error` is present: `JsonRpcError`
 ///
+/// Since revision 2025-03-26.
+///
 /// Used by [`JsonRpcBatchResponse`], [`JsonRpcMessage`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcResponseOrError {
-    /// [`JsonRpcResponse`]
+    /// [`JsonRpcResponse`]: The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
     JsonRpcResponse(JsonRpcResponse),
-    /// [`JsonRpcError`]
+    /// [`JsonRpcError`]: The answer to a request that failed.
     JsonRpcError(JsonRpcError),
 }
 
@@ -153,15 +165,23 @@ impl codec::Encode for JsonRpcResponseOrError {
     }
 }
 
-/// `JSONRPCError` of the schema.
+/// The answer to a request that failed.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcMessage`], [`JsonRpcResponseOrError`].
 ///
 /// Specification: [`JSONRPCError`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcError {
+    /// What went wrong.
+    ///
     /// `error`, required.
     pub error: JsonRpcErrorError,
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
     /// Members that the schema does not name, kept as they came.
@@ -224,15 +244,24 @@ impl codec::Object for JsonRpcError {
     }
 }
 
-/// A value inside [`JsonRpcError`], at `/definitions/JSONRPCError/properties/error` of the schema.
+/// What went wrong with a request: a code for programs, a message for people.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorError {
+    /// The kind of error: -32700 and -32600 to -32603 are JSON-RPC's own, -32002 stands for a resource that was not found, and
+    /// others are the sender's.
+    ///
     /// `code`, required.
     pub code: i64,
+    /// More about the error, in whatever form the sender likes.
+    ///
     /// `data`, optional.
     pub data: Option<Value>,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -302,7 +331,7 @@ impl codec::Object for JsonRpcErrorError {
     }
 }
 
-/// `JSONRPCMessage` of the schema.
+/// Any message that goes over the wire, either way.
 ///
 /// Which one a value is:
 ///
@@ -313,20 +342,26 @@ impl codec::Object for JsonRpcErrorError {
 /// * JSON type array, and `0.method` is present: `JsonRpcRequestOrNotificationArray`
 /// * JSON type array: `JsonRpcResponseOrErrorArray`
 ///
+/// Since revision 2024-11-05.
+///
 /// Specification: [`JSONRPCMessage`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcMessage {
-    /// [`JsonRpcRequest`]
+    /// [`JsonRpcRequest`]: A request of whatever method: a message that gets an answer.
     JsonRpcRequest(JsonRpcRequest),
-    /// [`JsonRpcNotification`]
+    /// [`JsonRpcNotification`]: A notification of whatever method: a message that gets no answer.
     JsonRpcNotification(JsonRpcNotification),
-    /// list of JsonRpcRequestOrNotification.
+    /// A batch of requests and notifications, a [`JsonRpcBatchRequest`].
+    ///
+    /// A list of JsonRpcRequestOrNotification.
     JsonRpcRequestOrNotificationArray(Vec<JsonRpcRequestOrNotification>),
-    /// [`JsonRpcResponse`]
+    /// [`JsonRpcResponse`]: The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
     JsonRpcResponse(JsonRpcResponse),
-    /// [`JsonRpcError`]
+    /// [`JsonRpcError`]: The answer to a request that failed.
     JsonRpcError(JsonRpcError),
-    /// list of JsonRpcResponseOrError.
+    /// A batch of answers, a [`JsonRpcBatchResponse`].
+    ///
+    /// A list of JsonRpcResponseOrError.
     JsonRpcResponseOrErrorArray(Vec<JsonRpcResponseOrError>),
 }
 
@@ -463,15 +498,25 @@ impl codec::Encode for JsonRpcMessage {
     }
 }
 
-/// `JSONRPCNotification` of the schema.
+/// A notification of whatever method: a message that gets no answer.
+///
+/// It has no `id`; that is what tells it from a request.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcMessage`], [`JsonRpcRequestOrNotification`].
 ///
 /// Specification: [`JSONRPCNotification`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcNotification {
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<JsonRpcNotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -540,11 +585,16 @@ impl codec::Object for JsonRpcNotification {
     }
 }
 
-/// A value inside [`JsonRpcNotification`], at `/definitions/JSONRPCNotification/properties/params` of the schema.
+/// The parameters of a notification whose method is not looked at: metadata, and the rest as it came.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcNotificationParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -601,17 +651,27 @@ impl codec::Object for JsonRpcNotificationParams {
     }
 }
 
-/// `JSONRPCRequest` of the schema.
+/// A request of whatever method: a message that gets an answer.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcMessage`], [`JsonRpcRequestOrNotification`].
 ///
 /// Specification: [`JSONRPCRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequest {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<JsonRpcRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -685,11 +745,16 @@ impl codec::Object for JsonRpcRequest {
     }
 }
 
-/// A value inside [`JsonRpcRequest`], at `/definitions/JSONRPCRequest/properties/params` of the schema.
+/// The parameters of a request whose method is not looked at: metadata, and the rest as it came.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
     /// Members that the schema does not name, kept as they came.
@@ -746,15 +811,23 @@ impl codec::Object for JsonRpcRequestParams {
     }
 }
 
-/// `JSONRPCResponse` of the schema.
+/// The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcMessage`], [`JsonRpcResponseOrError`].
 ///
 /// Specification: [`JSONRPCResponse`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: Result,
     /// Members that the schema does not name, kept as they came.

@@ -6,13 +6,24 @@ use std::collections::BTreeMap;
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{CallToolResultContentItem, Role};
 
+/// Fetches a prompt with its arguments filled in.
+///
+/// The answer is a [`GetPromptResult`] with the messages to give to a model; an unknown name or a missing argument is an
+/// error (-32602). Needs the server's `prompts` capability.
+///
 /// The `prompts/get` request, sent by the client.
+///
+/// On the wire, `method` is `"prompts/get"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`GetPromptRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#getpromptrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: GetPromptRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -77,13 +88,23 @@ impl crate::Request for GetPromptRequest {
     type Result = GetPromptResult;
 }
 
+/// Which prompt a client wants, and what to fill into it.
+///
+/// The server should refuse an unknown name, or a missing argument that is required, as invalid parameters (-32602).
+///
 /// The parameters of [`GetPromptRequest`] (`prompts/get`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`GetPromptRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
+    /// The values for the prompt's arguments, by their names. All are strings, and the server should validate them.
+    ///
     /// `arguments`, optional.
     pub arguments: Option<BTreeMap<String, String>>,
+    /// The `name` of the [`Prompt`].
+    ///
     /// `name`, required.
     pub name: String,
     /// Members that the schema does not name, kept as they came.
@@ -151,15 +172,28 @@ impl codec::Object for GetPromptRequestParams {
     }
 }
 
+/// The server's answer to `prompts/get`: the prompt's messages, with the arguments filled in.
+///
+/// The content is the server's, even though a user chose the prompt: validate it as any input from outside.
+///
 /// The result of [`GetPromptRequest`] (`prompts/get`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`GetPromptResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#getpromptresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// What the prompt is good for, for people to read.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The messages, in the order in which the model is to see them.
+    ///
     /// `messages`, required.
     pub messages: Vec<PromptMessage>,
     /// Members that the schema does not name, kept as they came.
@@ -235,13 +269,23 @@ impl codec::Object for GetPromptResult {
     }
 }
 
+/// Lists the prompts that the server offers.
+///
+/// The answer is a [`ListPromptsResult`], which may be one page of several. Needs the server's `prompts` capability.
+///
 /// The `prompts/list` request, sent by the client.
+///
+/// On the wire, `method` is `"prompts/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListPromptsRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#listpromptsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<ListPromptsRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -315,11 +359,17 @@ impl crate::Request for ListPromptsRequest {
     type Result = ListPromptsResult;
 }
 
+/// Which page of the server's prompts a client wants.
+///
 /// The parameters of [`ListPromptsRequest`] (`prompts/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListPromptsRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsRequestParams {
+    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -376,15 +426,26 @@ impl codec::Object for ListPromptsRequestParams {
     }
 }
 
+/// The server's answer to `prompts/list`: one page of its prompts.
+///
 /// The result of [`ListPromptsRequest`] (`prompts/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ListPromptsResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The prompts of this page, possibly none.
+    ///
     /// `prompts`, required.
     pub prompts: Vec<Prompt>,
     /// Members that the schema does not name, kept as they came.
@@ -460,17 +521,27 @@ impl codec::Object for ListPromptsResult {
     }
 }
 
-/// `Prompt` of the schema.
+/// Messages for a model that a server has prepared, possibly with gaps to fill in, for a user to choose.
+///
+/// Hosts commonly show prompts as commands, for example slash commands. The messages themselves come from `prompts/get`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListPromptsResult`].
 ///
 /// Specification: [`Prompt`](https://modelcontextprotocol.io/specification/2025-03-26/schema#prompt)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
+    /// The gaps to fill in; absent or empty, there are none.
+    ///
     /// `arguments`, optional.
     pub arguments: Option<Vec<PromptArgument>>,
+    /// What the prompt is good for, for people to read.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The name under which `prompts/get` finds it, unique within the server; people see it only where there is no `title`.
+    ///
     /// `name`, required.
     pub name: String,
     /// Members that the schema does not name, kept as they came.
@@ -546,17 +617,27 @@ impl codec::Object for Prompt {
     }
 }
 
-/// `PromptArgument` of the schema.
+/// A gap in a [`Prompt`] that is filled in with a string.
+///
+/// The server may offer suggestions for it through `completion/complete`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Prompt`].
 ///
 /// Specification: [`PromptArgument`](https://modelcontextprotocol.io/specification/2025-03-26/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptArgument {
+    /// What to fill in, for people to read.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The key of the argument in the `arguments` of `prompts/get`; people see it only where there is no `title`.
+    ///
     /// `name`, required.
     pub name: String,
+    /// Whether the prompt cannot be had without it; absent, it may be left out.
+    ///
     /// `required`, optional.
     pub required: Option<bool>,
     /// Members that the schema does not name, kept as they came.
@@ -632,13 +713,23 @@ impl codec::Object for PromptArgument {
     }
 }
 
+/// Tells the client that `prompts/list` would now yield something else.
+///
+/// Sent without being asked for, if the server's `prompts` capability has `listChanged`.
+///
 /// The `notifications/prompts/list_changed` notification, sent by the server.
+///
+/// On the wire, `method` is `"notifications/prompts/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`PromptListChangedNotification`](https://modelcontextprotocol.io/specification/2025-03-26/schema#promptlistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<PromptListChangedNotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -719,11 +810,18 @@ impl crate::Notification for PromptListChangedNotification {
     type Params = Option<PromptListChangedNotificationParams>;
 }
 
-/// A value inside [`PromptListChangedNotification`], at `/definitions/PromptListChangedNotification/properties/params` of the schema.
+/// Parameters of the server's notice that its list of prompts has changed: metadata only.
+///
+/// It needs no subscription. The client may fetch the list again.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`PromptListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptListChangedNotificationParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -780,15 +878,23 @@ impl codec::Object for PromptListChangedNotificationParams {
     }
 }
 
-/// `PromptMessage` of the schema.
+/// One message of a prompt, to be put before a model.
+///
+/// It resembles [`SamplingMessage`](super::SamplingMessage), but may also embed resources of the server.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`GetPromptResult`].
 ///
 /// Specification: [`PromptMessage`](https://modelcontextprotocol.io/specification/2025-03-26/schema#promptmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
+    /// What is said: text, an image or another kind of content, or a resource.
+    ///
     /// `content`, required.
     pub content: CallToolResultContentItem,
+    /// Whose words they are, the user's or the model's.
+    ///
     /// `role`, required.
     pub role: Role,
     /// Members that the schema does not name, kept as they came.

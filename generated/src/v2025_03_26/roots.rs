@@ -5,13 +5,23 @@
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 use super::Meta;
 
+/// Asks the client for its roots, the directories and files that the server may work on.
+///
+/// The answer is a [`ListRootsResult`]. The server should keep within the roots. Needs the client's `roots` capability.
+///
 /// The `roots/list` request, sent by the server.
+///
+/// On the wire, `method` is `"roots/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerRequest`](super::ServerRequest).
 ///
 /// Specification: [`ListRootsRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#listrootsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<ListRootsRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -85,11 +95,18 @@ impl crate::Request for ListRootsRequest {
     type Result = ListRootsResult;
 }
 
+/// Parameters of the request by which a server asks for the client's roots: metadata only.
+///
 /// The parameters of [`ListRootsRequest`] (`roots/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListRootsRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
     /// Members that the schema does not name, kept as they came.
@@ -146,13 +163,22 @@ impl codec::Object for ListRootsRequestParams {
     }
 }
 
+/// The client's answer to `roots/list`: the directories and files on which the server is meant to work.
+///
 /// The result of [`ListRootsRequest`] (`roots/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ListRootsResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#listrootsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The roots, possibly none.
+    ///
     /// `roots`, required.
     pub roots: Vec<Root>,
     /// Members that the schema does not name, kept as they came.
@@ -217,15 +243,24 @@ impl codec::Object for ListRootsResult {
     }
 }
 
-/// `Root` of the schema.
+/// A directory or file of the client's on which a server is meant to work.
+///
+/// It is guidance, not access control: nothing in the protocol keeps a server inside its roots, although it should respect
+/// them, and check paths against them. A client should ask its user before it gives a root away.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListRootsResult`].
 ///
 /// Specification: [`Root`](https://modelcontextprotocol.io/specification/2025-03-26/schema#root)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
+    /// A name for people to read, for example that of the project.
+    ///
     /// `name`, optional.
     pub name: Option<String>,
+    /// Where the root is: a URI, which has to begin with `file://` so far. A later revision may admit other schemes.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -290,13 +325,24 @@ impl codec::Object for Root {
     }
 }
 
+/// Tells the server that the client's roots have changed.
+///
+/// Sent whenever a root is added, removed or altered, if the client's `roots` capability has `listChanged`; the server
+/// should then ask with `roots/list` again.
+///
 /// The `notifications/roots/list_changed` notification, sent by the client.
+///
+/// On the wire, `method` is `"notifications/roots/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientNotification`](super::ClientNotification).
 ///
 /// Specification: [`RootsListChangedNotification`](https://modelcontextprotocol.io/specification/2025-03-26/schema#rootslistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RootsListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<RootsListChangedNotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -374,11 +420,18 @@ impl crate::Notification for RootsListChangedNotification {
     type Params = Option<RootsListChangedNotificationParams>;
 }
 
-/// A value inside [`RootsListChangedNotification`], at `/definitions/RootsListChangedNotification/properties/params` of the schema.
+/// Parameters of the client's notice that its roots have changed: metadata only.
+///
+/// The server is expected to ask for the roots again.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`RootsListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RootsListChangedNotificationParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.

@@ -5,13 +5,24 @@
 use crate::{Error, Extra, JsonObject, KnownMembers, Number, Revision, codec};
 use super::{AudioContent, ImageContent, Role, TextContent};
 
+/// Asks the client to have its language model continue a conversation.
+///
+/// The client chooses the model; it should show the user the request and the outcome, and either may be changed or refused.
+/// The answer is a [`CreateMessageResult`]. Needs the client's `sampling` capability.
+///
 /// The `sampling/createMessage` request, sent by the server.
+///
+/// On the wire, `method` is `"sampling/createMessage"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerRequest`](super::ServerRequest).
 ///
 /// Specification: [`CreateMessageRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#createmessagerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: CreateMessageRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -78,25 +89,47 @@ impl crate::Request for CreateMessageRequest {
     type Result = CreateMessageResult;
 }
 
+/// What a server asks of the client's language model: a conversation, and how to continue it.
+///
+/// The client decides which model answers and whether any does: a person should see the prompt first and be able to change or refuse it. A server may send this only to a client that declares the `sampling` capability. Up to 2025-11-25 a refusal is reported as an error, with the code `-1`; in 2026-07-28 this is no request of its own but one of the `inputRequests` of an `InputRequiredResult`.
+///
 /// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequestParams {
+    /// Which servers' context the client is to add to the prompt; absent means `none`, and the client need not comply.
+    ///
     /// `includeContext`, optional.
     pub include_context: Option<CreateMessageRequestParamsIncludeContext>,
+    /// The most tokens that the model may generate; fewer are fine.
+    ///
     /// `maxTokens`, required.
     pub max_tokens: i64,
+    /// The conversation so far, oldest message first.
+    ///
     /// `messages`, required.
     pub messages: Vec<SamplingMessage>,
+    /// Parameters for the model's provider, in whatever format it defines; the client hands them on.
+    ///
     /// `metadata`, optional.
     pub metadata: Option<JsonObject>,
+    /// What matters in the choice of a model; advice that the client may disregard.
+    ///
     /// `modelPreferences`, optional.
     pub model_preferences: Option<ModelPreferences>,
+    /// Texts that end the generation as soon as the model produces one of them.
+    ///
     /// `stopSequences`, optional.
     pub stop_sequences: Option<Vec<String>>,
+    /// The system prompt that the server would like; the client may change it or leave it out without saying so.
+    ///
     /// `systemPrompt`, optional.
     pub system_prompt: Option<String>,
+    /// How varied the output may be: the higher, the more random. The model's provider defines the range, and its default applies where this is absent.
+    ///
     /// `temperature`, optional.
     pub temperature: Option<Number>,
     /// Members that the schema does not name, kept as they came.
@@ -239,15 +272,23 @@ impl codec::Object for CreateMessageRequestParams {
     }
 }
 
-/// A value inside [`CreateMessageRequestParams`], at `/definitions/CreateMessageRequest/properties/params/properties/includeContext` of the schema.
+/// How much context from servers the client is to put into a prompt.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequestParams`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateMessageRequestParamsIncludeContext {
+    /// Context from every server to which the client is connected. From 2025-11-25 on, only for clients that declare the `sampling.context` capability.
+    ///
     /// `"allServers"`
     AllServers,
+    /// No context from any server; the default.
+    ///
     /// `"none"`
     None_,
+    /// Context from the server that asks. From 2025-11-25 on, only for clients that declare the `sampling.context` capability.
+    ///
     /// `"thisServer"`
     ThisServer,
 }
@@ -292,19 +333,36 @@ impl codec::Encode for CreateMessageRequestParamsIncludeContext {
     }
 }
 
+/// The message with which the client's language model continued the conversation.
+///
+/// A person should see it, and may hold it back or change it, before the client sends it. A `stopReason` of `toolUse` (from 2025-11-25 on) means that the server is to run tools and send the conversation again with their results; both sides should limit how often that happens. In 2026-07-28 the result is one of the `inputResponses` of the retried request.
+///
 /// The result of [`CreateMessageRequest`] (`sampling/createMessage`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`CreateMessageResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#createmessageresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// What the model produced.
+    ///
     /// `content`, required.
     pub content: Content,
+    /// The model that the client chose, by its name.
+    ///
     /// `model`, required.
     pub model: String,
+    /// Who speaks: `assistant`, since a model does.
+    ///
     /// `role`, required.
     pub role: Role,
+    /// Why the generation ended; absent if unknown. Usual values are `endTurn`, `stopSequence` and `maxTokens`, and any other string is allowed.
+    ///
     /// `stopReason`, optional.
     pub stop_reason: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -400,7 +458,10 @@ impl codec::Object for CreateMessageResult {
     }
 }
 
-/// A value inside [`CreateMessageResult`], at `/definitions/CreateMessageResult/properties/content` of the schema.
+/// What one message in sampling says.
+///
+/// From 2025-11-25 on it is a single block or a list of blocks, and a block may also be a model's wish to use a tool, or
+/// what came of that.
 ///
 /// Which one a value is:
 ///
@@ -408,14 +469,16 @@ impl codec::Object for CreateMessageResult {
 /// * `type` is "image": `ImageContent`
 /// * `type` is "audio": `AudioContent`
 ///
+/// Since revision 2025-03-26.
+///
 /// Used by [`CreateMessageResult`], [`SamplingMessage`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// [`TextContent`](super::TextContent)
+    /// [`TextContent`](super::TextContent): Text, for a model or from one.
     TextContent(TextContent),
-    /// [`ImageContent`](super::ImageContent)
+    /// [`ImageContent`](super::ImageContent): A picture, for a model or from one.
     ImageContent(ImageContent),
-    /// [`AudioContent`](super::AudioContent)
+    /// [`AudioContent`](super::AudioContent): A sound recording, for a model or from one.
     AudioContent(AudioContent),
 }
 
@@ -493,13 +556,19 @@ impl codec::Encode for Content {
     }
 }
 
-/// `ModelHint` of the schema.
+/// A suggestion of a model, or of a family of models.
+///
+/// Members other than `name` have no agreed meaning; the client makes of them what it likes.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ModelPreferences`].
 ///
 /// Specification: [`ModelHint`](https://modelcontextprotocol.io/specification/2025-03-26/schema#modelhint)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelHint {
+    /// Part of a model's name: `sonnet` fits every model whose name contains it. A client without such a model may take a comparable one of another provider.
+    ///
     /// `name`, optional.
     pub name: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -556,19 +625,31 @@ impl codec::Object for ModelHint {
     }
 }
 
-/// `ModelPreferences` of the schema.
+/// What a server values in the model that is to answer it.
+///
+/// It cannot name a model outright, as it does not know which ones the client has, so it gives hints and weighs three qualities against each other. All of it is advice: the client makes the choice.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequestParams`].
 ///
 /// Specification: [`ModelPreferences`](https://modelcontextprotocol.io/specification/2025-03-26/schema#modelpreferences)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelPreferences {
+    /// The weight of a low price, from 0 (irrelevant) to 1 (decisive).
+    ///
     /// `costPriority`, optional.
     pub cost_priority: Option<ModelPreferencesCostPriority>,
+    /// Models that would suit, in order: the first for which the client finds a match counts. They go before the priorities, which help to choose among several matches.
+    ///
     /// `hints`, optional.
     pub hints: Option<Vec<ModelHint>>,
+    /// The weight of capability, from 0 (irrelevant) to 1 (decisive).
+    ///
     /// `intelligencePriority`, optional.
     pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
+    /// The weight of a quick answer, from 0 (irrelevant) to 1 (decisive).
+    ///
     /// `speedPriority`, optional.
     pub speed_priority: Option<ModelPreferencesSpeedPriority>,
     /// Members that the schema does not name, kept as they came.
@@ -684,9 +765,11 @@ impl codec::Object for ModelPreferences {
     }
 }
 
-/// A value inside [`ModelPreferences`], at `/definitions/ModelPreferences/properties/costPriority` of the schema.
+/// How much a low price matters in the choice of a model, from 0 (not at all) to 1 (most of all).
 ///
 /// Checked when it is made: at least 0 and at most 1.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ModelPreferences`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -745,9 +828,11 @@ impl codec::Encode for ModelPreferencesCostPriority {
     }
 }
 
-/// A value inside [`ModelPreferences`], at `/definitions/ModelPreferences/properties/intelligencePriority` of the schema.
+/// How much capability matters in the choice of a model, from 0 (not at all) to 1 (most of all).
 ///
 /// Checked when it is made: at least 0 and at most 1.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ModelPreferences`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -806,9 +891,11 @@ impl codec::Encode for ModelPreferencesIntelligencePriority {
     }
 }
 
-/// A value inside [`ModelPreferences`], at `/definitions/ModelPreferences/properties/speedPriority` of the schema.
+/// How much low latency matters in the choice of a model, from 0 (not at all) to 1 (most of all).
 ///
 /// Checked when it is made: at least 0 and at most 1.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ModelPreferences`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -867,15 +954,21 @@ impl codec::Encode for ModelPreferencesSpeedPriority {
     }
 }
 
-/// `SamplingMessage` of the schema.
+/// One message of the conversation that a language model is to continue.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequestParams`].
 ///
 /// Specification: [`SamplingMessage`](https://modelcontextprotocol.io/specification/2025-03-26/schema#samplingmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingMessage {
+    /// What is said.
+    ///
     /// `content`, required.
     pub content: Content,
+    /// Who says it.
+    ///
     /// `role`, required.
     pub role: Role,
     /// Members that the schema does not name, kept as they came.

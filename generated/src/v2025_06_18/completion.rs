@@ -5,13 +5,24 @@
 use std::collections::BTreeMap;
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 
+/// Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+///
+/// Sent while a user is typing; clients should debounce it. The answer is a [`CompleteResult`] with at most 100 values, the
+/// most relevant first. Needs the server's `completions` capability.
+///
 /// The `completion/complete` request, sent by the client.
+///
+/// On the wire, `method` is `"completion/complete"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`CompleteRequest`](https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: CompleteRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -78,15 +89,27 @@ impl crate::Request for CompleteRequest {
     type Result = CompleteResult;
 }
 
+/// The argument for which a client wants suggestions, while its user types.
+///
+/// A client should not ask at every keystroke, and a server should limit the rate at which it answers.
+///
 /// The parameters of [`CompleteRequest`] (`completion/complete`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CompleteRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
+    /// The argument in question, with what has been typed so far.
+    ///
     /// `argument`, required.
     pub argument: CompleteRequestParamsArgument,
-    /// `context`, optional.
+    /// What is settled already and may narrow the suggestions down; absent, nothing is.
+    ///
+    /// `context`, optional. Since revision 2025-06-18.
     pub context: Option<CompleteRequestParamsContext>,
+    /// The prompt, by name, or the resource template, by URI, to which the argument belongs.
+    ///
     /// `ref`, required.
     pub r#ref: PromptOrResourceTemplateReference,
     /// Members that the schema does not name, kept as they came.
@@ -162,13 +185,19 @@ impl codec::Object for CompleteRequestParams {
     }
 }
 
-/// A value inside [`CompleteRequestParams`], at `/definitions/CompleteRequest/properties/params/properties/argument` of the schema.
+/// The argument to be completed, and what has been typed of it.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParamsArgument {
+    /// The argument's name: that of a [`PromptArgument`](super::PromptArgument), or of a variable in the URI template.
+    ///
     /// `name`, required.
     pub name: String,
+    /// What has been typed so far, possibly nothing; the server looks for values that match it.
+    ///
     /// `value`, required.
     pub value: String,
     /// Members that the schema does not name, kept as they came.
@@ -227,11 +256,15 @@ impl codec::Object for CompleteRequestParamsArgument {
     }
 }
 
-/// A value inside [`CompleteRequestParams`], at `/definitions/CompleteRequest/properties/params/properties/context` of the schema.
+/// What else is known when an argument is completed.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParamsContext {
+    /// The values of the prompt's other arguments, or of the template's other variables, that have been chosen before, by name.
+    ///
     /// `arguments`, optional.
     pub arguments: Option<BTreeMap<String, String>>,
     /// Members that the schema does not name, kept as they came.
@@ -291,19 +324,21 @@ impl codec::Object for CompleteRequestParamsContext {
     }
 }
 
-/// A value inside [`CompleteRequestParams`], at `/definitions/CompleteRequest/properties/params/properties/ref` of the schema.
+/// Whose argument is to be completed: that of a prompt, or of a resource template.
 ///
 /// Which one a value is:
 ///
 /// * `type` is "ref/prompt": `PromptReference`
 /// * `type` is "ref/resource": `ResourceTemplateReference`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptOrResourceTemplateReference {
-    /// [`PromptReference`]
+    /// [`PromptReference`]: Points to a prompt by its name, for instance to have one of its arguments completed.
     PromptReference(PromptReference),
-    /// [`ResourceTemplateReference`]
+    /// [`ResourceTemplateReference`]: The resource or the resource template whose argument a client wants completed.
     ResourceTemplateReference(ResourceTemplateReference),
 }
 
@@ -368,13 +403,24 @@ impl codec::Encode for PromptOrResourceTemplateReference {
     }
 }
 
+/// The server's answer to `completion/complete`: values that would suit the argument.
+///
+/// Suggestions may give away what exists on a server, so it must not offer what the asker is not allowed to see.
+///
 /// The result of [`CompleteRequest`] (`completion/complete`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`CompleteResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#completeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The suggestions, and whether they are all that there are.
+    ///
     /// `completion`, required.
     pub completion: CompleteResultCompletion,
     /// Members that the schema does not name, kept as they came.
@@ -439,15 +485,23 @@ impl codec::Object for CompleteResult {
     }
 }
 
-/// A value inside [`CompleteResult`], at `/definitions/CompleteResult/properties/completion` of the schema.
+/// Suggested values for an argument.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResultCompletion {
+    /// Whether there are further suggestions besides these; it may be known even where their number is not.
+    ///
     /// `hasMore`, optional.
     pub has_more: Option<bool>,
+    /// How many suggestions there are in all, including those not listed in `values`; absent, their number is unknown.
+    ///
     /// `total`, optional.
     pub total: Option<i64>,
+    /// The suggestions, best match first. A server must not list more than 100, but the schema of this revision sets no bound, so a longer list still decodes.
+    ///
     /// `values`, required.
     pub values: Vec<String>,
     /// Members that the schema does not name, kept as they came.
@@ -523,16 +577,24 @@ impl codec::Object for CompleteResultCompletion {
     }
 }
 
-/// `PromptReference` of the schema.
+/// Points to a prompt by its name, for instance to have one of its arguments completed.
+///
+/// On the wire, `type` is `"ref/prompt"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`PromptOrResourceTemplateReference`].
 ///
 /// Specification: [`PromptReference`](https://modelcontextprotocol.io/specification/2025-06-18/schema#promptreference)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptReference {
+    /// The `name` of the [`Prompt`](super::Prompt), which alone decides which one is meant.
+    ///
     /// `name`, required.
     pub name: String,
-    /// `title`, optional.
+    /// The prompt's name for people to read; it plays no part in finding the prompt.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<PromptReference>,
@@ -600,13 +662,19 @@ impl codec::Object for PromptReference {
     }
 }
 
-/// `ResourceTemplateReference` of the schema.
+/// The resource or the resource template whose argument a client wants completed.
+///
+/// On the wire, `type` is `"ref/resource"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PromptOrResourceTemplateReference`].
 ///
 /// Specification: [`ResourceTemplateReference`](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcetemplatereference)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplateReference {
+    /// The URI of the resource, or the URI template (RFC 6570) just as the server listed it.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.

@@ -5,17 +5,27 @@
 use std::collections::BTreeMap;
 use crate::{Error, Extra, JsonObject, KnownMembers, Number, Revision, codec};
 
-/// `BooleanSchema` of the schema.
+/// A field of a form that is either true or false.
+///
+/// On the wire, `type` is `"boolean"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`BooleanSchema`](https://modelcontextprotocol.io/specification/2025-06-18/schema#booleanschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BooleanSchema {
+    /// The value with which the form starts.
+    ///
     /// `default`, optional.
     pub default: Option<bool>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -112,13 +122,25 @@ impl codec::Object for BooleanSchema {
     }
 }
 
+/// Asks the user for information, by way of the client.
+///
+/// The client draws a form from a flat JSON Schema and returns what was filled in; nothing sensitive must be asked for in
+/// this way. The answer is an [`ElicitResult`], which says whether the user accepted, declined or dismissed. Needs the
+/// client's `elicitation` capability.
+///
 /// The `elicitation/create` request, sent by the server.
+///
+/// On the wire, `method` is `"elicitation/create"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`ServerRequest`](super::ServerRequest).
 ///
 /// Specification: [`ElicitRequest`](https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ElicitRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -183,13 +205,23 @@ impl crate::Request for ElicitRequest {
     type Result = ElicitResult;
 }
 
+/// What a server asks of the user: to fill in a form.
+///
+/// Passwords, keys and other sensitive data must not be asked for. The client should make plain which server is asking, let the user look over the answers before they leave, and offer a way to refuse.
+///
 /// The parameters of [`ElicitRequest`] (`elicitation/create`).
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`ElicitRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestParams {
+    /// What to tell the user: which information is wanted, and what for.
+    ///
     /// `message`, required.
     pub message: String,
+    /// The fields of the form, as a JSON Schema of a flat object.
+    ///
     /// `requestedSchema`, required.
     pub requested_schema: ElicitRequestParamsRequestedSchema,
     /// Members that the schema does not name, kept as they came.
@@ -251,13 +283,23 @@ impl codec::Object for ElicitRequestParams {
     }
 }
 
-/// A value inside [`ElicitRequestParams`], at `/definitions/ElicitRequest/properties/params/properties/requestedSchema` of the schema.
+/// The form that a server wants filled in: a JSON Schema of a flat object, one property for each field.
+///
+/// The client can build the form from it and check the answers; the server should check them again.
+///
+/// On the wire, `type` is `"object"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`ElicitRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestParamsRequestedSchema {
+    /// The fields, by the names under which [`ElicitResult`] returns their values.
+    ///
     /// `properties`, required.
     pub properties: BTreeMap<String, PrimitiveSchemaDefinition>,
+    /// The names of the fields that the user has to fill in; absent means none.
+    ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not name, kept as they came.
@@ -328,15 +370,28 @@ impl codec::Object for ElicitRequestParamsRequestedSchema {
     }
 }
 
+/// How the user reacted to a server's question.
+///
+/// The values come from outside: a server should check them against the schema that it sent, and never take them as proof of who the user is. In 2026-07-28 it is one of the `inputResponses` of the retried request.
+///
 /// The result of [`ElicitRequest`] (`elicitation/create`).
+///
+/// Since revision 2025-06-18.
 ///
 /// Specification: [`ElicitResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// Whether the user agreed, refused, or did neither.
+    ///
     /// `action`, required.
     pub action: ElicitResultAction,
+    /// The values of the form's fields, by their names. Only `accept` has them.
+    ///
     /// `content`, optional.
     pub content: Option<BTreeMap<String, ElicitResultContentValue>>,
     /// Members that the schema does not name, kept as they came.
@@ -415,15 +470,23 @@ impl codec::Object for ElicitResult {
     }
 }
 
-/// A value inside [`ElicitResult`], at `/definitions/ElicitResult/properties/action` of the schema.
+/// What the user did with a server's question.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`ElicitResult`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElicitResultAction {
+    /// Agreed: submitted the form, or consented to open the page (which may not be finished yet).
+    ///
     /// `"accept"`
     Accept,
+    /// Went away without deciding, for instance by closing the dialogue; the server may ask again later.
+    ///
     /// `"cancel"`
     Cancel,
+    /// Said no; the server may offer an alternative.
+    ///
     /// `"decline"`
     Decline,
 }
@@ -468,7 +531,7 @@ impl codec::Encode for ElicitResultAction {
     }
 }
 
-/// A value inside [`ElicitResult`], at `/definitions/ElicitResult/properties/content/additionalProperties` of the schema.
+/// What the user entered into one field of a form.
 ///
 /// Which one a value is:
 ///
@@ -476,14 +539,22 @@ impl codec::Encode for ElicitResultAction {
 /// * JSON type integer or fraction: `Number`
 /// * JSON type boolean: `Boolean`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`ElicitResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitResultContentValue {
-    /// string.
+    /// The answer to a [`StringSchema`], or the option chosen in a field that allows a single one.
+    ///
+    /// A string.
     String(String),
-    /// number.
+    /// The answer to a [`NumberSchema`]; it may have a fraction unless an integer was asked for.
+    ///
+    /// A number.
     Number(Number),
-    /// boolean.
+    /// The answer to a [`BooleanSchema`].
+    ///
+    /// A boolean.
     Boolean(bool),
 }
 
@@ -556,19 +627,31 @@ impl codec::Encode for ElicitResultContentValue {
     }
 }
 
-/// `EnumSchema` of the schema.
+/// A field of a form that offers options, of which the user chooses one.
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`EnumSchema`](https://modelcontextprotocol.io/specification/2025-06-18/schema#enumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnumSchema {
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options, each the value to be returned.
+    ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
+    /// The labels to show for the options, in the order of `enum`; absent means that the values themselves are shown. The next revision puts a title on each option instead.
+    ///
     /// `enumNames`, optional.
     pub enum_names: Option<Vec<String>>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -665,21 +748,33 @@ impl codec::Object for EnumSchema {
     }
 }
 
-/// `NumberSchema` of the schema.
+/// A field of a form that takes a number.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`NumberSchema`](https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberSchema {
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The largest number allowed, itself included; absent means no limit.
+    ///
     /// `maximum`, optional.
     pub maximum: Option<Number>,
+    /// The smallest number allowed, itself included; absent means no limit.
+    ///
     /// `minimum`, optional.
     pub minimum: Option<Number>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
+    /// Whether fractions are allowed.
+    ///
     /// `type`, required.
     pub r#type: NumberSchemaType,
     /// Members that the schema does not name, kept as they came.
@@ -783,13 +878,19 @@ impl codec::Object for NumberSchema {
     }
 }
 
-/// A value inside [`NumberSchema`], at `/definitions/NumberSchema/properties/type` of the schema.
+/// Which numbers a field of a form takes.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`NumberSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NumberSchemaType {
+    /// Whole numbers only.
+    ///
     /// `"integer"`
     Integer,
+    /// Numbers with or without a fraction.
+    ///
     /// `"number"`
     Number,
 }
@@ -834,7 +935,9 @@ impl codec::Encode for NumberSchemaType {
     }
 }
 
-/// `PrimitiveSchemaDefinition` of the schema.
+/// One field of a form, as a small subset of JSON Schema.
+///
+/// A field is a string, a number, a boolean, or a choice of one option; there are no objects and no lists.
 ///
 /// Which one a value is:
 ///
@@ -843,18 +946,20 @@ impl codec::Encode for NumberSchemaType {
 /// * `type` is "integer" or "number": `NumberSchema`
 /// * `type` is "boolean": `BooleanSchema`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`ElicitRequestParamsRequestedSchema`].
 ///
 /// Specification: [`PrimitiveSchemaDefinition`](https://modelcontextprotocol.io/specification/2025-06-18/schema#primitiveschemadefinition)
 #[derive(Clone, Debug, PartialEq)]
 pub enum PrimitiveSchemaDefinition {
-    /// [`StringSchema`]
+    /// [`StringSchema`]: A field of a form that takes text.
     StringSchema(StringSchema),
-    /// [`NumberSchema`]
+    /// [`NumberSchema`]: A field of a form that takes a number.
     NumberSchema(NumberSchema),
-    /// [`BooleanSchema`]
+    /// [`BooleanSchema`]: A field of a form that is either true or false.
     BooleanSchema(BooleanSchema),
-    /// [`EnumSchema`]
+    /// [`EnumSchema`]: A field of a form that offers options, of which the user chooses one.
     EnumSchema(EnumSchema),
 }
 
@@ -955,21 +1060,35 @@ impl codec::Encode for PrimitiveSchemaDefinition {
     }
 }
 
-/// `StringSchema` of the schema.
+/// A field of a form that takes text.
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`StringSchema`](https://modelcontextprotocol.io/specification/2025-06-18/schema#stringschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct StringSchema {
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// What the text has to be; absent means anything.
+    ///
     /// `format`, optional.
     pub format: Option<StringSchemaFormat>,
+    /// The greatest length allowed, in characters; absent means no limit.
+    ///
     /// `maxLength`, optional.
     pub max_length: Option<i64>,
+    /// The least length allowed, in characters; absent means no limit.
+    ///
     /// `minLength`, optional.
     pub min_length: Option<i64>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -1090,17 +1209,27 @@ impl codec::Object for StringSchema {
     }
 }
 
-/// A value inside [`StringSchema`], at `/definitions/StringSchema/properties/format` of the schema.
+/// What the text in a field of a form has to be, as a `format` of JSON Schema.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`StringSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StringSchemaFormat {
+    /// A date, such as `2025-06-18` (`full-date` of RFC 3339).
+    ///
     /// `"date"`
     Date,
+    /// A date and a time with an offset, such as `2025-06-18T12:00:00Z` (`date-time` of RFC 3339).
+    ///
     /// `"date-time"`
     DateTime,
+    /// An e-mail address.
+    ///
     /// `"email"`
     Email,
+    /// An absolute URI (RFC 3986).
+    ///
     /// `"uri"`
     Uri,
 }

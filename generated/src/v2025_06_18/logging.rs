@@ -5,27 +5,49 @@
 use crate::{Error, Extra, KnownMembers, Revision, codec};
 use super::EmptyResult;
 
-/// `LoggingLevel` of the schema.
+/// How severe a log message is, on the scale of syslog (RFC 5424).
+///
+/// From least to most severe: `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`. A chosen
+/// level lets through itself and everything more severe. The schema lists the values by alphabet, so an order taken from
+/// the position of the variants is not the order of severity.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`LoggingMessageNotificationParams`](super::LoggingMessageNotificationParams), [`SetLevelRequestParams`].
 ///
 /// Specification: [`LoggingLevel`](https://modelcontextprotocol.io/specification/2025-06-18/schema#logginglevel)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LoggingLevel {
+    /// Somebody has to act at once, for example because data is corrupt; syslog severity 1.
+    ///
     /// `"alert"`
     Alert,
+    /// A critical condition, such as the failure of a component; syslog severity 2.
+    ///
     /// `"critical"`
     Critical,
+    /// Detail for finding faults, such as where a function begins and ends; syslog severity 7, the least severe.
+    ///
     /// `"debug"`
     Debug,
+    /// Nothing works any more; syslog severity 0, the most severe.
+    ///
     /// `"emergency"`
     Emergency,
+    /// An operation has failed; syslog severity 3.
+    ///
     /// `"error"`
     Error,
+    /// Ordinary information, such as how far an operation has got; syslog severity 6.
+    ///
     /// `"info"`
     Info,
+    /// Normal, but worth attention, such as a changed configuration; syslog severity 5.
+    ///
     /// `"notice"`
     Notice,
+    /// Something may go wrong, such as the use of a deprecated feature; syslog severity 4.
+    ///
     /// `"warning"`
     Warning,
 }
@@ -88,13 +110,24 @@ impl codec::Encode for LoggingLevel {
     }
 }
 
+/// Sets how severe a log message has to be for the server to send it.
+///
+/// From then on the server sends `notifications/message` for this level and all that are more severe; before the first such
+/// request it chooses for itself. The answer is empty. Needs the server's `logging` capability.
+///
 /// The `logging/setLevel` request, sent by the client.
+///
+/// On the wire, `method` is `"logging/setLevel"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`SetLevelRequest`](https://modelcontextprotocol.io/specification/2025-06-18/schema#setlevelrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: SetLevelRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -159,11 +192,19 @@ impl crate::Request for SetLevelRequest {
     type Result = EmptyResult;
 }
 
+/// What a client wants to see of the server's log from now on.
+///
+/// It holds until the next such request. Before the first one the server decides by itself what to send.
+///
 /// The parameters of [`SetLevelRequest`] (`logging/setLevel`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`SetLevelRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequestParams {
+    /// The least severe level to send; the server sends it and all that is more severe.
+    ///
     /// `level`, required.
     pub level: LoggingLevel,
     /// Members that the schema does not name, kept as they came.

@@ -14,18 +14,27 @@ use super::{
     ToolListChangedNotification, UnsubscribeRequest,
 };
 
-/// `ClientNotification` of the schema.
+/// Any notification that a client sends.
+///
+/// | method | message | |
+/// |---|---|---|
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the receiver that the sender no longer wants the answer to one of its requests. |
+/// | `notifications/initialized` | [`InitializedNotification`](super::InitializedNotification) | Tells the server that the client is ready for normal operation. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request has come. |
+/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`](super::RootsListChangedNotification) | Tells the server that the client's roots have changed. |
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientNotification`](https://modelcontextprotocol.io/specification/2025-06-18/schema#clientnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`CancelledNotification`](super::CancelledNotification)
+    /// [`CancelledNotification`](super::CancelledNotification): Tells the receiver that the sender no longer wants the answer to one of its requests.
     Cancelled(CancelledNotification),
-    /// [`InitializedNotification`](super::InitializedNotification)
+    /// [`InitializedNotification`](super::InitializedNotification): Tells the server that the client is ready for normal operation.
     Initialized(InitializedNotification),
-    /// [`ProgressNotification`](super::ProgressNotification)
+    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request has come.
     Progress(ProgressNotification),
-    /// [`RootsListChangedNotification`](super::RootsListChangedNotification)
+    /// [`RootsListChangedNotification`](super::RootsListChangedNotification): Tells the server that the client's roots have changed.
     RootsListChanged(RootsListChangedNotification),
 }
 
@@ -122,36 +131,54 @@ impl codec::Encode for ClientNotification {
     }
 }
 
-/// `ClientRequest` of the schema.
+/// Any request that a client sends.
+///
+/// | method | message | |
+/// |---|---|---|
+/// | `initialize` | [`InitializeRequest`](super::InitializeRequest) | Opens the session: states the client's protocol version, capabilities and name. |
+/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the other side is alive. |
+/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources that the server can read. |
+/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the server's resource templates, from which clients build URIs to read. |
+/// | `resources/read` | [`ReadResourceRequest`](super::ReadResourceRequest) | Reads a resource by its URI. |
+/// | `resources/subscribe` | [`SubscribeRequest`](super::SubscribeRequest) | Subscribes to changes of one resource. |
+/// | `resources/unsubscribe` | [`UnsubscribeRequest`](super::UnsubscribeRequest) | Ends a subscription made with `resources/subscribe`. |
+/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts that the server offers. |
+/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Fetches a prompt with its arguments filled in. |
+/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools that the server offers. |
+/// | `tools/call` | [`CallToolRequest`](super::CallToolRequest) | Calls a tool of the server. |
+/// | `logging/setLevel` | [`SetLevelRequest`](super::SetLevelRequest) | Sets how severe a log message has to be for the server to send it. |
+/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Asks for suggestions to complete an argument of a prompt or a variable of a resource template. |
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientRequest`](https://modelcontextprotocol.io/specification/2025-06-18/schema#clientrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`InitializeRequest`](super::InitializeRequest)
+    /// [`InitializeRequest`](super::InitializeRequest): Opens the session: states the client's protocol version, capabilities and name.
     Initialize(Box<InitializeRequest>),
-    /// [`PingRequest`](super::PingRequest)
+    /// [`PingRequest`](super::PingRequest): Checks that the other side is alive.
     Ping(PingRequest),
-    /// [`ListResourcesRequest`](super::ListResourcesRequest)
+    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources that the server can read.
     ListResources(ListResourcesRequest),
-    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)
+    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the server's resource templates, from which clients build URIs to read.
     ListResourceTemplates(ListResourceTemplatesRequest),
-    /// [`ReadResourceRequest`](super::ReadResourceRequest)
+    /// [`ReadResourceRequest`](super::ReadResourceRequest): Reads a resource by its URI.
     ReadResource(ReadResourceRequest),
-    /// [`SubscribeRequest`](super::SubscribeRequest)
+    /// [`SubscribeRequest`](super::SubscribeRequest): Subscribes to changes of one resource.
     Subscribe(SubscribeRequest),
-    /// [`UnsubscribeRequest`](super::UnsubscribeRequest)
+    /// [`UnsubscribeRequest`](super::UnsubscribeRequest): Ends a subscription made with `resources/subscribe`.
     Unsubscribe(UnsubscribeRequest),
-    /// [`ListPromptsRequest`](super::ListPromptsRequest)
+    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts that the server offers.
     ListPrompts(ListPromptsRequest),
-    /// [`GetPromptRequest`](super::GetPromptRequest)
+    /// [`GetPromptRequest`](super::GetPromptRequest): Fetches a prompt with its arguments filled in.
     GetPrompt(GetPromptRequest),
-    /// [`ListToolsRequest`](super::ListToolsRequest)
+    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools that the server offers.
     ListTools(ListToolsRequest),
-    /// [`CallToolRequest`](super::CallToolRequest)
+    /// [`CallToolRequest`](super::CallToolRequest): Calls a tool of the server.
     CallTool(CallToolRequest),
-    /// [`SetLevelRequest`](super::SetLevelRequest)
+    /// [`SetLevelRequest`](super::SetLevelRequest): Sets how severe a log message has to be for the server to send it.
     SetLevel(SetLevelRequest),
-    /// [`CompleteRequest`](super::CompleteRequest)
+    /// [`CompleteRequest`](super::CompleteRequest): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
     Complete(CompleteRequest),
 }
 
@@ -399,31 +426,47 @@ impl codec::Encode for ClientRequest {
     }
 }
 
-/// `ClientResult` of the schema.
+/// Any result with which a client answers a request of the server.
+///
+/// A result does not say which request it answers, so its members only get their types once the request is known.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `CreateMessageResult`, `ListRootsResult`, `ElicitResult`. Which of them a value is follows from the request that it answers.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#clientresult)
 pub type ClientResult = Result;
 
-/// `ServerNotification` of the schema.
+/// Any notification that a server sends.
+///
+/// | method | message | |
+/// |---|---|---|
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the receiver that the sender no longer wants the answer to one of its requests. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request has come. |
+/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Tells the client that `resources/list` would now yield something else. |
+/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Tells the client that a resource has changed and may be worth reading again. |
+/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Tells the client that `prompts/list` would now yield something else. |
+/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Tells the client that `tools/list` would now yield something else. |
+/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Carries a log message of the server. |
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerNotification`](https://modelcontextprotocol.io/specification/2025-06-18/schema#servernotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`CancelledNotification`](super::CancelledNotification)
+    /// [`CancelledNotification`](super::CancelledNotification): Tells the receiver that the sender no longer wants the answer to one of its requests.
     Cancelled(CancelledNotification),
-    /// [`ProgressNotification`](super::ProgressNotification)
+    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request has come.
     Progress(ProgressNotification),
-    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification)
+    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Tells the client that `resources/list` would now yield something else.
     ResourceListChanged(ResourceListChangedNotification),
-    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)
+    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Tells the client that a resource has changed and may be worth reading again.
     ResourceUpdated(ResourceUpdatedNotification),
-    /// [`PromptListChangedNotification`](super::PromptListChangedNotification)
+    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Tells the client that `prompts/list` would now yield something else.
     PromptListChanged(PromptListChangedNotification),
-    /// [`ToolListChangedNotification`](super::ToolListChangedNotification)
+    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Tells the client that `tools/list` would now yield something else.
     ToolListChanged(ToolListChangedNotification),
-    /// [`LoggingMessageNotification`](super::LoggingMessageNotification)
+    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Carries a log message of the server.
     LoggingMessage(LoggingMessageNotification),
 }
 
@@ -575,18 +618,27 @@ impl codec::Encode for ServerNotification {
     }
 }
 
-/// `ServerRequest` of the schema.
+/// Any request that a server sends.
+///
+/// | method | message | |
+/// |---|---|---|
+/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the other side is alive. |
+/// | `sampling/createMessage` | [`CreateMessageRequest`](super::CreateMessageRequest) | Asks the client to have its language model continue a conversation. |
+/// | `roots/list` | [`ListRootsRequest`](super::ListRootsRequest) | Asks the client for its roots, the directories and files that the server may work on. |
+/// | `elicitation/create` | [`ElicitRequest`](super::ElicitRequest) | Asks the user for information, by way of the client. |
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerRequest`](https://modelcontextprotocol.io/specification/2025-06-18/schema#serverrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {
-    /// [`PingRequest`](super::PingRequest)
+    /// [`PingRequest`](super::PingRequest): Checks that the other side is alive.
     Ping(PingRequest),
-    /// [`CreateMessageRequest`](super::CreateMessageRequest)
+    /// [`CreateMessageRequest`](super::CreateMessageRequest): Asks the client to have its language model continue a conversation.
     CreateMessage(Box<CreateMessageRequest>),
-    /// [`ListRootsRequest`](super::ListRootsRequest)
+    /// [`ListRootsRequest`](super::ListRootsRequest): Asks the client for its roots, the directories and files that the server may work on.
     ListRoots(ListRootsRequest),
-    /// [`ElicitRequest`](super::ElicitRequest)
+    /// [`ElicitRequest`](super::ElicitRequest): Asks the user for information, by way of the client.
     Elicit(ElicitRequest),
 }
 
@@ -681,9 +733,13 @@ impl codec::Encode for ServerRequest {
     }
 }
 
-/// `ServerResult` of the schema.
+/// Any result with which a server answers a request of the client.
+///
+/// A result does not say which request it answers, so its members only get their types once the request is known.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `InitializeResult`, `ListResourcesResult`, `ListResourceTemplatesResult`, `ReadResourceResult`, `ListPromptsResult`, `GetPromptResult`, `ListToolsResult`, `CallToolResult`, `CompleteResult`. Which of them a value is follows from the request that it answers.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#serverresult)
 pub type ServerResult = Result;
@@ -691,31 +747,31 @@ pub type ServerResult = Result;
 /// Methods of the requests that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientRequestMethod {
-    /// `initialize`: [`InitializeRequest`](super::InitializeRequest)
+    /// `initialize` ([`InitializeRequest`](super::InitializeRequest)): Opens the session: states the client's protocol version, capabilities and name.
     Initialize,
-    /// `ping`: [`PingRequest`](super::PingRequest)
+    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the other side is alive.
     Ping,
-    /// `resources/list`: [`ListResourcesRequest`](super::ListResourcesRequest)
+    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources that the server can read.
     ListResources,
-    /// `resources/templates/list`: [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)
+    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the server's resource templates, from which clients build URIs to read.
     ListResourceTemplates,
-    /// `resources/read`: [`ReadResourceRequest`](super::ReadResourceRequest)
+    /// `resources/read` ([`ReadResourceRequest`](super::ReadResourceRequest)): Reads a resource by its URI.
     ReadResource,
-    /// `resources/subscribe`: [`SubscribeRequest`](super::SubscribeRequest)
+    /// `resources/subscribe` ([`SubscribeRequest`](super::SubscribeRequest)): Subscribes to changes of one resource.
     Subscribe,
-    /// `resources/unsubscribe`: [`UnsubscribeRequest`](super::UnsubscribeRequest)
+    /// `resources/unsubscribe` ([`UnsubscribeRequest`](super::UnsubscribeRequest)): Ends a subscription made with `resources/subscribe`.
     Unsubscribe,
-    /// `prompts/list`: [`ListPromptsRequest`](super::ListPromptsRequest)
+    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts that the server offers.
     ListPrompts,
-    /// `prompts/get`: [`GetPromptRequest`](super::GetPromptRequest)
+    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Fetches a prompt with its arguments filled in.
     GetPrompt,
-    /// `tools/list`: [`ListToolsRequest`](super::ListToolsRequest)
+    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools that the server offers.
     ListTools,
-    /// `tools/call`: [`CallToolRequest`](super::CallToolRequest)
+    /// `tools/call` ([`CallToolRequest`](super::CallToolRequest)): Calls a tool of the server.
     CallTool,
-    /// `logging/setLevel`: [`SetLevelRequest`](super::SetLevelRequest)
+    /// `logging/setLevel` ([`SetLevelRequest`](super::SetLevelRequest)): Sets how severe a log message has to be for the server to send it.
     SetLevel,
-    /// `completion/complete`: [`CompleteRequest`](super::CompleteRequest)
+    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
     Complete,
 }
 
@@ -880,13 +936,13 @@ impl RequestSet for ClientRequest {
 /// Methods of the requests that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerRequestMethod {
-    /// `ping`: [`PingRequest`](super::PingRequest)
+    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the other side is alive.
     Ping,
-    /// `sampling/createMessage`: [`CreateMessageRequest`](super::CreateMessageRequest)
+    /// `sampling/createMessage` ([`CreateMessageRequest`](super::CreateMessageRequest)): Asks the client to have its language model continue a conversation.
     CreateMessage,
-    /// `roots/list`: [`ListRootsRequest`](super::ListRootsRequest)
+    /// `roots/list` ([`ListRootsRequest`](super::ListRootsRequest)): Asks the client for its roots, the directories and files that the server may work on.
     ListRoots,
-    /// `elicitation/create`: [`ElicitRequest`](super::ElicitRequest)
+    /// `elicitation/create` ([`ElicitRequest`](super::ElicitRequest)): Asks the user for information, by way of the client.
     Elicit,
 }
 
@@ -970,13 +1026,13 @@ impl RequestSet for ServerRequest {
 /// Methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientNotificationMethod {
-    /// `notifications/cancelled`: [`CancelledNotification`](super::CancelledNotification)
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the receiver that the sender no longer wants the answer to one of its requests.
     Cancelled,
-    /// `notifications/initialized`: [`InitializedNotification`](super::InitializedNotification)
+    /// `notifications/initialized` ([`InitializedNotification`](super::InitializedNotification)): Tells the server that the client is ready for normal operation.
     Initialized,
-    /// `notifications/progress`: [`ProgressNotification`](super::ProgressNotification)
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request has come.
     Progress,
-    /// `notifications/roots/list_changed`: [`RootsListChangedNotification`](super::RootsListChangedNotification)
+    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`](super::RootsListChangedNotification)): Tells the server that the client's roots have changed.
     RootsListChanged,
 }
 
@@ -1057,19 +1113,19 @@ impl NotificationSet for ClientNotification {
 /// Methods of the notifications that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerNotificationMethod {
-    /// `notifications/cancelled`: [`CancelledNotification`](super::CancelledNotification)
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the receiver that the sender no longer wants the answer to one of its requests.
     Cancelled,
-    /// `notifications/progress`: [`ProgressNotification`](super::ProgressNotification)
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request has come.
     Progress,
-    /// `notifications/resources/list_changed`: [`ResourceListChangedNotification`](super::ResourceListChangedNotification)
+    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Tells the client that `resources/list` would now yield something else.
     ResourceListChanged,
-    /// `notifications/resources/updated`: [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)
+    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Tells the client that a resource has changed and may be worth reading again.
     ResourceUpdated,
-    /// `notifications/prompts/list_changed`: [`PromptListChangedNotification`](super::PromptListChangedNotification)
+    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Tells the client that `prompts/list` would now yield something else.
     PromptListChanged,
-    /// `notifications/tools/list_changed`: [`ToolListChangedNotification`](super::ToolListChangedNotification)
+    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Tells the client that `tools/list` would now yield something else.
     ToolListChanged,
-    /// `notifications/message`: [`LoggingMessageNotification`](super::LoggingMessageNotification)
+    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Carries a log message of the server.
     LoggingMessage,
 }
 

@@ -5,17 +5,28 @@
 use crate::{Extra, JsonObject, KnownMembers, Number, Value, codec};
 use super::{TextOrBlobResourceContents, UrlElicitationRequiredErrorErrorData};
 
-/// `Annotations` of the schema.
+/// Hints from the server on how a client may use or show something, such as for whom it is and how much it matters.
+///
+/// A client may filter and sort by them, or pick what goes into the model's context. They are the server's own claims, and
+/// nothing obliges a client to follow them.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`](super::Resource), [`ResourceLink`], [`ResourceTemplate`](super::ResourceTemplate) and 1 more.
 ///
 /// Specification: [`Annotations`](https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotations {
+    /// For whom it is meant: the user, the model, or both. Absence says nothing about it.
+    ///
     /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
-    /// `lastModified`, optional.
+    /// When the resource last changed: an ISO 8601 timestamp, such as `2025-01-12T15:00:58Z`.
+    ///
+    /// `lastModified`, optional. Since revision 2025-06-18.
     pub last_modified: Option<String>,
+    /// How much it matters, between 0 (can be left out) and 1 (as good as required).
+    ///
     /// `priority`, optional.
     pub priority: Option<AnnotationsPriority>,
     /// Members that the schema does not name, kept as they came.
@@ -103,9 +114,11 @@ impl codec::Object for Annotations {
     }
 }
 
-/// A value inside [`Annotations`], at `/$defs/Annotations/properties/priority` of the schema.
+/// How much something matters: 1 means as good as required, 0 that it can be left out.
 ///
 /// Checked when it is made: at least 0 and at most 1.
+///
+/// Since revision 2025-03-26.
 ///
 /// Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,19 +177,32 @@ impl codec::Encode for AnnotationsPriority {
     }
 }
 
-/// `AudioContent` of the schema.
+/// A sound recording, for a model or from one.
+///
+/// On the wire, `type` is `"audio"`.
+///
+/// Since revision 2025-03-26.
 ///
 /// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
 ///
 /// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#audiocontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioContent {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The recording's bytes, as base64.
+    ///
     /// `data`, required.
     pub data: String,
+    /// The MIME type of `data`, such as `audio/wav`. Which ones work depends on the provider of the model.
+    ///
     /// `mimeType`, required.
     pub mime_type: String,
     /// Members that the schema does not name, kept as they came.
@@ -267,13 +293,21 @@ impl codec::Object for AudioContent {
     }
 }
 
-/// `BaseMetadata` of the schema.
+/// The name and title that many definitions have in common.
+///
+/// It never travels by itself: the definitions that have these members repeat them.
+///
+/// Since revision 2025-06-18.
 ///
 /// Specification: [`BaseMetadata`](https://modelcontextprotocol.io/specification/2025-11-25/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaseMetadata {
+    /// An identifier for programs; people see it only where there is no `title`.
+    ///
     /// `name`, required.
     pub name: String,
+    /// The name for people to read, free of jargon; absent, show `name`, or for a tool first the `title` of its [`ToolAnnotations`](super::ToolAnnotations).
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -338,11 +372,16 @@ impl codec::Object for BaseMetadata {
     }
 }
 
-/// A value inside [`CallToolRequestParams`](super::CallToolRequestParams), at `/$defs/CallToolRequestParams/properties/_meta` of the schema.
+/// The metadata of a request.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`CompleteRequestParams`](super::CompleteRequestParams), [`CreateMessageRequestParams`](super::CreateMessageRequestParams), [`ElicitRequestFormParams`](super::ElicitRequestFormParams), [`ElicitRequestUrlParams`](super::ElicitRequestUrlParams), [`GetPromptRequestParams`](super::GetPromptRequestParams) and 9 more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
+    /// Asks for progress notifications, which will carry this token; it must differ from those of the sender's other open
+    /// requests. The receiver may send none.
+    ///
     /// `progressToken`, optional.
     pub progress_token: Option<ProgressToken>,
     /// Members that the schema does not name, kept as they came.
@@ -406,7 +445,10 @@ impl codec::Object for Meta {
     }
 }
 
-/// `ContentBlock` of the schema.
+/// One piece of a prompt message or of a tool's result.
+///
+/// Every kind of block can carry [`Annotations`]. What a server sends in here is untrusted input to whoever reads it, a
+/// model above all.
 ///
 /// Which one a value is:
 ///
@@ -416,20 +458,22 @@ impl codec::Object for Meta {
 /// * `type` is "resource_link": `ResourceLink`
 /// * `type` is "resource": `EmbeddedResource`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`CallToolResult`](super::CallToolResult), [`PromptMessage`](super::PromptMessage), [`ToolResultContent`](super::ToolResultContent).
 ///
 /// Specification: [`ContentBlock`](https://modelcontextprotocol.io/specification/2025-11-25/schema#contentblock)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContentBlock {
-    /// [`TextContent`]
+    /// [`TextContent`]: Text, for a model or from one.
     TextContent(TextContent),
-    /// [`ImageContent`]
+    /// [`ImageContent`]: A picture, for a model or from one.
     ImageContent(ImageContent),
-    /// [`AudioContent`]
+    /// [`AudioContent`]: A sound recording, for a model or from one.
     AudioContent(AudioContent),
-    /// [`ResourceLink`]
+    /// [`ResourceLink`]: A pointer to a resource of the server, inside a prompt message or a tool's result.
     ResourceLink(Box<ResourceLink>),
-    /// [`EmbeddedResource`]
+    /// [`EmbeddedResource`]: A resource whose contents travel along, inside a prompt message or a tool's result.
     EmbeddedResource(Box<EmbeddedResource>),
 }
 
@@ -541,22 +585,41 @@ impl codec::Encode for ContentBlock {
     }
 }
 
-/// `Cursor` of the schema.
+/// A place in a paged listing, handed out by the server.
+///
+/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept is answered
+/// with invalid params (-32602).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2025-11-25/schema#cursor)
 pub type Cursor = String;
 
-/// `EmbeddedResource` of the schema.
+/// A resource whose contents travel along, inside a prompt message or a tool's result.
+///
+/// How it is shown to the user or given to the model is for the client to decide. A server that sends such blocks should
+/// have the `resources` capability. Where the URI alone will do, there is [`ResourceLink`].
+///
+/// On the wire, `type` is `"resource"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ContentBlock`].
 ///
 /// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2025-11-25/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The contents, text or binary, together with their URI.
+    ///
     /// `resource`, required.
     pub resource: TextOrBlobResourceContents,
     /// Members that the schema does not name, kept as they came.
@@ -641,22 +704,36 @@ impl codec::Object for EmbeddedResource {
     }
 }
 
+/// The result of a request that succeeded and has nothing else to tell.
+///
 /// The result of [`PingRequest`](super::PingRequest) (`ping`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#emptyresult)
 pub type EmptyResult = Result;
 
-/// `Error` of the schema.
+/// What went wrong with a request: a code for programs, a message for people.
+///
+/// The codes -32700 and -32600 to -32603 are JSON-RPC's own.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`JsonRpcErrorResponse`](super::JsonRpcErrorResponse).
 ///
 /// Specification: [`Error`](https://modelcontextprotocol.io/specification/2025-11-25/schema#error)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
+    /// The kind of error.
+    ///
     /// `code`, required.
     pub code: i64,
+    /// More about the error, in whatever form the sender likes, such as the errors behind it.
+    ///
     /// `data`, optional.
     pub data: Option<Value>,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -726,19 +803,33 @@ impl codec::Object for Error {
     }
 }
 
-/// `Icon` of the schema.
+/// A picture that stands for a tool, prompt, resource or piece of software in a user interface.
+///
+/// Treat both the entry and the image as untrusted: accept only `https:` and `data:` URIs, from the sender's own origin or
+/// one that you trust, fetch without cookies or credentials, follow no redirect to another origin or scheme, limit the
+/// size, and check the bytes against a list of allowed image types. An SVG can contain scripts.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`Icons`], [`Implementation`](super::Implementation), [`Prompt`](super::Prompt), [`Resource`](super::Resource), [`ResourceLink`], [`ResourceTemplate`](super::ResourceTemplate) and 1 more.
 ///
 /// Specification: [`Icon`](https://modelcontextprotocol.io/specification/2025-11-25/schema#icon)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
+    /// The image's MIME type, such as `image/png`, where the source itself gives none or too general a one; advisory.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The sizes for which the image is meant: each either width and height, such as `48x48`, or `any` for one that scales, such as an SVG. Absent, it suits every size.
+    ///
     /// `sizes`, optional.
     pub sizes: Option<Vec<String>>,
+    /// Where the image is: an `https:` or `http:` URL, or a `data:` URI with the image in base64.
+    ///
     /// `src`, required.
     pub src: String,
+    /// The background for which the image is drawn; absent, it suits every one.
+    ///
     /// `theme`, optional.
     pub theme: Option<IconTheme>,
     /// Members that the schema does not name, kept as they came.
@@ -825,13 +916,19 @@ impl codec::Object for Icon {
     }
 }
 
-/// A value inside [`Icon`], at `/$defs/Icon/properties/theme` of the schema.
+/// The kind of background for which an [`Icon`] is drawn.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`Icon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IconTheme {
+    /// For a dark background.
+    ///
     /// `"dark"`
     Dark,
+    /// For a light background.
+    ///
     /// `"light"`
     Light,
 }
@@ -876,11 +973,17 @@ impl codec::Encode for IconTheme {
     }
 }
 
-/// `Icons` of the schema.
+/// The member `icons` that several definitions have in common.
+///
+/// It never travels by itself: the definitions that have this member repeat it.
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`Icons`](https://modelcontextprotocol.io/specification/2025-11-25/schema#icons)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icons {
+    /// Pictures for a user interface, of which a client takes the one that fits best. One that shows icons at all must read PNG and JPEG, and should read SVG and WebP.
+    ///
     /// `icons`, optional.
     pub icons: Option<Vec<Icon>>,
     /// Members that the schema does not name, kept as they came.
@@ -937,19 +1040,32 @@ impl codec::Object for Icons {
     }
 }
 
-/// `ImageContent` of the schema.
+/// A picture, for a model or from one.
+///
+/// On the wire, `type` is `"image"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
 ///
 /// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#imagecontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The picture's bytes, as base64.
+    ///
     /// `data`, required.
     pub data: String,
+    /// The MIME type of `data`, such as `image/png`. Which ones work depends on the provider of the model.
+    ///
     /// `mimeType`, required.
     pub mime_type: String,
     /// Members that the schema does not name, kept as they came.
@@ -1040,13 +1156,19 @@ impl codec::Object for ImageContent {
     }
 }
 
-/// `Notification` of the schema.
+/// What every notification has in common: a method and, mostly, parameters.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`Notification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#notification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notification {
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -1111,13 +1233,18 @@ impl codec::Object for Notification {
     }
 }
 
-/// `NotificationParams` of the schema.
+/// Parameters that any notification may have: metadata, and nothing else.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`InitializedNotification`](super::InitializedNotification), [`PromptListChangedNotification`](super::PromptListChangedNotification), [`ResourceListChangedNotification`](super::ResourceListChangedNotification), [`RootsListChangedNotification`](super::RootsListChangedNotification), [`ToolListChangedNotification`](super::ToolListChangedNotification).
 ///
 /// Specification: [`NotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#notificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -1174,15 +1301,25 @@ impl codec::Object for NotificationParams {
     }
 }
 
-/// `PaginatedRequest` of the schema.
+/// What requests have in common whose answer may come in pages.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`PaginatedRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<PaginatedRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -1256,15 +1393,24 @@ impl codec::Object for PaginatedRequest {
     }
 }
 
+/// From where on a listing is wanted.
+///
 /// The parameters of [`ListResourcesRequest`](super::ListResourcesRequest) (`resources/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListPromptsRequest`](super::ListPromptsRequest), [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest), [`ListResourcesRequest`](super::ListResourcesRequest), [`ListTasksRequest`](super::ListTasksRequest), [`ListToolsRequest`](super::ListToolsRequest), [`PaginatedRequest`].
 ///
 /// Specification: [`PaginatedRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
+    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -1337,13 +1483,23 @@ impl codec::Object for PaginatedRequestParams {
     }
 }
 
-/// `PaginatedResult` of the schema.
+/// What results have in common that may be one page of several.
+///
+/// How long a page is, the server decides, and pages may differ in length. Between two pages the list may change, so that
+/// entries turn up twice or not at all.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -1416,18 +1572,28 @@ impl codec::Object for PaginatedResult {
     }
 }
 
-/// `ProgressToken` of the schema.
+/// A string or an integer that ties progress notifications to the request they tell about.
+///
+/// Whoever sends the request picks it, in any way, but differently from those of its other open requests.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ProgressNotificationParams`](super::ProgressNotificationParams), [`Meta`].
 ///
 /// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2025-11-25/schema#progresstoken)
 pub type ProgressToken = crate::ProgressToken;
 
-/// `RelatedTaskMetadata` of the schema.
+/// The task to which a message belongs, for its `_meta` under `io.modelcontextprotocol/related-task`.
+///
+/// Every request, notification and response that has to do with a task must carry it, except those about tasks themselves, where the task's id stands in the message anyway. The result of `tasks/result` does carry it.
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`RelatedTaskMetadata`](https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelatedTaskMetadata {
+    /// The task to which the message belongs.
+    ///
     /// `taskId`, required.
     pub task_id: String,
     /// Members that the schema does not name, kept as they came.
@@ -1475,13 +1641,19 @@ impl codec::Object for RelatedTaskMetadata {
     }
 }
 
-/// `Request` of the schema.
+/// What every request has in common: a method and, mostly, parameters.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`Request`](https://modelcontextprotocol.io/specification/2025-11-25/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -1546,20 +1718,31 @@ impl codec::Object for Request {
     }
 }
 
-/// `RequestId` of the schema.
+/// A string or an integer that ties an answer to its request.
+///
+/// It is never `null`, and a sender uses none twice in a session.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CallToolRequest`](super::CallToolRequest), [`CancelTaskRequest`](super::CancelTaskRequest), [`CancelledNotificationParams`](super::CancelledNotificationParams), [`CompleteRequest`](super::CompleteRequest), [`CreateMessageRequest`](super::CreateMessageRequest), [`ElicitRequest`](super::ElicitRequest) and 20 more.
 ///
 /// Specification: [`RequestId`](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestid)
 pub type RequestId = crate::RequestId;
 
+/// Parameters that any request may have: metadata, and nothing else.
+///
 /// The parameters of [`PingRequest`](super::PingRequest) (`ping`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListRootsRequest`](super::ListRootsRequest), [`PingRequest`](super::PingRequest).
 ///
 /// Specification: [`RequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
     /// Members that the schema does not name, kept as they came.
@@ -1616,15 +1799,26 @@ impl codec::Object for RequestParams {
     }
 }
 
-/// `ResourceContents` of the schema.
+/// What text and binary contents of a resource have in common.
+///
+/// On the wire it is always one of [`TextResourceContents`](super::TextResourceContents) and [`BlobResourceContents`](super::BlobResourceContents).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// The MIME type of the contents; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1700,29 +1894,54 @@ impl codec::Object for ResourceContents {
     }
 }
 
-/// `ResourceLink` of the schema.
+/// A pointer to a resource of the server, inside a prompt message or a tool's result.
+///
+/// It carries no contents: `resources/read` fetches them. A link that a tool returns need not appear in `resources/list`.
+///
+/// On the wire, `type` is `"resource_link"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`ContentBlock`].
 ///
 /// Specification: [`ResourceLink`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelink)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLink {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// What the resource is, in words that may be given to the model as a hint.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// `icons`, optional.
+    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// The MIME type of the contents; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The name for programs; people see it only where `title` is absent.
+    ///
     /// `name`, required.
     pub name: String,
+    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    ///
     /// `size`, optional.
     pub size: Option<i64>,
+    /// The name for people. Without it a client shows `name`.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
+    /// The URI to read, of any scheme; what it means is the server's affair.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1873,13 +2092,20 @@ impl codec::Object for ResourceLink {
     }
 }
 
-/// `ResourceRequestParams` of the schema.
+/// What the parameters of requests about one resource have in common.
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`ResourceRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
+    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1944,13 +2170,18 @@ impl codec::Object for ResourceRequestParams {
     }
 }
 
-/// `Result` of the schema.
+/// Any result: what all of them have in common, and room for what each has besides.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientResult`](super::ClientResult), [`EmptyResult`], [`JsonRpcResultResponse`](super::JsonRpcResultResponse), [`ServerResult`](super::ServerResult).
 ///
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2025-11-25/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -2007,15 +2238,21 @@ impl codec::Object for Result {
     }
 }
 
-/// `Role` of the schema.
+/// One of the two sides of a conversation with a model.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Annotations`], [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage).
 ///
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2025-11-25/schema#role)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
+    /// The model.
+    ///
     /// `"assistant"`
     Assistant,
+    /// The person who talks to the model.
+    ///
     /// `"user"`
     User,
 }
@@ -2060,13 +2297,21 @@ impl codec::Encode for Role {
     }
 }
 
-/// `TaskAugmentedRequestParams` of the schema.
+/// What the parameters of every request have in common that can run as a task.
+///
+/// No message has exactly these; it is the basis of others, such as [`CallToolRequestParams`](super::CallToolRequestParams).
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`TaskAugmentedRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskaugmentedrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskAugmentedRequestParams {
+    /// Metadata of the request. Its progress token stays valid for as long as the task lives.
+    ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
+    /// Runs the request as a task, answered at once with [`CreateTaskResult`](super::CreateTaskResult); absent means an ordinary answer. Only where the receiver declares the `tasks` capability for this kind of request; otherwise it is ignored.
+    ///
     /// `task`, optional.
     pub task: Option<TaskMetadata>,
     /// Members that the schema does not name, kept as they came.
@@ -2139,13 +2384,17 @@ impl codec::Object for TaskAugmentedRequestParams {
     }
 }
 
-/// `TaskMetadata` of the schema.
+/// The wish to have a request run as a task.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`CreateMessageRequestParams`](super::CreateMessageRequestParams), [`ElicitRequestFormParams`](super::ElicitRequestFormParams), [`ElicitRequestUrlParams`](super::ElicitRequestUrlParams), [`TaskAugmentedRequestParams`].
 ///
 /// Specification: [`TaskMetadata`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskmetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskMetadata {
+    /// How many milliseconds from its creation the task should be kept; absent leaves it to the receiver, who may also choose otherwise ([`Task`](super::Task) has the actual figure).
+    ///
     /// `ttl`, optional.
     pub ttl: Option<i64>,
     /// Members that the schema does not name, kept as they came.
@@ -2202,17 +2451,28 @@ impl codec::Object for TaskMetadata {
     }
 }
 
-/// `TextContent` of the schema.
+/// Text, for a model or from one.
+///
+/// On the wire, `type` is `"text"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
 ///
 /// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#textcontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The text itself.
+    ///
     /// `text`, required.
     pub text: String,
     /// Members that the schema does not name, kept as they came.
@@ -2292,13 +2552,23 @@ impl codec::Object for TextContent {
     }
 }
 
-/// `URLElicitationRequiredError` of the schema.
+/// The error with which a server refuses a request until the user has visited a page.
+///
+/// It names every visit that is missing. Once they are done, the client may send its request again; [`ElicitationCompleteNotificationParams`](super::ElicitationCompleteNotificationParams) may tell it when. For forms, and for any other obstacle, there is no such error.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`URLElicitationRequiredError`](https://modelcontextprotocol.io/specification/2025-11-25/schema#urlelicitationrequirederror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlElicitationRequiredError {
+    /// What has to be done first.
+    ///
     /// `error`, required.
     pub error: UrlElicitationRequiredErrorError,
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, optional.
     pub id: Option<RequestId>,
     /// Members that the schema does not name, kept as they came.
@@ -2367,13 +2637,21 @@ impl codec::Object for UrlElicitationRequiredError {
     }
 }
 
-/// A value inside [`UrlElicitationRequiredError`], at `/$defs/URLElicitationRequiredError/properties/error` of the schema.
+/// The error object of a [`UrlElicitationRequiredError`].
+///
+/// On the wire, `code` is `-32042`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`UrlElicitationRequiredError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlElicitationRequiredErrorError {
+    /// The visits that are missing.
+    ///
     /// `data`, required.
     pub data: UrlElicitationRequiredErrorErrorData,
+    /// What is the matter, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.

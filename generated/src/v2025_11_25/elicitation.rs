@@ -6,17 +6,27 @@ use std::collections::BTreeMap;
 use crate::{Extra, JsonObject, KnownMembers, Number, Revision, TaskRequest, codec};
 use super::{CreateTaskResult, Meta, RequestId, TaskMetadata};
 
-/// `BooleanSchema` of the schema.
+/// A field of a form that is either true or false.
+///
+/// On the wire, `type` is `"boolean"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`BooleanSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#booleanschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BooleanSchema {
+    /// The value with which the form starts.
+    ///
     /// `default`, optional.
     pub default: Option<bool>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -113,15 +123,31 @@ impl codec::Object for BooleanSchema {
     }
 }
 
+/// Asks the user for information, by way of the client.
+///
+/// In form mode the client draws a form from a flat JSON Schema and returns what was filled in; secrets must not be asked
+/// for in this way. In URL mode it shows a link, and the user deals with the server outside the protocol. The answer is an
+/// [`ElicitResult`], which says whether the user accepted, declined or dismissed. Needs the client's `elicitation`
+/// capability with the mode in question; an empty capability stands for form mode. With `task` among the parameters the
+/// answer is a [`CreateTaskResult`](super::CreateTaskResult).
+///
 /// The `elicitation/create` request, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"elicitation/create"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`ServerRequest`](super::ServerRequest).
 ///
 /// Specification: [`ElicitRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ElicitRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -202,20 +228,33 @@ impl TaskRequest for ElicitRequest {
     type TaskResult = CreateTaskResult;
 }
 
-/// `ElicitRequestFormParams` of the schema.
+/// A form that a server wants the user to fill in.
+///
+/// Passwords, keys, payment details and other secrets must not be asked for here, since the answers pass through the client; that is what [`ElicitRequestUrlParams`] is for. The client must show which server is asking, let the user change the answers before they are sent, and offer ways to decline and to cancel. A request without `mode` is one of these.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ElicitRequestParams`].
 ///
 /// Specification: [`ElicitRequestFormParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
+    /// What to tell the user: which information is wanted, and what for.
+    ///
     /// `message`, required.
     pub message: String,
     mode: bool,
+    /// The fields of the form, as a JSON Schema of a flat object.
+    ///
     /// `requestedSchema`, required.
     pub requested_schema: ElicitRequestFormParamsRequestedSchema,
+    /// Runs the request as a task, answered at once with [`CreateTaskResult`](super::CreateTaskResult); absent means an ordinary answer. Only for clients that declare `tasks.requests.elicitation.create`; others ignore it.
+    ///
     /// `task`, optional.
     pub task: Option<TaskMetadata>,
     /// Members that the schema does not name, kept as they came.
@@ -323,15 +362,27 @@ impl codec::Object for ElicitRequestFormParams {
     }
 }
 
-/// A value inside [`ElicitRequestFormParams`], at `/$defs/ElicitRequestFormParams/properties/requestedSchema` of the schema.
+/// The form that a server wants filled in: a JSON Schema of a flat object, one property for each field.
+///
+/// The client can build the form from it, and should check the answers against it; so should the server.
+///
+/// On the wire, `type` is `"object"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ElicitRequestFormParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParamsRequestedSchema {
+    /// The JSON Schema dialect, as a URI; absent means 2020-12.
+    ///
     /// `$schema`, optional.
     pub schema: Option<String>,
+    /// The fields, by the names under which [`ElicitResult`] returns their values.
+    ///
     /// `properties`, required.
     pub properties: BTreeMap<String, PrimitiveSchemaDefinition>,
+    /// The names of the fields that the user has to fill in; absent means none.
+    ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not name, kept as they came.
@@ -418,6 +469,10 @@ impl codec::Object for ElicitRequestFormParamsRequestedSchema {
     }
 }
 
+/// What a server asks of the user: to fill in a form, or to visit a page.
+///
+/// Without `mode` it is a form. A server may use only the modes that the client declares in its `elicitation` capability. In 2026-07-28 it is no request of its own but one of the `inputRequests` of an `InputRequiredResult`.
+///
 /// The parameters of [`ElicitRequest`] (`elicitation/create`).
 ///
 /// Which one a value is:
@@ -426,14 +481,16 @@ impl codec::Object for ElicitRequestFormParamsRequestedSchema {
 /// * `mode` is "form": `ElicitRequestFormParams`
 /// * `mode` is absent: `ElicitRequestFormParams`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`ElicitRequest`].
 ///
 /// Specification: [`ElicitRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitRequestParams {
-    /// [`ElicitRequestUrlParams`]
+    /// [`ElicitRequestUrlParams`]: A web page that a server wants the user to visit, for what must not pass through the client: secrets, payments, sign-in at a third party.
     ElicitRequestUrlParams(ElicitRequestUrlParams),
-    /// [`ElicitRequestFormParams`]
+    /// [`ElicitRequestFormParams`]: A form that a server wants the user to fill in.
     ElicitRequestFormParams(ElicitRequestFormParams),
 }
 
@@ -502,21 +559,38 @@ impl codec::Encode for ElicitRequestParams {
     }
 }
 
-/// `ElicitRequestURLParams` of the schema.
+/// A web page that a server wants the user to visit, for what must not pass through the client: secrets, payments, sign-in at a third party.
+///
+/// The client must show the full address and ask for consent, must not fetch anything from it beforehand, and must open it where neither client nor model can see what the user does. The server must put neither personal data nor a ready-made login into the address, and must make sure that the visitor is the user whom it asked. Consent is all that the answer `accept` means: the visit itself may still be going on, or fail. It is no way to authorise the client itself to the server.
+///
+/// On the wire, `mode` is `"url"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ElicitRequestParams`], [`UrlElicitationRequiredErrorErrorData`].
 ///
 /// Specification: [`ElicitRequestURLParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequesturlparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestUrlParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
+    /// Identifies the interaction among all of the server's; opaque to the client. It returns in [`ElicitationCompleteNotificationParams`].
+    ///
     /// `elicitationId`, required.
     pub elicitation_id: String,
+    /// What to tell the user: what the visit is for.
+    ///
     /// `message`, required.
     pub message: String,
+    /// Runs the request as a task, answered at once with [`CreateTaskResult`](super::CreateTaskResult); absent means an ordinary answer. Only for clients that declare `tasks.requests.elicitation.create`; others ignore it.
+    ///
     /// `task`, optional.
     pub task: Option<TaskMetadata>,
+    /// The address to open: a URI, which outside of development should be `https`.
+    ///
     /// `url`, required.
     pub url: String,
     /// Members that the schema does not name, kept as they came.
@@ -617,15 +691,28 @@ impl codec::Object for ElicitRequestUrlParams {
     }
 }
 
+/// How the user reacted to a server's question.
+///
+/// The values come from outside: a server should check them against the schema that it sent, and never take them as proof of who the user is. In 2026-07-28 it is one of the `inputResponses` of the retried request.
+///
 /// The result of [`ElicitRequest`] (`elicitation/create`).
+///
+/// Since revision 2025-06-18.
 ///
 /// Specification: [`ElicitResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// Whether the user agreed, refused, or did neither.
+    ///
     /// `action`, required.
     pub action: ElicitResultAction,
+    /// The values of the form's fields, by their names. Only `accept` in answer to a form has them; a page to visit yields none.
+    ///
     /// `content`, optional.
     pub content: Option<BTreeMap<String, ElicitResultContentValue>>,
     /// Members that the schema does not name, kept as they came.
@@ -704,15 +791,23 @@ impl codec::Object for ElicitResult {
     }
 }
 
-/// A value inside [`ElicitResult`], at `/$defs/ElicitResult/properties/action` of the schema.
+/// What the user did with a server's question.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`ElicitResult`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElicitResultAction {
+    /// Agreed: submitted the form, or consented to open the page (which may not be finished yet).
+    ///
     /// `"accept"`
     Accept,
+    /// Went away without deciding, for instance by closing the dialogue; the server may ask again later.
+    ///
     /// `"cancel"`
     Cancel,
+    /// Said no; the server may offer an alternative.
+    ///
     /// `"decline"`
     Decline,
 }
@@ -757,7 +852,7 @@ impl codec::Encode for ElicitResultAction {
     }
 }
 
-/// A value inside [`ElicitResult`], at `/$defs/ElicitResult/properties/content/additionalProperties` of the schema.
+/// What the user entered into one field of a form.
 ///
 /// Which one a value is:
 ///
@@ -766,16 +861,26 @@ impl codec::Encode for ElicitResultAction {
 /// * JSON type integer or fraction: `Number`
 /// * JSON type boolean: `Boolean`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`ElicitResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitResultContentValue {
-    /// list of string.
+    /// The options chosen in a [`MultiSelectEnumSchema`].
+    ///
+    /// A list of string.
     StringArray(Vec<String>),
-    /// string.
+    /// The answer to a [`StringSchema`], or the option chosen in a field that allows a single one.
+    ///
+    /// A string.
     String(String),
-    /// number.
+    /// The answer to a [`NumberSchema`]; it may have a fraction unless an integer was asked for.
+    ///
+    /// A number.
     Number(Number),
-    /// boolean.
+    /// The answer to a [`BooleanSchema`].
+    ///
+    /// A boolean.
     Boolean(bool),
 }
 
@@ -860,13 +965,25 @@ impl codec::Encode for ElicitResultContentValue {
     }
 }
 
+/// Tells the client that what the user had to do at an elicitation's URL is done.
+///
+/// Sent, if at all, only to the client that got the elicitation, and identified by its `elicitationId`. The client may then
+/// retry the request that had to wait; unknown or finished ids are ignored. Since it need not come, users should also be
+/// able to retry or give up by hand.
+///
 /// The `notifications/elicitation/complete` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/elicitation/complete"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ElicitationCompleteNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitationCompleteNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ElicitationCompleteNotificationParams,
     /// Members that the schema does not name, kept as they came.
@@ -939,11 +1056,17 @@ impl crate::Notification for ElicitationCompleteNotification {
     type Params = ElicitationCompleteNotificationParams;
 }
 
-/// A value inside [`ElicitationCompleteNotification`], at `/$defs/ElicitationCompleteNotification/properties/params` of the schema.
+/// What a server sends when the user is done with the web page of an [`ElicitRequestUrlParams`].
+///
+/// A server need not send it, so a client that waits for it should let the user retry or give up by hand. One about an unknown or already finished interaction must be ignored.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ElicitationCompleteNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitationCompleteNotificationParams {
+    /// Which interaction: the `elicitationId` of its [`ElicitRequestUrlParams`].
+    ///
     /// `elicitationId`, required.
     pub elicitation_id: String,
     /// Members that the schema does not name, kept as they came.
@@ -995,7 +1118,9 @@ impl codec::Object for ElicitationCompleteNotificationParams {
     }
 }
 
-/// `EnumSchema` of the schema.
+/// A field of a form that offers options to choose from: one or several of them, with or without titles.
+///
+/// Where `enum` comes with `enumNames` it is a [`LegacyTitledEnumSchema`].
 ///
 /// Which one a value is:
 ///
@@ -1005,18 +1130,20 @@ impl codec::Object for ElicitationCompleteNotificationParams {
 /// * `type` is "array", and `items.enum` is present: `UntitledMultiSelectEnumSchema`
 /// * `type` is "array", and `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
+/// Since revision 2025-06-18.
+///
 /// Specification: [`EnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#enumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub enum EnumSchema {
-    /// [`UntitledSingleSelectEnumSchema`]
+    /// [`UntitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; they are shown as they are.
     UntitledSingleSelectEnumSchema(UntitledSingleSelectEnumSchema),
-    /// [`TitledSingleSelectEnumSchema`]
+    /// [`TitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; each has a title to show.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
-    /// [`UntitledMultiSelectEnumSchema`]
+    /// [`UntitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; they are shown as they are.
     UntitledMultiSelectEnumSchema(UntitledMultiSelectEnumSchema),
-    /// [`TitledMultiSelectEnumSchema`]
+    /// [`TitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; each has a title to show.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
-    /// [`LegacyTitledEnumSchema`]
+    /// [`LegacyTitledEnumSchema`]: A field of a form that offers options, of which the user chooses one, in the notation of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
 
@@ -1162,21 +1289,41 @@ impl codec::Encode for EnumSchema {
     }
 }
 
-/// `LegacyTitledEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user chooses one, in the notation of 2025-06-18.
+///
+/// The titles stand apart from the values, in `enumNames`, which JSON Schema does not know. A later revision will drop it.
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`LegacyTitledEnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#legacytitledenumschema)
+#[deprecated(note = "since revision 2025-11-25: Use TitledSingleSelectEnumSchema.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LegacyTitledEnumSchema {
+    /// The option with which the form starts, by its value (not its title).
+    ///
     /// `default`, optional.
     pub default: Option<String>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options, each the value to be returned.
+    ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
+    /// The titles to show for the options, in the order of `enum`; absent means that the values themselves are shown.
+    ///
     /// `enumNames`, optional.
+    #[deprecated(
+        note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema."
+    )]
     pub enum_names: Option<Vec<String>>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -1209,6 +1356,9 @@ impl LegacyTitledEnumSchema {
         self
     }
     /// Sets `enumNames`.
+    #[deprecated(
+        note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema."
+    )]
     #[must_use]
     pub fn with_enum_names(mut self, enum_names: impl Into<Vec<String>>) -> Self {
         self.enum_names = Some(enum_names.into());
@@ -1285,19 +1435,21 @@ impl codec::Object for LegacyTitledEnumSchema {
     }
 }
 
-/// `MultiSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user may choose several.
 ///
 /// Which one a value is:
 ///
 /// * `items.enum` is present: `UntitledMultiSelectEnumSchema`
 /// * `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
+/// Since revision 2025-11-25.
+///
 /// Specification: [`MultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#multiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub enum MultiSelectEnumSchema {
-    /// [`UntitledMultiSelectEnumSchema`]
+    /// [`UntitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; they are shown as they are.
     UntitledMultiSelectEnumSchema(UntitledMultiSelectEnumSchema),
-    /// [`TitledMultiSelectEnumSchema`]
+    /// [`TitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; each has a title to show.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
 }
 
@@ -1364,23 +1516,37 @@ impl codec::Encode for MultiSelectEnumSchema {
     }
 }
 
-/// `NumberSchema` of the schema.
+/// A field of a form that takes a number.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`NumberSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#numberschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberSchema {
-    /// `default`, optional.
+    /// The value with which the form starts.
+    ///
+    /// `default`, optional. Since revision 2025-11-25.
     pub default: Option<Number>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The largest number allowed, itself included; absent means no limit.
+    ///
     /// `maximum`, optional.
     pub maximum: Option<Number>,
+    /// The smallest number allowed, itself included; absent means no limit.
+    ///
     /// `minimum`, optional.
     pub minimum: Option<Number>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
+    /// Whether fractions are allowed.
+    ///
     /// `type`, required.
     pub r#type: NumberSchemaType,
     /// Members that the schema does not name, kept as they came.
@@ -1496,13 +1662,19 @@ impl codec::Object for NumberSchema {
     }
 }
 
-/// A value inside [`NumberSchema`], at `/$defs/NumberSchema/properties/type` of the schema.
+/// Which numbers a field of a form takes.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`NumberSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NumberSchemaType {
+    /// Whole numbers only.
+    ///
     /// `"integer"`
     Integer,
+    /// Numbers with or without a fraction.
+    ///
     /// `"number"`
     Number,
 }
@@ -1547,7 +1719,9 @@ impl codec::Encode for NumberSchemaType {
     }
 }
 
-/// `PrimitiveSchemaDefinition` of the schema.
+/// One field of a form, as a small subset of JSON Schema.
+///
+/// A field is a string, a number, a boolean, a choice of one option, or a choice of several; there are no objects and no other lists.
 ///
 /// Which one a value is:
 ///
@@ -1560,26 +1734,28 @@ impl codec::Encode for NumberSchemaType {
 /// * `type` is "array", and `items.enum` is present: `UntitledMultiSelectEnumSchema`
 /// * `type` is "array", and `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`ElicitRequestFormParamsRequestedSchema`].
 ///
 /// Specification: [`PrimitiveSchemaDefinition`](https://modelcontextprotocol.io/specification/2025-11-25/schema#primitiveschemadefinition)
 #[derive(Clone, Debug, PartialEq)]
 pub enum PrimitiveSchemaDefinition {
-    /// [`StringSchema`]
+    /// [`StringSchema`]: A field of a form that takes text.
     StringSchema(StringSchema),
-    /// [`NumberSchema`]
+    /// [`NumberSchema`]: A field of a form that takes a number.
     NumberSchema(NumberSchema),
-    /// [`BooleanSchema`]
+    /// [`BooleanSchema`]: A field of a form that is either true or false.
     BooleanSchema(BooleanSchema),
-    /// [`UntitledSingleSelectEnumSchema`]
+    /// [`UntitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; they are shown as they are.
     UntitledSingleSelectEnumSchema(UntitledSingleSelectEnumSchema),
-    /// [`TitledSingleSelectEnumSchema`]
+    /// [`TitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; each has a title to show.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
-    /// [`UntitledMultiSelectEnumSchema`]
+    /// [`UntitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; they are shown as they are.
     UntitledMultiSelectEnumSchema(UntitledMultiSelectEnumSchema),
-    /// [`TitledMultiSelectEnumSchema`]
+    /// [`TitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; each has a title to show.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
-    /// [`LegacyTitledEnumSchema`]
+    /// [`LegacyTitledEnumSchema`]: A field of a form that offers options, of which the user chooses one, in the notation of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
 
@@ -1779,19 +1955,21 @@ impl codec::Encode for PrimitiveSchemaDefinition {
     }
 }
 
-/// `SingleSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user chooses one.
 ///
 /// Which one a value is:
 ///
 /// * `enum` is present: `UntitledSingleSelectEnumSchema`
 /// * `oneOf` is present: `TitledSingleSelectEnumSchema`
 ///
+/// Since revision 2025-11-25.
+///
 /// Specification: [`SingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#singleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub enum SingleSelectEnumSchema {
-    /// [`UntitledSingleSelectEnumSchema`]
+    /// [`UntitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; they are shown as they are.
     UntitledSingleSelectEnumSchema(UntitledSingleSelectEnumSchema),
-    /// [`TitledSingleSelectEnumSchema`]
+    /// [`TitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; each has a title to show.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
 }
 
@@ -1858,23 +2036,39 @@ impl codec::Encode for SingleSelectEnumSchema {
     }
 }
 
-/// `StringSchema` of the schema.
+/// A field of a form that takes text.
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`StringSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#stringschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct StringSchema {
-    /// `default`, optional.
+    /// The text with which the form starts.
+    ///
+    /// `default`, optional. Since revision 2025-11-25.
     pub default: Option<String>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// What the text has to be; absent means anything.
+    ///
     /// `format`, optional.
     pub format: Option<StringSchemaFormat>,
+    /// The greatest length allowed, in characters; absent means no limit.
+    ///
     /// `maxLength`, optional.
     pub max_length: Option<i64>,
+    /// The least length allowed, in characters; absent means no limit.
+    ///
     /// `minLength`, optional.
     pub min_length: Option<i64>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -2007,17 +2201,27 @@ impl codec::Object for StringSchema {
     }
 }
 
-/// A value inside [`StringSchema`], at `/$defs/StringSchema/properties/format` of the schema.
+/// What the text in a field of a form has to be, as a `format` of JSON Schema.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`StringSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StringSchemaFormat {
+    /// A date, such as `2025-06-18` (`full-date` of RFC 3339).
+    ///
     /// `"date"`
     Date,
+    /// A date and a time with an offset, such as `2025-06-18T12:00:00Z` (`date-time` of RFC 3339).
+    ///
     /// `"date-time"`
     DateTime,
+    /// An e-mail address.
+    ///
     /// `"email"`
     Email,
+    /// An absolute URI (RFC 3986).
+    ///
     /// `"uri"`
     Uri,
 }
@@ -2067,23 +2271,39 @@ impl codec::Encode for StringSchemaFormat {
     }
 }
 
-/// `TitledMultiSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user may choose several; each has a title to show.
+///
+/// On the wire, `type` is `"array"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`EnumSchema`], [`MultiSelectEnumSchema`], [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`TitledMultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchema {
+    /// The options with which the form starts, by their values (not their titles).
+    ///
     /// `default`, optional.
     pub default: Option<Vec<String>>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options.
+    ///
     /// `items`, required.
     pub items: TitledMultiSelectEnumSchemaItems,
+    /// How many options may be chosen at most; absent means no limit.
+    ///
     /// `maxItems`, optional.
     pub max_items: Option<i64>,
+    /// How many options have to be chosen at least; absent means no limit.
+    ///
     /// `minItems`, optional.
     pub min_items: Option<i64>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -2204,11 +2424,15 @@ impl codec::Object for TitledMultiSelectEnumSchema {
     }
 }
 
-/// A value inside [`TitledMultiSelectEnumSchema`], at `/$defs/TitledMultiSelectEnumSchema/properties/items` of the schema.
+/// The options of a [`TitledMultiSelectEnumSchema`].
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`TitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchemaItems {
+    /// The options.
+    ///
     /// `anyOf`, required.
     pub any_of: Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>,
     /// Members that the schema does not name, kept as they came.
@@ -2258,13 +2482,19 @@ impl codec::Object for TitledMultiSelectEnumSchemaItems {
     }
 }
 
-/// A value inside [`TitledMultiSelectEnumSchemaItems`], at `/$defs/TitledMultiSelectEnumSchema/properties/items/properties/anyOf/items` of the schema.
+/// An option of a [`TitledMultiSelectEnumSchema`].
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`TitledMultiSelectEnumSchemaItems`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
+    /// The value to be returned if the user chooses it.
+    ///
     /// `const`, required.
     pub r#const: String,
+    /// The text to show for it.
+    ///
     /// `title`, required.
     pub title: String,
     /// Members that the schema does not name, kept as they came.
@@ -2323,19 +2553,31 @@ impl codec::Object for TitledMultiSelectEnumSchemaItemsAnyOfItem {
     }
 }
 
-/// `TitledSingleSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user chooses one; each has a title to show.
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`], [`SingleSelectEnumSchema`].
 ///
 /// Specification: [`TitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#titledsingleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledSingleSelectEnumSchema {
+    /// The option with which the form starts, by its value (not its title).
+    ///
     /// `default`, optional.
     pub default: Option<String>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options.
+    ///
     /// `oneOf`, required.
     pub one_of: Vec<TitledSingleSelectEnumSchemaOneOfItem>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -2432,13 +2674,19 @@ impl codec::Object for TitledSingleSelectEnumSchema {
     }
 }
 
-/// A value inside [`TitledSingleSelectEnumSchema`], at `/$defs/TitledSingleSelectEnumSchema/properties/oneOf/items` of the schema.
+/// An option of a [`TitledSingleSelectEnumSchema`].
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`TitledSingleSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledSingleSelectEnumSchemaOneOfItem {
+    /// The value to be returned if the user chooses it.
+    ///
     /// `const`, required.
     pub r#const: String,
+    /// The text to show for it.
+    ///
     /// `title`, required.
     pub title: String,
     /// Members that the schema does not name, kept as they came.
@@ -2497,11 +2745,15 @@ impl codec::Object for TitledSingleSelectEnumSchemaOneOfItem {
     }
 }
 
-/// A value inside [`UrlElicitationRequiredErrorError`](super::UrlElicitationRequiredErrorError), at `/$defs/URLElicitationRequiredError/properties/error/allOf/1/properties/data` of the schema.
+/// The details of a [`UrlElicitationRequiredError`](super::UrlElicitationRequiredError).
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`UrlElicitationRequiredErrorError`](super::UrlElicitationRequiredErrorError).
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlElicitationRequiredErrorErrorData {
+    /// The pages that the user has to visit before the request can succeed.
+    ///
     /// `elicitations`, required.
     pub elicitations: Vec<ElicitRequestUrlParams>,
     /// Members that the schema does not name, kept as they came.
@@ -2553,23 +2805,39 @@ impl codec::Object for UrlElicitationRequiredErrorErrorData {
     }
 }
 
-/// `UntitledMultiSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user may choose several; they are shown as they are.
+///
+/// On the wire, `type` is `"array"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`EnumSchema`], [`MultiSelectEnumSchema`], [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`UntitledMultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledmultiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledMultiSelectEnumSchema {
+    /// The options with which the form starts.
+    ///
     /// `default`, optional.
     pub default: Option<Vec<String>>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options.
+    ///
     /// `items`, required.
     pub items: UntitledMultiSelectEnumSchemaItems,
+    /// How many options may be chosen at most; absent means no limit.
+    ///
     /// `maxItems`, optional.
     pub max_items: Option<i64>,
+    /// How many options have to be chosen at least; absent means no limit.
+    ///
     /// `minItems`, optional.
     pub min_items: Option<i64>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -2690,11 +2958,17 @@ impl codec::Object for UntitledMultiSelectEnumSchema {
     }
 }
 
-/// A value inside [`UntitledMultiSelectEnumSchema`], at `/$defs/UntitledMultiSelectEnumSchema/properties/items` of the schema.
+/// The options of an [`UntitledMultiSelectEnumSchema`].
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`UntitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledMultiSelectEnumSchemaItems {
+    /// The options, each shown as it is returned.
+    ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
     /// Members that the schema does not name, kept as they came.
@@ -2752,19 +3026,31 @@ impl codec::Object for UntitledMultiSelectEnumSchemaItems {
     }
 }
 
-/// `UntitledSingleSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user chooses one; they are shown as they are.
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`], [`SingleSelectEnumSchema`].
 ///
 /// Specification: [`UntitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledsingleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledSingleSelectEnumSchema {
+    /// The option with which the form starts.
+    ///
     /// `default`, optional.
     pub default: Option<String>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options, each shown as it is returned.
+    ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.

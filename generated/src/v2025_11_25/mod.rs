@@ -4,6 +4,19 @@
 //! Revision `2025-11-25` of the Model Context Protocol (legacy era).
 //!
 //! 145 definitions, 20 requests, 11 notifications.
+//!
+//! | area | a client sends | a server sends |
+//! |---|---|---|
+//! | `base` | [`initialize`](self::InitializeRequest), [`ping`](self::PingRequest), [`notifications/cancelled`](self::CancelledNotification), [`notifications/initialized`](self::InitializedNotification), [`notifications/progress`](self::ProgressNotification) | [`ping`](self::PingRequest), [`notifications/cancelled`](self::CancelledNotification), [`notifications/progress`](self::ProgressNotification), [`notifications/message`](self::LoggingMessageNotification) |
+//! | `completion` | [`completion/complete`](self::CompleteRequest) |  |
+//! | `elicitation` |  | [`elicitation/create`](self::ElicitRequest), [`notifications/elicitation/complete`](self::ElicitationCompleteNotification) |
+//! | `logging` | [`logging/setLevel`](self::SetLevelRequest) |  |
+//! | `prompts` | [`prompts/list`](self::ListPromptsRequest), [`prompts/get`](self::GetPromptRequest) | [`notifications/prompts/list_changed`](self::PromptListChangedNotification) |
+//! | `resources` | [`resources/list`](self::ListResourcesRequest), [`resources/templates/list`](self::ListResourceTemplatesRequest), [`resources/read`](self::ReadResourceRequest), [`resources/subscribe`](self::SubscribeRequest), [`resources/unsubscribe`](self::UnsubscribeRequest) | [`notifications/resources/list_changed`](self::ResourceListChangedNotification), [`notifications/resources/updated`](self::ResourceUpdatedNotification) |
+//! | `roots` | [`notifications/roots/list_changed`](self::RootsListChangedNotification) | [`roots/list`](self::ListRootsRequest) |
+//! | `sampling` |  | [`sampling/createMessage`](self::CreateMessageRequest) |
+//! | `tasks` | [`tasks/get`](self::GetTaskRequest), [`tasks/result`](self::GetTaskPayloadRequest), [`tasks/cancel`](self::CancelTaskRequest), [`tasks/list`](self::ListTasksRequest), [`notifications/tasks/status`](self::TaskStatusNotification) | [`tasks/get`](self::GetTaskRequest), [`tasks/result`](self::GetTaskPayloadRequest), [`tasks/cancel`](self::CancelTaskRequest), [`tasks/list`](self::ListTasksRequest), [`notifications/tasks/status`](self::TaskStatusNotification) |
+//! | `tools` | [`tools/list`](self::ListToolsRequest), [`tools/call`](self::CallToolRequest) | [`notifications/tools/list_changed`](self::ToolListChangedNotification) |
 mod base;
 mod common;
 mod completion;

@@ -8,15 +8,28 @@ use super::{
     ContentBlock, Icon, Meta, NotificationParams, PaginatedRequestParams, RequestId, Role,
 };
 
+/// Fetches a prompt with its arguments filled in.
+///
+/// The answer is a [`GetPromptResult`] with the messages to give to a model; an unknown name or a missing argument is an
+/// error (-32602). Needs the server's `prompts` capability.
+///
 /// The `prompts/get` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"prompts/get"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`GetPromptRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: GetPromptRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -93,17 +106,30 @@ impl crate::Request for GetPromptRequest {
     type Result = GetPromptResult;
 }
 
+/// Which prompt a client wants, and what to fill into it.
+///
+/// The server should refuse an unknown name, or a missing argument that is required, as invalid parameters (-32602).
+///
 /// The parameters of [`GetPromptRequest`] (`prompts/get`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`GetPromptRequest`].
 ///
 /// Specification: [`GetPromptRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
+    /// The values for the prompt's arguments, by their names. All are strings, and the server should validate them.
+    ///
     /// `arguments`, optional.
     pub arguments: Option<BTreeMap<String, String>>,
+    /// The `name` of the [`Prompt`].
+    ///
     /// `name`, required.
     pub name: String,
     /// Members that the schema does not name, kept as they came.
@@ -182,15 +208,28 @@ impl codec::Object for GetPromptRequestParams {
     }
 }
 
+/// The server's answer to `prompts/get`: the prompt's messages, with the arguments filled in.
+///
+/// The content is the server's, even though a user chose the prompt: validate it as any input from outside.
+///
 /// The result of [`GetPromptRequest`] (`prompts/get`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`GetPromptResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// What the prompt is good for, for people to read.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The messages, in the order in which the model is to see them.
+    ///
     /// `messages`, required.
     pub messages: Vec<PromptMessage>,
     /// Members that the schema does not name, kept as they came.
@@ -266,15 +305,27 @@ impl codec::Object for GetPromptResult {
     }
 }
 
+/// Lists the prompts that the server offers.
+///
+/// The answer is a [`ListPromptsResult`], which may be one page of several. Needs the server's `prompts` capability.
+///
 /// The `prompts/list` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"prompts/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListPromptsRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<PaginatedRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -354,15 +405,26 @@ impl crate::Request for ListPromptsRequest {
     type Result = ListPromptsResult;
 }
 
+/// The server's answer to `prompts/list`: one page of its prompts.
+///
 /// The result of [`ListPromptsRequest`] (`prompts/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ListPromptsResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The prompts of this page, possibly none.
+    ///
     /// `prompts`, required.
     pub prompts: Vec<Prompt>,
     /// Members that the schema does not name, kept as they came.
@@ -438,24 +500,41 @@ impl codec::Object for ListPromptsResult {
     }
 }
 
-/// `Prompt` of the schema.
+/// Messages for a model that a server has prepared, possibly with gaps to fill in, for a user to choose.
+///
+/// Hosts commonly show prompts as commands, for example slash commands. The messages themselves come from `prompts/get`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListPromptsResult`].
 ///
 /// Specification: [`Prompt`](https://modelcontextprotocol.io/specification/2025-11-25/schema#prompt)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// The gaps to fill in; absent or empty, there are none.
+    ///
     /// `arguments`, optional.
     pub arguments: Option<Vec<PromptArgument>>,
+    /// What the prompt is good for, for people to read.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// `icons`, optional.
+    /// Pictures of the prompt for a user interface, one for each size or theme.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// The name under which `prompts/get` finds it, unique within the server; people see it only where there is no `title`.
+    ///
     /// `name`, required.
     pub name: String,
-    /// `title`, optional.
+    /// The name for people to read; absent, show `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<Prompt>,
@@ -570,20 +649,32 @@ impl codec::Object for Prompt {
     }
 }
 
-/// `PromptArgument` of the schema.
+/// A gap in a [`Prompt`] that is filled in with a string.
+///
+/// The server may offer suggestions for it through `completion/complete`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Prompt`].
 ///
 /// Specification: [`PromptArgument`](https://modelcontextprotocol.io/specification/2025-11-25/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptArgument {
+    /// What to fill in, for people to read.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The key of the argument in the `arguments` of `prompts/get`; people see it only where there is no `title`.
+    ///
     /// `name`, required.
     pub name: String,
+    /// Whether the prompt cannot be had without it; absent, it may be left out.
+    ///
     /// `required`, optional.
     pub required: Option<bool>,
-    /// `title`, optional.
+    /// The name for people to read; absent, show `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<PromptArgument>,
@@ -674,13 +765,23 @@ impl codec::Object for PromptArgument {
     }
 }
 
+/// Tells the client that `prompts/list` would now yield something else.
+///
+/// Sent without being asked for, if the server's `prompts` capability has `listChanged`.
+///
 /// The `notifications/prompts/list_changed` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/prompts/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`PromptListChangedNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#promptlistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<NotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -762,15 +863,23 @@ impl crate::Notification for PromptListChangedNotification {
     type Params = Option<NotificationParams>;
 }
 
-/// `PromptMessage` of the schema.
+/// One message of a prompt, to be put before a model.
+///
+/// It resembles [`SamplingMessage`](super::SamplingMessage), but may also embed resources of the server.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`GetPromptResult`].
 ///
 /// Specification: [`PromptMessage`](https://modelcontextprotocol.io/specification/2025-11-25/schema#promptmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
+    /// What is said: text, an image or another kind of content, or a resource.
+    ///
     /// `content`, required.
     pub content: ContentBlock,
+    /// Whose words they are, the user's or the model's.
+    ///
     /// `role`, required.
     pub role: Role,
     /// Members that the schema does not name, kept as they came.

@@ -8,19 +8,30 @@ use super::{
     RequestId,
 };
 
-/// `BlobResourceContents` of the schema.
+/// A resource, or a part of one, as binary data.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`TextOrBlobResourceContents`].
 ///
 /// Specification: [`BlobResourceContents`](https://modelcontextprotocol.io/specification/2025-11-25/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobResourceContents {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// The bytes, as base64.
+    ///
     /// `blob`, required.
     pub blob: String,
+    /// The MIME type of the decoded bytes; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -101,19 +112,21 @@ impl codec::Object for BlobResourceContents {
     }
 }
 
-/// A value inside [`EmbeddedResource`](super::EmbeddedResource), at `/$defs/EmbeddedResource/properties/resource` of the schema.
+/// The contents of a resource or of a part of it, as text or as binary data.
 ///
 /// Which one a value is:
 ///
 /// * `text` is present: `TextResourceContents`
 /// * `blob` is present: `BlobResourceContents`
 ///
+/// Since revision 2024-11-05.
+///
 /// Used by [`EmbeddedResource`](super::EmbeddedResource), [`ReadResourceResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextOrBlobResourceContents {
-    /// [`TextResourceContents`]
+    /// [`TextResourceContents`]: A resource, or a part of one, as text.
     TextResourceContents(TextResourceContents),
-    /// [`BlobResourceContents`]
+    /// [`BlobResourceContents`]: A resource, or a part of one, as binary data.
     BlobResourceContents(BlobResourceContents),
 }
 
@@ -172,15 +185,28 @@ impl codec::Encode for TextOrBlobResourceContents {
     }
 }
 
+/// Lists the server's resource templates, from which clients build URIs to read.
+///
+/// The answer is a [`ListResourceTemplatesResult`], which may be one page of several. Needs the server's `resources`
+/// capability.
+///
 /// The `resources/templates/list` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"resources/templates/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListResourceTemplatesRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<PaginatedRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -262,15 +288,26 @@ impl crate::Request for ListResourceTemplatesRequest {
     type Result = ListResourceTemplatesResult;
 }
 
+/// One page of the resource templates that a server offers.
+///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ListResourceTemplatesResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The templates on this page.
+    ///
     /// `resourceTemplates`, required.
     pub resource_templates: Vec<ResourceTemplate>,
     /// Members that the schema does not name, kept as they came.
@@ -353,15 +390,27 @@ impl codec::Object for ListResourceTemplatesResult {
     }
 }
 
+/// Lists the resources that the server can read.
+///
+/// The answer is a [`ListResourcesResult`], which may be one page of several. Needs the server's `resources` capability.
+///
 /// The `resources/list` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"resources/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListResourcesRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<PaginatedRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -441,15 +490,28 @@ impl crate::Request for ListResourcesRequest {
     type Result = ListResourcesResult;
 }
 
+/// One page of the resources that a server offers.
+///
+/// It need not be all that can be read: templates and links in tool results may lead to others.
+///
 /// The result of [`ListResourcesRequest`] (`resources/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ListResourcesResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The resources on this page.
+    ///
     /// `resources`, required.
     pub resources: Vec<Resource>,
     /// Members that the schema does not name, kept as they came.
@@ -525,15 +587,28 @@ impl codec::Object for ListResourcesResult {
     }
 }
 
+/// Reads a resource by its URI.
+///
+/// The answer is a [`ReadResourceResult`], which may hold several contents, such as the files of a directory. A URI that
+/// names nothing is an error (-32002). Needs the server's `resources` capability.
+///
 /// The `resources/read` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"resources/read"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ReadResourceRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ReadResourceRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -610,15 +685,26 @@ impl crate::Request for ReadResourceRequest {
     type Result = ReadResourceResult;
 }
 
+/// Which resource a client reads.
+///
+/// The server must validate the URI, and should check that the caller may have what it names.
+///
 /// The parameters of [`ReadResourceRequest`] (`resources/read`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ReadResourceRequest`].
 ///
 /// Specification: [`ReadResourceRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
+    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -683,13 +769,25 @@ impl codec::Object for ReadResourceRequestParams {
     }
 }
 
+/// The contents of a resource, as the server read them.
+///
+/// A resource that does not exist is a JSON-RPC error, -32002 up to 2025-11-25 and -32602 (invalid params) from 2026-07-28
+/// on, where clients should still understand the old code. An empty list of contents must not stand for it there.
+///
 /// The result of [`ReadResourceRequest`] (`resources/read`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ReadResourceResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourceresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The contents, each with a URI of its own: several where the resource has parts, as a directory has files.
+    ///
     /// `contents`, required.
     pub contents: Vec<TextOrBlobResourceContents>,
     /// Members that the schema does not name, kept as they came.
@@ -754,29 +852,53 @@ impl codec::Object for ReadResourceResult {
     }
 }
 
-/// `Resource` of the schema.
+/// Something that a server can be asked to read, such as a file, a database schema or an application's data.
+///
+/// The application decides what of it becomes context for a model. The scheme `https` is for what a client can fetch from
+/// the web by itself; `file` need not mean a real file system.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListResourcesResult`].
 ///
 /// Specification: [`Resource`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// What the resource is, in words that may be given to the model as a hint.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// `icons`, optional.
+    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// The MIME type of the contents; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The name for programs; people see it only where `title` is absent.
+    ///
     /// `name`, required.
     pub name: String,
+    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    ///
     /// `size`, optional.
     pub size: Option<i64>,
-    /// `title`, optional.
+    /// The name for people. Without it a client shows `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The URI that identifies it and by which it is read (RFC 3986, any scheme).
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -922,13 +1044,23 @@ impl codec::Object for Resource {
     }
 }
 
+/// Tells the client that `resources/list` would now yield something else.
+///
+/// Sent without being asked for, if the server's `resources` capability has `listChanged`.
+///
 /// The `notifications/resources/list_changed` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/resources/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ResourceListChangedNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<NotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -1010,27 +1142,48 @@ impl crate::Notification for ResourceListChangedNotification {
     type Params = Option<NotificationParams>;
 }
 
-/// `ResourceTemplate` of the schema.
+/// A family of resources whose URIs follow one pattern.
+///
+/// A client fills in the variables and reads the URI that results. The server may offer completion for the values.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListResourceTemplatesResult`].
 ///
 /// Specification: [`ResourceTemplate`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// Hints on the use of these resources, such as for whom they are and how much they matter.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// What the template is for, in words that may be given to the model as a hint.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// `icons`, optional.
+    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// The MIME type that all of these resources have; absent where they differ or it is unknown.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The name for programs; people see it only where `title` is absent.
+    ///
     /// `name`, required.
     pub name: String,
-    /// `title`, optional.
+    /// The name for people. Without it a client shows `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The pattern, a URI template of RFC 6570 such as `file:///{path}`.
+    ///
     /// `uriTemplate`, required.
     pub uri_template: String,
     /// Members that the schema does not name, kept as they came.
@@ -1164,13 +1317,24 @@ impl codec::Object for ResourceTemplate {
     }
 }
 
+/// Tells the client that a resource has changed and may be worth reading again.
+///
+/// Sent for resources that `resources/subscribe` named, and possibly for parts of them. Needs `subscribe` in the server's
+/// `resources` capability.
+///
 /// The `notifications/resources/updated` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/resources/updated"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ResourceUpdatedNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ResourceUpdatedNotificationParams,
     /// Members that the schema does not name, kept as they came.
@@ -1240,15 +1404,22 @@ impl crate::Notification for ResourceUpdatedNotification {
     type Params = ResourceUpdatedNotificationParams;
 }
 
-/// `ResourceUpdatedNotificationParams` of the schema.
+/// Which resource has changed, so that a client that subscribed to it may want to read it again.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ResourceUpdatedNotification`].
 ///
 /// Specification: [`ResourceUpdatedNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotificationParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
+    /// The URI of what changed, which may be a part of the resource subscribed to.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1313,15 +1484,28 @@ impl codec::Object for ResourceUpdatedNotificationParams {
     }
 }
 
+/// Subscribes to changes of one resource.
+///
+/// The answer is empty; from then on the server sends `notifications/resources/updated` whenever the resource changes,
+/// until `resources/unsubscribe`. Needs `subscribe` in the server's `resources` capability.
+///
 /// The `resources/subscribe` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"resources/subscribe"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`SubscribeRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: SubscribeRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -1400,15 +1584,26 @@ impl crate::Request for SubscribeRequest {
     type Result = EmptyResult;
 }
 
+/// Which resource a client wants to hear of whenever it changes.
+///
+/// In 2026-07-28 a `SubscriptionFilter` takes its place.
+///
 /// The parameters of [`SubscribeRequest`] (`resources/subscribe`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`SubscribeRequest`].
 ///
 /// Specification: [`SubscribeRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequestParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
+    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1473,19 +1668,30 @@ impl codec::Object for SubscribeRequestParams {
     }
 }
 
-/// `TextResourceContents` of the schema.
+/// A resource, or a part of one, as text.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`TextOrBlobResourceContents`].
 ///
 /// Specification: [`TextResourceContents`](https://modelcontextprotocol.io/specification/2025-11-25/schema#textresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// The MIME type of the text, such as `text/markdown`; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The text. Whatever is not really text belongs in [`BlobResourceContents`].
+    ///
     /// `text`, required.
     pub text: String,
+    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1566,15 +1772,27 @@ impl codec::Object for TextResourceContents {
     }
 }
 
+/// Ends a subscription made with `resources/subscribe`.
+///
+/// The answer is empty. Needs `subscribe` in the server's `resources` capability.
+///
 /// The `resources/unsubscribe` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"resources/unsubscribe"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`UnsubscribeRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: UnsubscribeRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -1653,15 +1871,24 @@ impl crate::Request for UnsubscribeRequest {
     type Result = EmptyResult;
 }
 
+/// Which resource a client no longer wants to hear of.
+///
 /// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`UnsubscribeRequest`].
 ///
 /// Specification: [`UnsubscribeRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequestParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
+    /// The URI of the resource, the one that the client subscribed to.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.

@@ -5,15 +5,27 @@
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{NotificationParams, RequestId, RequestParams};
 
+/// Asks the client for its roots, the directories and files that the server may work on.
+///
+/// The answer is a [`ListRootsResult`]. The server should keep within the roots. Needs the client's `roots` capability.
+///
 /// The `roots/list` request, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"roots/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerRequest`](super::ServerRequest).
 ///
 /// Specification: [`ListRootsRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<RequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -93,13 +105,22 @@ impl crate::Request for ListRootsRequest {
     type Result = ListRootsResult;
 }
 
+/// The client's answer to `roots/list`: the directories and files on which the server is meant to work.
+///
 /// The result of [`ListRootsRequest`] (`roots/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ListRootsResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The roots, possibly none.
+    ///
     /// `roots`, required.
     pub roots: Vec<Root>,
     /// Members that the schema does not name, kept as they came.
@@ -164,17 +185,29 @@ impl codec::Object for ListRootsResult {
     }
 }
 
-/// `Root` of the schema.
+/// A directory or file of the client's on which a server is meant to work.
+///
+/// It is guidance, not access control: nothing in the protocol keeps a server inside its roots, although it should respect
+/// them, and check paths against them. A client should ask its user before it gives a root away.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListRootsResult`].
 ///
 /// Specification: [`Root`](https://modelcontextprotocol.io/specification/2025-11-25/schema#root)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
+    /// A name for people to read, for example that of the project.
+    ///
     /// `name`, optional.
     pub name: Option<String>,
+    /// Where the root is: a URI, which has to begin with `file://` so far. A later revision may admit other schemes.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -250,13 +283,24 @@ impl codec::Object for Root {
     }
 }
 
+/// Tells the server that the client's roots have changed.
+///
+/// Sent whenever a root is added, removed or altered, if the client's `roots` capability has `listChanged`; the server
+/// should then ask with `roots/list` again.
+///
 /// The `notifications/roots/list_changed` notification, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/roots/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientNotification`](super::ClientNotification).
 ///
 /// Specification: [`RootsListChangedNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#rootslistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RootsListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<NotificationParams>,
     /// Members that the schema does not name, kept as they came.

@@ -5,15 +5,29 @@
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{PaginatedRequestParams, RequestId};
 
+/// Cancels a task.
+///
+/// Whoever created the task sends it; the answer is the [`CancelTaskResult`], with the status `cancelled`, which stays even
+/// if the work runs on to its end. A task that has already ended is an error (-32602). A cancelled task may be deleted at
+/// any moment. Needs `cancel` in the receiver's `tasks` capability.
+///
 /// The `tasks/cancel` request, sent by either side.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"tasks/cancel"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest), [`ServerRequest`](super::ServerRequest).
 ///
 /// Specification: [`CancelTaskRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequest {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: CancelTaskRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -90,11 +104,17 @@ impl crate::Request for CancelTaskRequest {
     type Result = CancelTaskResult;
 }
 
+/// Which task to call off.
+///
 /// The parameters of [`CancelTaskRequest`] (`tasks/cancel`).
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`CancelTaskRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequestParams {
+    /// The task to call off. An unknown one, and one that has already ended, is an error with the code `-32602`.
+    ///
     /// `taskId`, required.
     pub task_id: String,
     /// Members that the schema does not name, kept as they came.
@@ -142,25 +162,48 @@ impl codec::Object for CancelTaskRequestParams {
     }
 }
 
+/// The state of a task that has just been called off.
+///
+/// Its status is `cancelled` for good, even if the work could not be stopped. The receiver may delete it at any time from now on.
+///
 /// The result of [`CancelTaskRequest`] (`tasks/cancel`).
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`CancelTaskResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// When the task was created, as an ISO 8601 timestamp.
+    ///
     /// `createdAt`, required.
     pub created_at: String,
+    /// When anything about the task last changed, as an ISO 8601 timestamp.
+    ///
     /// `lastUpdatedAt`, required.
     pub last_updated_at: String,
+    /// How many milliseconds to wait before the next `tasks/get`; of no use any more.
+    ///
     /// `pollInterval`, optional.
     pub poll_interval: Option<i64>,
+    /// How far the task has come: `cancelled`.
+    ///
     /// `status`, required.
     pub status: TaskStatus,
+    /// A remark on the status for people, for instance why the task was called off.
+    ///
     /// `statusMessage`, optional.
     pub status_message: Option<String>,
+    /// The task that was called off.
+    ///
     /// `taskId`, required.
     pub task_id: String,
+    /// How many milliseconds after `createdAt` the task was to be kept at most; `null` means without limit.
+    ///
     /// `ttl`, required.
     pub ttl: Option<i64>,
     /// Members that the schema does not name, kept as they came.
@@ -282,13 +325,21 @@ impl codec::Object for CancelTaskResult {
     }
 }
 
-/// `CreateTaskResult` of the schema.
+/// The immediate answer to a request that asked to run as a task: the task has been created.
+///
+/// It says nothing about the outcome, which is to be fetched with `tasks/result` later.
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`CreateTaskResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTaskResult {
+    /// Metadata of the result. For a tool call, `io.modelcontextprotocol/model-immediate-response` may hold a text for the model to go on with meanwhile (provisional).
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The new task.
+    ///
     /// `task`, required.
     pub task: Task,
     /// Members that the schema does not name, kept as they came.
@@ -353,15 +404,29 @@ impl codec::Object for CreateTaskResult {
     }
 }
 
+/// Fetches the outcome of a task, waiting for its end if need be.
+///
+/// The answer is exactly what the original request would have got, be it a result or an error; a [`GetTaskPayloadResult`]
+/// stands for any of the results, and its `_meta` names the task. Of a task that wants input it should be asked too, since
+/// the receiver may send its requests while it waits. Needs the receiver's `tasks` capability.
+///
 /// The `tasks/result` request, sent by either side.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"tasks/result"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest), [`ServerRequest`](super::ServerRequest).
 ///
 /// Specification: [`GetTaskPayloadRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskPayloadRequest {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: GetTaskPayloadRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -438,11 +503,19 @@ impl crate::Request for GetTaskPayloadRequest {
     type Result = GetTaskPayloadResult;
 }
 
+/// Which task's result to fetch.
+///
+/// The answer comes only once the task has ended, so a requestor that is not waiting for it should go on polling.
+///
 /// The parameters of [`GetTaskPayloadRequest`] (`tasks/result`).
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`GetTaskPayloadRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskPayloadRequestParams {
+    /// The task whose result is wanted. An unknown or expired one is an error with the code `-32602`.
+    ///
     /// `taskId`, required.
     pub task_id: String,
     /// Members that the schema does not name, kept as they came.
@@ -490,11 +563,19 @@ impl codec::Object for GetTaskPayloadRequestParams {
     }
 }
 
+/// The result of a task: what the original request would have returned.
+///
+/// Its members are those of that request's own result, a [`CallToolResult`](super::CallToolResult) for `tools/call` for instance, and stand in `extra`. Where the request ended in an error, so does `tasks/result`.
+///
 /// The result of [`GetTaskPayloadRequest`] (`tasks/result`).
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`GetTaskPayloadResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskPayloadResult {
+    /// Metadata of the result. It must name the task, by a [`RelatedTaskMetadata`](super::RelatedTaskMetadata) under `io.modelcontextprotocol/related-task`.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -551,15 +632,29 @@ impl codec::Object for GetTaskPayloadResult {
     }
 }
 
+/// Asks for the present state of a task.
+///
+/// Whoever created the task polls with it, no faster than the task's `pollInterval`, until the task is completed, failed or
+/// cancelled, or wants input. The answer is a [`GetTaskResult`]; an unknown or expired task is an error (-32602). Needs the
+/// receiver's `tasks` capability.
+///
 /// The `tasks/get` request, sent by either side.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"tasks/get"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest), [`ServerRequest`](super::ServerRequest).
 ///
 /// Specification: [`GetTaskRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequest {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: GetTaskRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -636,11 +731,17 @@ impl crate::Request for GetTaskRequest {
     type Result = GetTaskResult;
 }
 
+/// Which task's state to look up.
+///
 /// The parameters of [`GetTaskRequest`] (`tasks/get`).
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`GetTaskRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequestParams {
+    /// The task to look up. An unknown or expired one is an error with the code `-32602`.
+    ///
     /// `taskId`, required.
     pub task_id: String,
     /// Members that the schema does not name, kept as they came.
@@ -688,25 +789,48 @@ impl codec::Object for GetTaskRequestParams {
     }
 }
 
+/// The present state of a task.
+///
+/// Poll until the status is final or `input_required`, no more often than `pollInterval` suggests.
+///
 /// The result of [`GetTaskRequest`] (`tasks/get`).
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`GetTaskResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// When the task was created, as an ISO 8601 timestamp.
+    ///
     /// `createdAt`, required.
     pub created_at: String,
+    /// When anything about the task last changed, as an ISO 8601 timestamp.
+    ///
     /// `lastUpdatedAt`, required.
     pub last_updated_at: String,
+    /// How many milliseconds to wait before the next `tasks/get`, as advice to follow; absent leaves it to the requestor.
+    ///
     /// `pollInterval`, optional.
     pub poll_interval: Option<i64>,
+    /// How far the task has come.
+    ///
     /// `status`, required.
     pub status: TaskStatus,
+    /// A remark on the status for people, for instance what went wrong.
+    ///
     /// `statusMessage`, optional.
     pub status_message: Option<String>,
+    /// The task that was asked for.
+    ///
     /// `taskId`, required.
     pub task_id: String,
+    /// How many milliseconds after `createdAt` the task may be deleted, result included and finished or not; `null` means that it is kept without limit.
+    ///
     /// `ttl`, required.
     pub ttl: Option<i64>,
     /// Members that the schema does not name, kept as they came.
@@ -828,15 +952,28 @@ impl codec::Object for GetTaskResult {
     }
 }
 
+/// Lists the tasks that the receiver keeps for the sender.
+///
+/// The answer is a [`ListTasksResult`], which may be one page of several. Needs `list` in the receiver's `tasks`
+/// capability.
+///
 /// The `tasks/list` request, sent by either side.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"tasks/list"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest), [`ServerRequest`](super::ServerRequest).
 ///
 /// Specification: [`ListTasksRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTasksRequest {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<PaginatedRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -916,15 +1053,28 @@ impl crate::Request for ListTasksRequest {
     type Result = ListTasksResult;
 }
 
+/// One page of the tasks that the receiver runs for the requestor.
+///
+/// Tasks of other users must not be among them.
+///
 /// The result of [`ListTasksRequest`] (`tasks/list`).
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`ListTasksResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTasksResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The tasks of this page, finished ones included.
+    ///
     /// `tasks`, required.
     pub tasks: Vec<Task>,
     /// Members that the schema does not name, kept as they came.
@@ -1000,25 +1150,43 @@ impl codec::Object for ListTasksResult {
     }
 }
 
-/// `Task` of the schema.
+/// The state of a request that runs in the background.
+///
+/// Whoever receives the request runs the task, be it server or client; whoever sent the request, the requestor, polls it with `tasks/get` and fetches the outcome with `tasks/result`. Without proper authorisation, whoever knows the id can read and cancel the task, so ids should be beyond guessing. Tasks are experimental: 2026-07-28 has them no longer in the core protocol but, redesigned, in the extension `io.modelcontextprotocol/tasks`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`CreateTaskResult`], [`ListTasksResult`].
 ///
 /// Specification: [`Task`](https://modelcontextprotocol.io/specification/2025-11-25/schema#task)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
+    /// When the task was created, as an ISO 8601 timestamp.
+    ///
     /// `createdAt`, required.
     pub created_at: String,
+    /// When anything about the task last changed, as an ISO 8601 timestamp.
+    ///
     /// `lastUpdatedAt`, required.
     pub last_updated_at: String,
+    /// How many milliseconds to wait before the next `tasks/get`, as advice to follow; absent leaves it to the requestor.
+    ///
     /// `pollInterval`, optional.
     pub poll_interval: Option<i64>,
+    /// How far the task has come.
+    ///
     /// `status`, required.
     pub status: TaskStatus,
+    /// A remark on the status for people, for instance what went wrong.
+    ///
     /// `statusMessage`, optional.
     pub status_message: Option<String>,
+    /// Identifies the task among all of its receiver, who chose it.
+    ///
     /// `taskId`, required.
     pub task_id: String,
+    /// How many milliseconds after `createdAt` the task may be deleted, result included and finished or not; `null` means that it is kept without limit.
+    ///
     /// `ttl`, required.
     pub ttl: Option<i64>,
     /// Members that the schema does not name, kept as they came.
@@ -1128,21 +1296,35 @@ impl codec::Object for Task {
     }
 }
 
-/// `TaskStatus` of the schema.
+/// How far a task has come.
+///
+/// A task starts as `working`, may go to `input_required` and back, and ends as one of the other three, which are final.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`CancelTaskResult`], [`GetTaskResult`], [`Task`], [`TaskStatusNotificationParams`].
 ///
 /// Specification: [`TaskStatus`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TaskStatus {
+    /// Called off before it was finished; final, even if the work went on.
+    ///
     /// `"cancelled"`
     Cancelled,
+    /// Finished; `tasks/result` has the result. Final.
+    ///
     /// `"completed"`
     Completed,
+    /// Ended in an error, which `tasks/result` returns as the request would have; a tool's result with `isError` counts as one. Final.
+    ///
     /// `"failed"`
     Failed,
+    /// Waits for something from the requestor, who should now call `tasks/result` in order to receive the questions.
+    ///
     /// `"input_required"`
     InputRequired,
+    /// In progress; the first status of every task.
+    ///
     /// `"working"`
     Working,
 }
@@ -1199,13 +1381,24 @@ impl codec::Encode for TaskStatus {
     }
 }
 
+/// Tells the side that created a task that the task's status has changed.
+///
+/// It carries the whole [`Task`]. The side that runs the task may send it for some changes or for none, so polling with
+/// `tasks/get` goes on regardless.
+///
 /// The `notifications/tasks/status` notification, sent by either side.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/tasks/status"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ClientNotification`](super::ClientNotification), [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`TaskStatusNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: TaskStatusNotificationParams,
     /// Members that the schema does not name, kept as they came.
@@ -1275,27 +1468,48 @@ impl crate::Notification for TaskStatusNotification {
     type Params = TaskStatusNotificationParams;
 }
 
-/// `TaskStatusNotificationParams` of the schema.
+/// The new state of a task whose status has changed.
+///
+/// The receiver need not send it, whatever the change, so a requestor must not rely on it and should go on polling.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`TaskStatusNotification`].
 ///
 /// Specification: [`TaskStatusNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// When the task was created, as an ISO 8601 timestamp.
+    ///
     /// `createdAt`, required.
     pub created_at: String,
+    /// When anything about the task last changed, as an ISO 8601 timestamp.
+    ///
     /// `lastUpdatedAt`, required.
     pub last_updated_at: String,
+    /// How many milliseconds to wait before the next `tasks/get`, as advice to follow; absent leaves it to the requestor.
+    ///
     /// `pollInterval`, optional.
     pub poll_interval: Option<i64>,
+    /// How far the task has come by now.
+    ///
     /// `status`, required.
     pub status: TaskStatus,
+    /// A remark on the status for people, for instance what went wrong.
+    ///
     /// `statusMessage`, optional.
     pub status_message: Option<String>,
+    /// The task that has changed.
+    ///
     /// `taskId`, required.
     pub task_id: String,
+    /// How many milliseconds after `createdAt` the task may be deleted, result included and finished or not; `null` means that it is kept without limit.
+    ///
     /// `ttl`, required.
     pub ttl: Option<i64>,
     /// Members that the schema does not name, kept as they came.

@@ -9,15 +9,30 @@ use super::{
     PaginatedRequestParams, RequestId, TaskMetadata,
 };
 
+/// Calls a tool of the server.
+///
+/// The answer is a [`CallToolResult`], or a [`CreateTaskResult`](super::CreateTaskResult) if `task` is among the parameters, for which the tool and
+/// the server's `tasks` capability must allow. What goes wrong inside the tool, arguments of the wrong shape included, is
+/// reported in the result, with `isError`, so that the model sees it; an unknown tool is a protocol error (-32602). A user
+/// should be able to refuse the call. Needs the server's `tools` capability.
+///
 /// The `tools/call` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"tools/call"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`CallToolRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: CallToolRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -98,20 +113,38 @@ impl TaskRequest for CallToolRequest {
     type TaskResult = CreateTaskResult;
 }
 
+/// Which tool a client calls, and with which arguments.
+///
+/// Arguments mostly come from a model. The server must validate them; the client should show them to the user before a call
+/// that matters, and let the user refuse.
+///
 /// The parameters of [`CallToolRequest`] (`tools/call`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CallToolRequest`].
 ///
 /// Specification: [`CallToolRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
+    /// The arguments by name, which must fit the tool's `inputSchema`. Absence means none.
+    ///
     /// `arguments`, optional.
     pub arguments: Option<JsonObject>,
+    /// The `name` of the tool, letter case included.
+    ///
     /// `name`, required.
     pub name: String,
-    /// `task`, optional.
+    /// Asks for the call to be run as a task: the answer is then a [`CreateTaskResult`](super::CreateTaskResult) at once, and `tasks/result` fetches the
+    /// tool's own result later. Only where the server's capabilities have `tasks.requests.tools.call` and the tool's
+    /// [`ToolExecution`] allows it; absence means an ordinary call.
+    ///
+    /// `task`, optional. Since revision 2025-11-25.
     pub task: Option<TaskMetadata>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<CallToolRequestParams>,
@@ -197,18 +230,38 @@ impl codec::Object for CallToolRequestParams {
     }
 }
 
+/// What a tool returned, its own failures included.
+///
+/// A tool that fails says so in here, with `isError` true and an explanation in `content`, so that the model can read it
+/// and try something else. A JSON-RPC error is for calls that never got as far as the tool: an unknown name, a malformed
+/// request, a broken server. From 2025-11-25 on, arguments that the tool refuses are expressly a failure of the first kind.
+///
+/// What a tool returns is untrusted: a client should check it before it reaches a model.
+///
 /// The result of [`CallToolRequest`] (`tools/call`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`CallToolResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The result for the model to read, block by block. It may be empty.
+    ///
     /// `content`, required.
     pub content: Vec<ContentBlock>,
+    /// Whether the tool failed; `content` then explains why. Absence means that it succeeded.
+    ///
     /// `isError`, optional.
     pub is_error: Option<bool>,
-    /// `structuredContent`, optional.
+    /// The result for programs to read: a JSON object, from 2026-07-28 on any JSON value, `null` included. It must fit the
+    /// tool's `outputSchema` where there is one, and should be repeated as text in `content` for clients that only look there.
+    ///
+    /// `structuredContent`, optional. Since revision 2025-06-18.
     pub structured_content: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<CallToolResult>,
@@ -302,15 +355,27 @@ impl codec::Object for CallToolResult {
     }
 }
 
+/// Lists the tools that the server offers.
+///
+/// The answer is a [`ListToolsResult`], which may be one page of several. Needs the server's `tools` capability.
+///
 /// The `tools/list` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"tools/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListToolsRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<PaginatedRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -390,15 +455,26 @@ impl crate::Request for ListToolsRequest {
     type Result = ListToolsResult;
 }
 
+/// One page of the tools that a server offers.
+///
 /// The result of [`ListToolsRequest`] (`tools/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ListToolsResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The tools on this page, from 2026-07-28 on in an order that should stay the same for as long as the tools do.
+    ///
     /// `tools`, required.
     pub tools: Vec<Tool>,
     /// Members that the schema does not name, kept as they came.
@@ -474,30 +550,55 @@ impl codec::Object for ListToolsResult {
     }
 }
 
-/// `Tool` of the schema.
+/// A function of the server that a model may call.
+///
+/// Names, descriptions and annotations come from the server and reach the model: a client should trust them as far as it
+/// trusts the server. A person should be able to see which tools a model has, and to refuse a call.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequestParams`](super::CreateMessageRequestParams), [`ListToolsResult`].
 ///
 /// Specification: [`Tool`](https://modelcontextprotocol.io/specification/2025-11-25/schema#tool)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// `annotations`, optional.
+    /// Hints on what the tool does to the world; not to be relied on unless the server is trusted.
+    ///
+    /// `annotations`, optional. Since revision 2025-03-26.
     pub annotations: Option<ToolAnnotations>,
+    /// What the tool does and when to use it, in words that a client may give to the model.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// `execution`, optional.
+    /// How the tool can be run, so far only whether as a task. Absence means that it cannot be one.
+    ///
+    /// `execution`, optional. Since revision 2025-11-25.
     pub execution: Option<ToolExecution>,
-    /// `icons`, optional.
+    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// The JSON Schema of the arguments, which are always one JSON object.
+    ///
     /// `inputSchema`, required.
     pub input_schema: ToolInputSchema,
+    /// The name by which it is called, unique within the server; two servers may well use the same one. From 2025-11-25 on it
+    /// should have 1 to 128 characters out of ASCII letters, digits, `_`, `-` and `.`, and letter case counts.
+    ///
     /// `name`, required.
     pub name: String,
-    /// `outputSchema`, optional.
+    /// The JSON Schema of `structuredContent` in the tool's results. Absence promises nothing about it.
+    ///
+    /// `outputSchema`, optional. Since revision 2025-06-18.
     pub output_schema: Option<ToolOutputSchema>,
-    /// `title`, optional.
+    /// The name for people. Without it a client shows the `title` of `annotations`, and failing that, `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<Tool>,
@@ -648,15 +749,28 @@ impl codec::Object for Tool {
     }
 }
 
-/// A value inside [`Tool`], at `/$defs/Tool/properties/inputSchema` of the schema.
+/// The JSON Schema of a tool's arguments, whose root is always of type `object`.
+///
+/// Keywords other than the ones named here stand in `extra`. A tool without arguments should say
+/// `{"type": "object", "additionalProperties": false}`; with the type alone it accepts whatever it is given.
+///
+/// On the wire, `type` is `"object"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema {
-    /// `$schema`, optional.
+    /// The URI of the dialect that the schema is written in. Absence means JSON Schema 2020-12, which everyone must support.
+    ///
+    /// `$schema`, optional. Since revision 2025-11-25.
     pub schema: Option<String>,
+    /// The JSON Schema of each argument, by its name.
+    ///
     /// `properties`, optional.
     pub properties: Option<BTreeMap<String, JsonObject>>,
+    /// The names of the arguments that a call must give.
+    ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not name, kept as they came.
@@ -756,15 +870,28 @@ impl codec::Object for ToolInputSchema {
     }
 }
 
-/// A value inside [`Tool`], at `/$defs/Tool/properties/outputSchema` of the schema.
+/// The JSON Schema of the `structuredContent` that a tool returns, whose root is always of type `object`.
+///
+/// The server must keep to it, and a client should check that it does. Keywords other than the ones named here stand in
+/// `extra`.
+///
+/// On the wire, `type` is `"object"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutputSchema {
-    /// `$schema`, optional.
+    /// The URI of the dialect that the schema is written in. Absence means JSON Schema 2020-12, which everyone must support.
+    ///
+    /// `$schema`, optional. Since revision 2025-11-25.
     pub schema: Option<String>,
+    /// The JSON Schema of each member of the result, by its name.
+    ///
     /// `properties`, optional.
     pub properties: Option<BTreeMap<String, JsonObject>>,
+    /// The names of the members that every result has.
+    ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not name, kept as they came.
@@ -864,21 +991,36 @@ impl codec::Object for ToolOutputSchema {
     }
 }
 
-/// `ToolAnnotations` of the schema.
+/// What a server says about how a tool behaves: hints, and no more than that.
+///
+/// None of it is guaranteed to be true, not even `title`. A client must take it as untrusted unless it trusts the server
+/// that it came from; from any other server it must not decide whether a call is safe or needs the user's consent.
+///
+/// Since revision 2025-03-26.
 ///
 /// Used by [`Tool`].
 ///
 /// Specification: [`ToolAnnotations`](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolAnnotations {
+    /// Whether a call may change or delete what is there (true) or only ever adds to it (false); true by default. It says nothing about a tool that is read-only.
+    ///
     /// `destructiveHint`, optional.
     pub destructive_hint: Option<bool>,
+    /// Whether a second call with equal arguments changes nothing more; false by default. It says nothing about a tool that is read-only.
+    ///
     /// `idempotentHint`, optional.
     pub idempotent_hint: Option<bool>,
+    /// Whether the tool deals with the world outside, as a web search does (true), or only with a closed domain, such as a memory of its own (false); true by default.
+    ///
     /// `openWorldHint`, optional.
     pub open_world_hint: Option<bool>,
+    /// Whether the tool leaves everything as it is; false by default.
+    ///
     /// `readOnlyHint`, optional.
     pub read_only_hint: Option<bool>,
+    /// A name for people, shown where the tool itself has no `title`.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -994,13 +1136,17 @@ impl codec::Object for ToolAnnotations {
     }
 }
 
-/// `ToolExecution` of the schema.
+/// How a tool can be run.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`Tool`].
 ///
 /// Specification: [`ToolExecution`](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolExecution {
+    /// Whether a call can, must or must not be made as a task. Absence means `forbidden`.
+    ///
     /// `taskSupport`, optional.
     pub task_support: Option<ToolExecutionTaskSupport>,
     /// Members that the schema does not name, kept as they came.
@@ -1064,15 +1210,26 @@ impl codec::Object for ToolExecution {
     }
 }
 
-/// A value inside [`ToolExecution`], at `/$defs/ToolExecution/properties/taskSupport` of the schema.
+/// Whether a tool can, must or must not be called as a task.
+///
+/// It counts only where the server's capabilities have `tasks.requests.tools.call`. Without that, no tool of the server can
+/// be called as a task, whatever stands here.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ToolExecution`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ToolExecutionTaskSupport {
+    /// No call of it can be a task: the server should answer the attempt with the error -32601. The default.
+    ///
     /// `"forbidden"`
     Forbidden,
+    /// The client chooses, call by call.
+    ///
     /// `"optional"`
     Optional,
+    /// Every call of it must be a task: the server must answer any other with the error -32601.
+    ///
     /// `"required"`
     Required,
 }
@@ -1117,13 +1274,23 @@ impl codec::Encode for ToolExecutionTaskSupport {
     }
 }
 
+/// Tells the client that `tools/list` would now yield something else.
+///
+/// Sent without being asked for, if the server's `tools` capability has `listChanged`.
+///
 /// The `notifications/tools/list_changed` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/tools/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ToolListChangedNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#toollistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<NotificationParams>,
     /// Members that the schema does not name, kept as they came.

@@ -5,13 +5,25 @@
 use crate::{Extra, KnownMembers, Number, Revision, Value, codec};
 use super::{LoggingLevel, NotificationMetaObject, ProgressToken, RequestId};
 
+/// Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended.
+///
+/// Used over stdio; over HTTP the client closes the response's stream instead. The server should stop the work and send
+/// nothing more for that request. It may come too late, and then it is ignored. A server sends it for one purpose only: to
+/// end a stream that `subscriptions/listen` opened.
+///
 /// The `notifications/cancelled` notification, sent by either side.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/cancelled"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientNotification`](super::ClientNotification), [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`CancelledNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: CancelledNotificationParams,
     /// Members that the schema does not name, kept as they came.
@@ -81,17 +93,27 @@ impl crate::Notification for CancelledNotification {
     type Params = CancelledNotificationParams;
 }
 
-/// `CancelledNotificationParams` of the schema.
+/// Which request is to be given up, and why.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CancelledNotification`].
 ///
 /// Specification: [`CancelledNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledNotificationParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
+    /// Why, in words for a log or for the user.
+    ///
     /// `reason`, optional.
     pub reason: Option<String>,
+    /// The id of the client's request that is to be given up; when a server sends this, the id of the `subscriptions/listen`
+    /// request whose stream ends.
+    ///
     /// `requestId`, required.
     pub request_id: RequestId,
     /// Members that the schema does not name, kept as they came.
@@ -167,13 +189,27 @@ impl codec::Object for CancelledNotificationParams {
     }
 }
 
+/// Carries a log message that the server wrote while it worked on a request.
+///
+/// Sent only where the request's `_meta` has `io.modelcontextprotocol/logLevel`, for messages of that level or above, and
+/// before the request's answer. It must hold no credentials or personal data. Needs the server's `logging` capability.
+///
 /// The `notifications/message` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/message"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`LoggingMessageNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotification)
+#[deprecated(
+    note = "since revision 2026-07-28: Log to stderr where the transport is stdio, or use OpenTelemetry."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: LoggingMessageNotificationParams,
     /// Members that the schema does not name, kept as they came.
@@ -243,19 +279,38 @@ impl crate::Notification for LoggingMessageNotification {
     type Params = LoggingMessageNotificationParams;
 }
 
-/// `LoggingMessageNotificationParams` of the schema.
+/// One message of the server's log about a request that it is working on, sent to the client.
+///
+/// A request opts in with `io.modelcontextprotocol/logLevel` in its [`RequestMetaObject`](super::RequestMetaObject); about one without it the server
+/// must not send any. The messages come where the response will come, before it, and never on a stream of
+/// `subscriptions/listen`. A message must hold no credentials, no personal data and nothing of the server's inside that
+/// would help an attacker.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`LoggingMessageNotification`].
 ///
 /// Specification: [`LoggingMessageNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotificationparams)
+#[deprecated(
+    note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotificationParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
+    /// What is logged: any JSON value, for example a string, or an object with details.
+    ///
     /// `data`, required.
     pub data: Value,
+    /// How severe the message is.
+    ///
     /// `level`, required.
     pub level: LoggingLevel,
+    /// The name of the part of the server that logs, for example `database`.
+    ///
     /// `logger`, optional.
     pub logger: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -336,13 +391,24 @@ impl codec::Object for LoggingMessageNotificationParams {
     }
 }
 
+/// Tells how far a request of the client has come.
+///
+/// Sent as often as the server likes, if the request's `_meta` has a `progressToken`; `progress` grows each time. It stops
+/// when the request is answered.
+///
 /// The `notifications/progress` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/progress"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ProgressNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ProgressNotificationParams,
     /// Members that the schema does not name, kept as they came.
@@ -412,21 +478,35 @@ impl crate::Notification for ProgressNotification {
     type Params = ProgressNotificationParams;
 }
 
-/// `ProgressNotificationParams` of the schema.
+/// How far a request has come, and which request it is.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ProgressNotification`].
 ///
 /// Specification: [`ProgressNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressNotificationParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
-    /// `message`, optional.
+    /// What is being done at the moment, in words for people.
+    ///
+    /// `message`, optional. Since revision 2025-03-26.
     pub message: Option<String>,
+    /// How much is done, in the unit of `total`. It grows from one notification to the next, even where no `total` is known,
+    /// and may have a fraction.
+    ///
     /// `progress`, required.
     pub progress: Number,
+    /// The token from the `_meta` of the request that this is about.
+    ///
     /// `progressToken`, required.
     pub progress_token: ProgressToken,
+    /// How much there is to do altogether. Absence means that it is not known.
+    ///
     /// `total`, optional.
     pub total: Option<Number>,
     /// Members that the schema does not name, kept as they came.

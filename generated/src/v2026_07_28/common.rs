@@ -9,17 +9,28 @@ use super::{
     ListRootsRequest, ListRootsResult, TextOrBlobResourceContents,
 };
 
-/// `Annotations` of the schema.
+/// Hints from the server on how a client may use or show something, such as for whom it is and how much it matters.
+///
+/// A client may filter and sort by them, or pick what goes into the model's context. They are the server's own claims, and
+/// nothing obliges a client to follow them.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`](super::Resource), [`ResourceLink`], [`ResourceTemplate`](super::ResourceTemplate) and 1 more.
 ///
 /// Specification: [`Annotations`](https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotations {
+    /// For whom it is meant: the user, the model, or both. Absence says nothing about it.
+    ///
     /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
-    /// `lastModified`, optional.
+    /// When the resource last changed: an ISO 8601 timestamp, such as `2025-01-12T15:00:58Z`.
+    ///
+    /// `lastModified`, optional. Since revision 2025-06-18.
     pub last_modified: Option<String>,
+    /// How much it matters, between 0 (can be left out) and 1 (as good as required).
+    ///
     /// `priority`, optional.
     pub priority: Option<AnnotationsPriority>,
     /// Members that the schema does not name, kept as they came.
@@ -107,9 +118,11 @@ impl codec::Object for Annotations {
     }
 }
 
-/// A value inside [`Annotations`], at `/$defs/Annotations/properties/priority` of the schema.
+/// How much something matters: 1 means as good as required, 0 that it can be left out.
 ///
 /// Checked when it is made: at least 0 and at most 1.
+///
+/// Since revision 2025-03-26.
 ///
 /// Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -168,19 +181,32 @@ impl codec::Encode for AnnotationsPriority {
     }
 }
 
-/// `AudioContent` of the schema.
+/// A sound recording, for a model or from one.
+///
+/// On the wire, `type` is `"audio"`.
+///
+/// Since revision 2025-03-26.
 ///
 /// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
 ///
 /// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#audiocontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioContent {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The recording's bytes, as base64.
+    ///
     /// `data`, required.
     pub data: String,
+    /// The MIME type of `data`, such as `audio/wav`. Which ones work depends on the provider of the model.
+    ///
     /// `mimeType`, required.
     pub mime_type: String,
     /// Members that the schema does not name, kept as they came.
@@ -271,13 +297,21 @@ impl codec::Object for AudioContent {
     }
 }
 
-/// `BaseMetadata` of the schema.
+/// The name and title that many definitions have in common.
+///
+/// It never travels by itself: the definitions that have these members repeat them.
+///
+/// Since revision 2025-06-18.
 ///
 /// Specification: [`BaseMetadata`](https://modelcontextprotocol.io/specification/2026-07-28/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaseMetadata {
+    /// An identifier for programs; people see it only where there is no `title`.
+    ///
     /// `name`, required.
     pub name: String,
+    /// The name for people to read, free of jargon; absent, show `name`, or for a tool first the `title` of its [`ToolAnnotations`](super::ToolAnnotations).
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -342,17 +376,33 @@ impl codec::Object for BaseMetadata {
     }
 }
 
-/// `CacheableResult` of the schema.
+/// What results have in common that a client may cache.
+///
+/// Those are the answers to `server/discover`, to the listings of tools, prompts, resources and templates, and to
+/// `resources/read`. Each page of a listing is cached for itself.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`CacheableResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#cacheableresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheableResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
+    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    ///
     /// `cacheScope`, required.
     pub cache_scope: CacheScope,
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
     /// `resultType`, required. Default: `"complete"`.
     pub result_type: ResultType,
+    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
+    /// no promise: a change notification ends the time early.
+    ///
     /// `ttlMs`, required.
     pub ttl_ms: u64,
     /// Members that the schema does not name, kept as they came.
@@ -438,13 +488,21 @@ impl codec::Object for CacheableResult {
     }
 }
 
-/// A value inside [`CacheableResult`], at `/$defs/CacheableResult/properties/cacheScope` of the schema.
+/// Who may be given a cached copy of a result.
+///
+/// It controls caches, not access: what needs protection needs it at the server as well.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`CacheableResult`], [`DiscoverResult`](super::DiscoverResult), [`ListPromptsResult`](super::ListPromptsResult), [`ListResourceTemplatesResult`](super::ListResourceTemplatesResult), [`ListResourcesResult`](super::ListResourcesResult), [`ListToolsResult`](super::ListToolsResult) and 1 more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CacheScope {
+    /// Only requests with the same authorisation: caches keep a copy for each, such as one for each access token.
+    ///
     /// `"private"`
     Private,
+    /// Anyone, across users and through shared proxies: nothing in it depends on the user.
+    ///
     /// `"public"`
     Public,
 }
@@ -489,22 +547,45 @@ impl codec::Encode for CacheScope {
     }
 }
 
-/// `ClientCapabilities` of the schema.
+/// The optional features that a client offers to servers.
+///
+/// A feature whose member is absent is not offered, and a server must not use it. Up to revision 2025-11-25 the client
+/// says this once, in `InitializeRequestParams`; from 2026-07-28 on it says it anew with every request, in
+/// [`RequestMetaObject`], and a server must not infer it from earlier ones. The set is open: members of one's own are
+/// allowed.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`RequestMetaObject`], [`MissingRequiredClientCapabilityErrorErrorData`].
 ///
 /// Specification: [`ClientCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilities {
-    /// `elicitation`, optional.
+    /// Present if the client can put a server's questions to its user; an empty object means by form only.
+    ///
+    /// `elicitation`, optional. Since revision 2025-06-18.
     pub elicitation: Option<ClientCapabilitiesElicitation>,
+    /// Features outside the specification, by name, each with an object of settings.
+    ///
     /// `experimental`, optional.
     pub experimental: Option<BTreeMap<String, JsonObject>>,
-    /// `extensions`, optional.
+    /// Protocol extensions that the client speaks, by identifier, each with an object of settings, which may be empty. An identifier follows the rules for `_meta` keys and must have a prefix, as in `io.modelcontextprotocol/ui`.
+    ///
+    /// `extensions`, optional. Since revision 2026-07-28.
     pub extensions: Option<BTreeMap<String, JsonObject>>,
+    /// Present if the client tells servers which directories and files to work on.
+    ///
     /// `roots`, optional.
+    #[deprecated(
+        note = "since revision 2026-07-28: Name directories and files in tool arguments, in resource URIs or in the server's configuration."
+    )]
     pub roots: Option<crate::JsonObject>,
+    /// Present if the client lets servers have messages generated by its language model.
+    ///
     /// `sampling`, optional.
+    #[deprecated(
+        note = "since revision 2026-07-28: Let the server call the API of a model provider itself."
+    )]
     pub sampling: Option<ClientCapabilitiesSampling>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<ClientCapabilities>,
@@ -551,12 +632,18 @@ impl ClientCapabilities {
         self
     }
     /// Sets `roots`.
+    #[deprecated(
+        note = "since revision 2026-07-28: Name directories and files in tool arguments, in resource URIs or in the server's configuration."
+    )]
     #[must_use]
     pub fn with_roots(mut self, roots: impl Into<crate::JsonObject>) -> Self {
         self.roots = Some(roots.into());
         self
     }
     /// Sets `sampling`.
+    #[deprecated(
+        note = "since revision 2026-07-28: Let the server call the API of a model provider itself."
+    )]
     #[must_use]
     pub fn with_sampling(
         mut self,
@@ -631,13 +718,22 @@ impl codec::Object for ClientCapabilities {
     }
 }
 
-/// A value inside [`ClientCapabilities`], at `/$defs/ClientCapabilities/properties/elicitation` of the schema.
+/// The modes in which a client can ask its user on a server's behalf.
+///
+/// An empty object means `form` alone. A server must not use a mode that is not declared. The members mark modes by being
+/// present; what the objects hold is not defined.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesElicitation {
+    /// Present if the client can show a form and hand over what the user fills in.
+    ///
     /// `form`, optional.
     pub form: Option<JsonObject>,
+    /// Present if the client can send the user to a URL, where secrets may be entered that must not pass through it.
+    ///
     /// `url`, optional.
     pub url: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -710,13 +806,27 @@ impl codec::Object for ClientCapabilitiesElicitation {
     }
 }
 
-/// A value inside [`ClientCapabilities`], at `/$defs/ClientCapabilities/properties/sampling` of the schema.
+/// How a client supports sampling: an empty object stands for plain messages, without tools.
+///
+/// The members mark features by being present; what the objects hold is not defined.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ClientCapabilities`].
+#[deprecated(
+    note = "since revision 2026-07-28: Let the server call the API of a model provider itself."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesSampling {
+    /// Present if the client can add context of MCP servers to a prompt; where it is absent, a server should leave `includeContext` at `none`.
+    ///
     /// `context`, optional.
+    #[deprecated(
+        note = "since revision 2025-11-25: Do without includeContext, or set it to none."
+    )]
     pub context: Option<JsonObject>,
+    /// Present if the model may be given tools; where it is absent, a server must not send `tools` or `toolChoice`.
+    ///
     /// `tools`, optional.
     pub tools: Option<JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -734,6 +844,9 @@ impl ClientCapabilitiesSampling {
         }
     }
     /// Sets `context`.
+    #[deprecated(
+        note = "since revision 2025-11-25: Do without includeContext, or set it to none."
+    )]
     #[must_use]
     pub fn with_context(mut self, context: impl Into<JsonObject>) -> Self {
         self.context = Some(context.into());
@@ -789,7 +902,10 @@ impl codec::Object for ClientCapabilitiesSampling {
     }
 }
 
-/// `ContentBlock` of the schema.
+/// One piece of a prompt message or of a tool's result.
+///
+/// Every kind of block can carry [`Annotations`]. What a server sends in here is untrusted input to whoever reads it, a
+/// model above all.
 ///
 /// Which one a value is:
 ///
@@ -799,20 +915,22 @@ impl codec::Object for ClientCapabilitiesSampling {
 /// * `type` is "resource_link": `ResourceLink`
 /// * `type` is "resource": `EmbeddedResource`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`CallToolResult`](super::CallToolResult), [`PromptMessage`](super::PromptMessage), [`ToolResultContent`](super::ToolResultContent).
 ///
 /// Specification: [`ContentBlock`](https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContentBlock {
-    /// [`TextContent`]
+    /// [`TextContent`]: Text, for a model or from one.
     TextContent(TextContent),
-    /// [`ImageContent`]
+    /// [`ImageContent`]: A picture, for a model or from one.
     ImageContent(ImageContent),
-    /// [`AudioContent`]
+    /// [`AudioContent`]: A sound recording, for a model or from one.
     AudioContent(AudioContent),
-    /// [`ResourceLink`]
+    /// [`ResourceLink`]: A pointer to a resource of the server, inside a prompt message or a tool's result.
     ResourceLink(Box<ResourceLink>),
-    /// [`EmbeddedResource`]
+    /// [`EmbeddedResource`]: A resource whose contents travel along, inside a prompt message or a tool's result.
     EmbeddedResource(Box<EmbeddedResource>),
 }
 
@@ -924,22 +1042,41 @@ impl codec::Encode for ContentBlock {
     }
 }
 
-/// `Cursor` of the schema.
+/// A place in a paged listing, handed out by the server.
+///
+/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept is answered
+/// with invalid params (-32602).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2026-07-28/schema#cursor)
 pub type Cursor = String;
 
-/// `EmbeddedResource` of the schema.
+/// A resource whose contents travel along, inside a prompt message or a tool's result.
+///
+/// How it is shown to the user or given to the model is for the client to decide. A server that sends such blocks should
+/// have the `resources` capability. Where the URI alone will do, there is [`ResourceLink`].
+///
+/// On the wire, `type` is `"resource"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ContentBlock`].
 ///
 /// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The contents, text or binary, together with their URI.
+    ///
     /// `resource`, required.
     pub resource: TextOrBlobResourceContents,
     /// Members that the schema does not name, kept as they came.
@@ -1024,22 +1161,37 @@ impl codec::Object for EmbeddedResource {
     }
 }
 
-/// `EmptyResult` of the schema.
+/// The result of a request that succeeded and has nothing else to tell.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult)
 pub type EmptyResult = Result;
 
-/// `Error` of the schema.
+/// What went wrong with a request: a code for programs, a message for people.
+///
+/// The codes -32700 and -32600 to -32603 are JSON-RPC's own, and -32020 to -32099 belong to the protocol, which so far
+/// defines -32020, -32021 and -32022. Codes from -32000 to -32019 stem from earlier implementations and say nothing
+/// reliable, except for -32002: a server of an older revision did not find a resource. Errors of an application's own
+/// should stay clear of -32768 to -32000.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`JsonRpcErrorResponse`](super::JsonRpcErrorResponse).
 ///
 /// Specification: [`Error`](https://modelcontextprotocol.io/specification/2026-07-28/schema#error)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
+    /// The kind of error.
+    ///
     /// `code`, required.
     pub code: i64,
+    /// More about the error, in whatever form the sender likes, such as the errors behind it.
+    ///
     /// `data`, optional.
     pub data: Option<Value>,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -1109,13 +1261,25 @@ impl codec::Object for Error {
     }
 }
 
-/// `HeaderMismatchError` of the schema.
+/// A server's refusal of a request whose HTTP headers are missing, malformed or at odds with its body.
+///
+/// It concerns `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name` and the headers that begin with `Mcp-Param-`; the HTTP
+/// status is 400. If a parameter's header was at fault, the client should fetch the tool list again and then retry, since
+/// the tool may have changed.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`HeaderMismatchError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeaderMismatchError {
+    /// What went wrong.
+    ///
     /// `error`, required.
     pub error: HeaderMismatchErrorError,
+    /// The id of the request. Absent only if the request was too broken for its id to be read.
+    ///
     /// `id`, optional.
     pub id: Option<RequestId>,
     /// Members that the schema does not name, kept as they came.
@@ -1184,13 +1348,21 @@ impl codec::Object for HeaderMismatchError {
     }
 }
 
-/// A value inside [`HeaderMismatchError`], at `/$defs/HeaderMismatchError/properties/error` of the schema.
+/// What was wrong with the headers.
+///
+/// On the wire, `code` is `-32020`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`HeaderMismatchError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeaderMismatchErrorError {
+    /// More about the error, in whatever form the server likes.
+    ///
     /// `data`, optional.
     pub data: Option<Value>,
+    /// What happened, in one short sentence: for example, which header does not agree with the body.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -1259,19 +1431,33 @@ impl codec::Object for HeaderMismatchErrorError {
     }
 }
 
-/// `Icon` of the schema.
+/// A picture that stands for a tool, prompt, resource or piece of software in a user interface.
+///
+/// Treat both the entry and the image as untrusted: accept only `https:` and `data:` URIs, from the sender's own origin or
+/// one that you trust, fetch without cookies or credentials, follow no redirect to another origin or scheme, limit the
+/// size, and check the bytes against a list of allowed image types. An SVG can contain scripts.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`Icons`], [`Implementation`], [`Prompt`](super::Prompt), [`Resource`](super::Resource), [`ResourceLink`], [`ResourceTemplate`](super::ResourceTemplate) and 1 more.
 ///
 /// Specification: [`Icon`](https://modelcontextprotocol.io/specification/2026-07-28/schema#icon)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
+    /// The image's MIME type, such as `image/png`, where the source itself gives none or too general a one; advisory.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The sizes for which the image is meant: each either width and height, such as `48x48`, or `any` for one that scales, such as an SVG. Absent, it suits every size.
+    ///
     /// `sizes`, optional.
     pub sizes: Option<Vec<String>>,
+    /// Where the image is: an `https:` or `http:` URL, or a `data:` URI with the image in base64.
+    ///
     /// `src`, required.
     pub src: String,
+    /// The background for which the image is drawn; absent, it suits every one.
+    ///
     /// `theme`, optional.
     pub theme: Option<IconTheme>,
     /// Members that the schema does not name, kept as they came.
@@ -1358,13 +1544,19 @@ impl codec::Object for Icon {
     }
 }
 
-/// A value inside [`Icon`], at `/$defs/Icon/properties/theme` of the schema.
+/// The kind of background for which an [`Icon`] is drawn.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`Icon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IconTheme {
+    /// For a dark background.
+    ///
     /// `"dark"`
     Dark,
+    /// For a light background.
+    ///
     /// `"light"`
     Light,
 }
@@ -1409,11 +1601,17 @@ impl codec::Encode for IconTheme {
     }
 }
 
-/// `Icons` of the schema.
+/// The member `icons` that several definitions have in common.
+///
+/// It never travels by itself: the definitions that have this member repeat it.
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`Icons`](https://modelcontextprotocol.io/specification/2026-07-28/schema#icons)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icons {
+    /// Pictures for a user interface, of which a client takes the one that fits best. One that shows icons at all must read PNG and JPEG, and should read SVG and WebP.
+    ///
     /// `icons`, optional.
     pub icons: Option<Vec<Icon>>,
     /// Members that the schema does not name, kept as they came.
@@ -1470,19 +1668,32 @@ impl codec::Object for Icons {
     }
 }
 
-/// `ImageContent` of the schema.
+/// A picture, for a model or from one.
+///
+/// On the wire, `type` is `"image"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
 ///
 /// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#imagecontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The picture's bytes, as base64.
+    ///
     /// `data`, required.
     pub data: String,
+    /// The MIME type of `data`, such as `image/png`. Which ones work depends on the provider of the model.
+    ///
     /// `mimeType`, required.
     pub mime_type: String,
     /// Members that the schema does not name, kept as they came.
@@ -1573,24 +1784,41 @@ impl codec::Object for ImageContent {
     }
 }
 
-/// `Implementation` of the schema.
+/// The name and version of the software at one end, client or server.
+///
+/// Each side reports this about itself and nobody verifies it: use it for display, logs and debugging, not to choose a
+/// behaviour and never for a security decision.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`RequestMetaObject`], [`ResultMetaObject`], [`SubscriptionsListenResultMetaObject`](super::SubscriptionsListenResultMetaObject).
 ///
 /// Specification: [`Implementation`](https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Implementation {
-    /// `description`, optional.
+    /// What the software does, for people to read.
+    ///
+    /// `description`, optional. Since revision 2025-11-25.
     pub description: Option<String>,
-    /// `icons`, optional.
+    /// Pictures of the software for a user interface, one for each size or theme.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// An identifier for programs; people see it only where there is no `title`.
+    ///
     /// `name`, required.
     pub name: String,
-    /// `title`, optional.
+    /// The name for people to read; absent, show `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The version of the software, in whichever scheme it uses.
+    ///
     /// `version`, required.
     pub version: String,
-    /// `websiteUrl`, optional.
+    /// The address of the software's website, a URI; follow it with the caution due to any link from outside.
+    ///
+    /// `websiteUrl`, optional. Since revision 2025-11-25.
     pub website_url: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<Implementation>,
@@ -1699,7 +1927,10 @@ impl codec::Object for Implementation {
     }
 }
 
-/// `InputRequest` of the schema.
+/// One thing that a server needs from the client: a sample from its model, its roots, or an answer of the user.
+///
+/// It has no id of its own; the key in [`InputRequests`] takes its place. A server asks only for what the client's
+/// capabilities allow.
 ///
 /// Which one a value is:
 ///
@@ -1707,16 +1938,18 @@ impl codec::Object for Implementation {
 /// * `method` is "roots/list": `ListRootsRequest`
 /// * `method` is "elicitation/create": `ElicitRequest`
 ///
+/// Since revision 2026-07-28.
+///
 /// Used by [`InputRequests`].
 ///
 /// Specification: [`InputRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputRequest {
-    /// [`CreateMessageRequest`](super::CreateMessageRequest)
+    /// [`CreateMessageRequest`](super::CreateMessageRequest): Asks the client to have its language model continue a conversation.
     CreateMessageRequest(Box<CreateMessageRequest>),
-    /// [`ListRootsRequest`](super::ListRootsRequest)
+    /// [`ListRootsRequest`](super::ListRootsRequest): Asks the client for its roots, the directories and files that the server may work on.
     ListRootsRequest(ListRootsRequest),
-    /// [`ElicitRequest`](super::ElicitRequest)
+    /// [`ElicitRequest`](super::ElicitRequest): Asks the user for information, by way of the client.
     ElicitRequest(ElicitRequest),
 }
 
@@ -1794,24 +2027,45 @@ impl codec::Encode for InputRequest {
     }
 }
 
-/// `InputRequests` of the schema.
+/// What a server needs from the client before it can go on, under keys that the server picks.
+///
+/// The keys are unique within the result. The client answers in [`InputResponses`] under the same keys.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`InputRequiredResult`].
 ///
 /// Specification: [`InputRequests`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests)
 pub type InputRequests = BTreeMap<String, InputRequest>;
 
-/// `InputRequiredResult` of the schema.
+/// A result that ends nothing: the server needs something first, and the client is to ask again.
+///
+/// The client gathers what `inputRequests` ask for and sends the same request anew, under another `id`, with the answers in
+/// `inputResponses` and with `requestState` as it came. It may do so at once if there are no `inputRequests`. At least one
+/// of the two is there. Only `tools/call`, `prompts/get` and `resources/read` are answered in this way; it may happen
+/// several times in a row, and the server cannot count on the client coming back.
+///
+/// On the wire, `resultType` is `"input_required"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`InputRequiredOrCallToolResult`](super::InputRequiredOrCallToolResult), [`InputRequiredOrGetPromptResult`](super::InputRequiredOrGetPromptResult), [`InputRequiredOrReadResourceResult`](super::InputRequiredOrReadResourceResult).
 ///
 /// Specification: [`InputRequiredResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputRequiredResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
+    /// What the client is to find out before it asks again. Absence means that it may ask again right away.
+    ///
     /// `inputRequests`, optional.
     pub input_requests: Option<InputRequests>,
+    /// What the server wants back, unchanged, with the next try: opaque to the client. The server must treat what comes back as
+    /// if an attacker had written it, and guard its integrity, as with an HMAC, where anything depends on it.
+    ///
     /// `requestState`, optional.
     pub request_state: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -1913,7 +2167,7 @@ impl codec::Object for InputRequiredResult {
     }
 }
 
-/// `InputResponse` of the schema.
+/// The answer to one [`InputRequest`].
 ///
 /// Which one a value is:
 ///
@@ -1921,16 +2175,18 @@ impl codec::Object for InputRequiredResult {
 /// * `roots` is present: `ListRootsResult`
 /// * `action` is present: `ElicitResult`
 ///
+/// Since revision 2026-07-28.
+///
 /// Used by [`InputResponses`].
 ///
 /// Specification: [`InputResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputResponse {
-    /// [`CreateMessageResult`](super::CreateMessageResult)
+    /// [`CreateMessageResult`](super::CreateMessageResult): The message with which the client's language model continued the conversation.
     CreateMessageResult(Box<CreateMessageResult>),
-    /// [`ListRootsResult`](super::ListRootsResult)
+    /// [`ListRootsResult`](super::ListRootsResult): The client's answer to `roots/list`: the directories and files on which the server is meant to work.
     ListRootsResult(ListRootsResult),
-    /// [`ElicitResult`](super::ElicitResult)
+    /// [`ElicitResult`](super::ElicitResult): How the user reacted to a server's question.
     ElicitResult(ElicitResult),
 }
 
@@ -2005,15 +2261,25 @@ impl codec::Encode for InputResponse {
     }
 }
 
-/// `InputResponseRequestParams` of the schema.
+/// What the parameters have in common of requests that a server may answer with [`InputRequiredResult`].
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`InputResponseRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponserequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputResponseRequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,
+    /// The answers to the server's `inputRequests`, under the same keys; sent only when a request is retried.
+    ///
     /// `inputResponses`, optional.
     pub input_responses: Option<InputResponses>,
+    /// The state that the server handed out with its last [`InputRequiredResult`], given back unchanged. Absent where none was
+    /// handed out.
+    ///
     /// `requestState`, optional.
     pub request_state: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -2096,20 +2362,33 @@ impl codec::Object for InputResponseRequestParams {
     }
 }
 
-/// `InputResponses` of the schema.
+/// A client's answers to the [`InputRequests`] of a server, under the same keys.
+///
+/// The server checks them as it does any input and ignores those it did not ask for. If some are missing that it needs, it
+/// asks for them once more.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`GetPromptRequestParams`](super::GetPromptRequestParams), [`InputResponseRequestParams`], [`ReadResourceRequestParams`](super::ReadResourceRequestParams).
 ///
 /// Specification: [`InputResponses`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses)
 pub type InputResponses = BTreeMap<String, InputResponse>;
 
-/// `InternalError` of the schema.
+/// The error of a receiver that failed for reasons of its own.
+///
+/// On the wire, `code` is `-32603`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`InternalError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#internalerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InternalError {
+    /// More about the error, in whatever form the sender likes.
+    ///
     /// `data`, optional.
     pub data: Option<Value>,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -2178,13 +2457,24 @@ impl codec::Object for InternalError {
     }
 }
 
-/// `InvalidParamsError` of the schema.
+/// The error for parameters that the method cannot take.
+///
+/// Among them are an unknown tool, prompt, resource or cursor, a missing argument, an unknown log level, and a request
+/// without the metadata that every request must have.
+///
+/// On the wire, `code` is `-32602`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`InvalidParamsError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidparamserror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidParamsError {
+    /// More about the error, in whatever form the sender likes, such as the `uri` that was not found.
+    ///
     /// `data`, optional.
     pub data: Option<Value>,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -2253,13 +2543,21 @@ impl codec::Object for InvalidParamsError {
     }
 }
 
-/// `InvalidRequestError` of the schema.
+/// The error for JSON that is no JSON-RPC request, for want of `method`, for example.
+///
+/// On the wire, `code` is `-32600`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`InvalidRequestError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidrequesterror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidRequestError {
+    /// More about the error, in whatever form the sender likes.
+    ///
     /// `data`, optional.
     pub data: Option<Value>,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -2328,48 +2626,79 @@ impl codec::Object for InvalidRequestError {
     }
 }
 
-/// `JSONArray` of the schema.
+/// Any JSON array.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`JSONArray`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonarray)
 pub type JsonArray = Vec<JsonValue>;
 
-/// `JSONObject` of the schema.
+/// Any JSON object.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`ClientCapabilities`], [`CreateMessageRequestParams`](super::CreateMessageRequestParams), [`ServerCapabilities`](super::ServerCapabilities), [`ClientCapabilitiesElicitation`], [`ClientCapabilitiesSampling`].
 ///
 /// Specification: [`JSONObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonobject)
 pub type JsonObject = crate::JsonObject;
 
-/// `JSONValue` of the schema.
+/// Any JSON value, `null` included.
 ///
 /// The schema accepts every JSON value here.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`JsonArray`].
 ///
 /// Specification: [`JSONValue`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue)
 pub type JsonValue = Value;
 
-/// `LoggingLevel` of the schema.
+/// How severe a log message is, on the scale of syslog (RFC 5424).
+///
+/// From least to most severe: `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`. A chosen
+/// level lets through itself and everything more severe. The schema lists the values by alphabet, so an order taken from
+/// the position of the variants is not the order of severity.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`LoggingMessageNotificationParams`](super::LoggingMessageNotificationParams), [`RequestMetaObject`].
 ///
 /// Specification: [`LoggingLevel`](https://modelcontextprotocol.io/specification/2026-07-28/schema#logginglevel)
+#[deprecated(
+    note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LoggingLevel {
+    /// Somebody has to act at once, for example because data is corrupt; syslog severity 1.
+    ///
     /// `"alert"`
     Alert,
+    /// A critical condition, such as the failure of a component; syslog severity 2.
+    ///
     /// `"critical"`
     Critical,
+    /// Detail for finding faults, such as where a function begins and ends; syslog severity 7, the least severe.
+    ///
     /// `"debug"`
     Debug,
+    /// Nothing works any more; syslog severity 0, the most severe.
+    ///
     /// `"emergency"`
     Emergency,
+    /// An operation has failed; syslog severity 3.
+    ///
     /// `"error"`
     Error,
+    /// Ordinary information, such as how far an operation has got; syslog severity 6.
+    ///
     /// `"info"`
     Info,
+    /// Normal, but worth attention, such as a changed configuration; syslog severity 5.
+    ///
     /// `"notice"`
     Notice,
+    /// Something may go wrong, such as the use of a deprecated feature; syslog severity 4.
+    ///
     /// `"warning"`
     Warning,
 }
@@ -2432,20 +2761,39 @@ impl codec::Encode for LoggingLevel {
     }
 }
 
-/// `MetaObject` of the schema.
+/// Metadata, as it stands in `_meta`.
+///
+/// A key is a name, which may have a prefix in front of it: labels separated by dots, best a reversed domain name, and a
+/// slash, as in `com.example/trace`. A label begins with a letter and ends with a letter or digit, with hyphens allowed in
+/// between; a name begins and ends with a letter or digit, with hyphens, underscores and dots allowed in between. Prefixes
+/// whose second label is `mcp` or `modelcontextprotocol` are reserved for the protocol and its extensions. `traceparent`,
+/// `tracestate` and `baggage` hold an OpenTelemetry trace context in the formats of the W3C.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`AudioContent`], [`BlobResourceContents`](super::BlobResourceContents), [`CreateMessageResult`](super::CreateMessageResult), [`EmbeddedResource`], [`ImageContent`], [`Prompt`](super::Prompt) and 12 more.
 ///
 /// Specification: [`MetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#metaobject)
 pub type MetaObject = crate::JsonObject;
 
-/// `MethodNotFoundError` of the schema.
+/// The error for a method that the receiver does not have.
+///
+/// A server also answers so if the method belongs to a capability that it does not declare. Over HTTP the status is 404.
+/// Where a capability of the client is lacking, there is [`MissingRequiredClientCapabilityError`] instead.
+///
+/// On the wire, `code` is `-32601`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`MethodNotFoundError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodNotFoundError {
+    /// More about the error, in whatever form the sender likes.
+    ///
     /// `data`, optional.
     pub data: Option<Value>,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -2514,13 +2862,23 @@ impl codec::Object for MethodNotFoundError {
     }
 }
 
-/// `MissingRequiredClientCapabilityError` of the schema.
+/// A server's refusal of a request that it can only serve to a client with more capabilities.
+///
+/// Over HTTP the status is 400. A client that has the capabilities may ask again and declare them.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`MissingRequiredClientCapabilityError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityError {
+    /// What went wrong.
+    ///
     /// `error`, required.
     pub error: MissingRequiredClientCapabilityErrorError,
+    /// The id of the request. Absent only if the request was too broken for its id to be read.
+    ///
     /// `id`, optional.
     pub id: Option<RequestId>,
     /// Members that the schema does not name, kept as they came.
@@ -2589,13 +2947,21 @@ impl codec::Object for MissingRequiredClientCapabilityError {
     }
 }
 
-/// A value inside [`MissingRequiredClientCapabilityError`], at `/$defs/MissingRequiredClientCapabilityError/properties/error` of the schema.
+/// What the client would need to be able to do.
+///
+/// On the wire, `code` is `-32021`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`MissingRequiredClientCapabilityError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityErrorError {
+    /// The capabilities that are lacking.
+    ///
     /// `data`, required.
     pub data: MissingRequiredClientCapabilityErrorErrorData,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -2661,11 +3027,15 @@ impl codec::Object for MissingRequiredClientCapabilityErrorError {
     }
 }
 
-/// A value inside [`MissingRequiredClientCapabilityErrorError`], at `/$defs/MissingRequiredClientCapabilityError/properties/error/allOf/1/properties/data` of the schema.
+/// The capabilities that a request was refused for.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`MissingRequiredClientCapabilityErrorError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityErrorErrorData {
+    /// The capabilities that the server needs for the request and that the client has not declared.
+    ///
     /// `requiredCapabilities`, required.
     pub required_capabilities: ClientCapabilities,
     /// Members that the schema does not name, kept as they came.
@@ -2722,13 +3092,19 @@ impl codec::Object for MissingRequiredClientCapabilityErrorErrorData {
     }
 }
 
-/// `Notification` of the schema.
+/// What every notification has in common: a method and, mostly, parameters.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`Notification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notification {
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<crate::JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -2793,13 +3169,18 @@ impl codec::Object for Notification {
     }
 }
 
-/// `NotificationMetaObject` of the schema.
+/// The metadata of a notification; for keys of one's own see [`MetaObject`].
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`CancelledNotificationParams`](super::CancelledNotificationParams), [`LoggingMessageNotificationParams`](super::LoggingMessageNotificationParams), [`NotificationParams`], [`ProgressNotificationParams`](super::ProgressNotificationParams), [`ResourceUpdatedNotificationParams`](super::ResourceUpdatedNotificationParams), [`SubscriptionsAcknowledgedNotificationParams`](super::SubscriptionsAcknowledgedNotificationParams).
 ///
 /// Specification: [`NotificationMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationmetaobject)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationMetaObject {
+    /// The id of the `subscriptions/listen` request on whose stream this comes; over stdio nothing else tells streams apart.
+    /// Absent on whatever belongs to no subscription, such as progress.
+    ///
     /// `io.modelcontextprotocol/subscriptionId`, optional.
     pub subscription_id: Option<RequestId>,
     /// Members that the schema does not name, kept as they came.
@@ -2868,13 +3249,18 @@ impl codec::Object for NotificationMetaObject {
     }
 }
 
-/// `NotificationParams` of the schema.
+/// Parameters that any notification may have: metadata, and nothing else.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`PromptListChangedNotification`](super::PromptListChangedNotification), [`ResourceListChangedNotification`](super::ResourceListChangedNotification), [`ToolListChangedNotification`](super::ToolListChangedNotification).
 ///
 /// Specification: [`NotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<NotificationMetaObject>,
     /// Members that the schema does not name, kept as they came.
@@ -2931,15 +3317,25 @@ impl codec::Object for NotificationParams {
     }
 }
 
-/// `PaginatedRequest` of the schema.
+/// What requests have in common whose answer may come in pages.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`PaginatedRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: PaginatedRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -3011,15 +3407,24 @@ impl codec::Object for PaginatedRequest {
     }
 }
 
+/// From where on a listing is wanted.
+///
 /// The parameters of [`ListResourcesRequest`](super::ListResourcesRequest) (`resources/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListPromptsRequest`](super::ListPromptsRequest), [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest), [`ListResourcesRequest`](super::ListResourcesRequest), [`ListToolsRequest`](super::ListToolsRequest), [`PaginatedRequest`].
 ///
 /// Specification: [`PaginatedRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
-    /// `_meta`, required.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
+    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -3084,16 +3489,29 @@ impl codec::Object for PaginatedRequestParams {
     }
 }
 
-/// `PaginatedResult` of the schema.
+/// What results have in common that may be one page of several.
+///
+/// How long a page is, the server decides, and pages may differ in length. Between two pages the list may change, so that
+/// entries turn up twice or not at all.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// `resultType`, required. Default: `"complete"`.
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
+    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<PaginatedResult>,
@@ -3180,13 +3598,21 @@ impl codec::Object for PaginatedResult {
     }
 }
 
-/// `ParseError` of the schema.
+/// The error for a message that is not JSON.
+///
+/// On the wire, `code` is `-32700`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`ParseError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#parseerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParseError {
+    /// More about the error, in whatever form the sender likes.
+    ///
     /// `data`, optional.
     pub data: Option<Value>,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -3255,20 +3681,30 @@ impl codec::Object for ParseError {
     }
 }
 
-/// `ProgressToken` of the schema.
+/// A string or an integer that ties progress notifications to the request they tell about.
+///
+/// Whoever sends the request picks it, in any way, but differently from those of its other open requests.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ProgressNotificationParams`](super::ProgressNotificationParams), [`RequestMetaObject`].
 ///
 /// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2026-07-28/schema#progresstoken)
 pub type ProgressToken = crate::ProgressToken;
 
-/// `Request` of the schema.
+/// What every request has in common: a method and, mostly, parameters.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`Request`](https://modelcontextprotocol.io/specification/2026-07-28/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<crate::JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -3333,28 +3769,53 @@ impl codec::Object for Request {
     }
 }
 
-/// `RequestId` of the schema.
+/// A string or an integer that ties an answer to its request.
+///
+/// It is never `null`, and differs from the ids of all requests of the same sender that still await their answers.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CallToolRequest`](super::CallToolRequest), [`CallToolResultResponse`](super::CallToolResultResponse), [`CancelledNotificationParams`](super::CancelledNotificationParams), [`CompleteRequest`](super::CompleteRequest), [`CompleteResultResponse`](super::CompleteResultResponse), [`DiscoverRequest`](super::DiscoverRequest) and 24 more.
 ///
 /// Specification: [`RequestId`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestid)
 pub type RequestId = crate::RequestId;
 
-/// `RequestMetaObject` of the schema.
+/// The metadata of a request: who asks, in which version, with which capabilities.
+///
+/// Each request stands for itself: a server must not carry over anything of this from an earlier one. For keys of one's own
+/// see [`MetaObject`].
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`CompleteRequestParams`](super::CompleteRequestParams), [`GetPromptRequestParams`](super::GetPromptRequestParams), [`InputResponseRequestParams`], [`PaginatedRequestParams`], [`ReadResourceRequestParams`](super::ReadResourceRequestParams) and 3 more.
 ///
 /// Specification: [`RequestMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestmetaobject)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestMetaObject {
+    /// What the client can do, as far as this request is concerned; an empty object means no optional capability.
+    ///
     /// `io.modelcontextprotocol/clientCapabilities`, required.
     pub client_capabilities: ClientCapabilities,
+    /// Name and version of the client, as it says itself: for display and logs, not for decisions. It should be there unless
+    /// the client is set up to keep it to itself.
+    ///
     /// `io.modelcontextprotocol/clientInfo`, optional.
     pub client_info: Option<Implementation>,
+    /// Asks for log messages of this severity and above while the request is worked on. Absent, the server sends none.
+    ///
     /// `io.modelcontextprotocol/logLevel`, optional.
+    #[deprecated(
+        note = "since revision 2026-07-28: Read the server's stderr where the transport is stdio, or use OpenTelemetry."
+    )]
     pub log_level: Option<LoggingLevel>,
+    /// The protocol version of this request, such as `2026-07-28`. Over HTTP the header `MCP-Protocol-Version` has to say the
+    /// same. A server without that version answers [`UnsupportedProtocolVersionError`].
+    ///
     /// `io.modelcontextprotocol/protocolVersion`, required.
     pub protocol_version: String,
+    /// Asks for progress notifications, which will carry this token; it must differ from those of the sender's other open
+    /// requests. The receiver may send none.
+    ///
     /// `progressToken`, optional.
     pub progress_token: Option<ProgressToken>,
     /// Members that the schema does not name, kept as they came.
@@ -3384,6 +3845,9 @@ impl RequestMetaObject {
         self
     }
     /// Sets `io.modelcontextprotocol/logLevel`.
+    #[deprecated(
+        note = "since revision 2026-07-28: Read the server's stderr where the transport is stdio, or use OpenTelemetry."
+    )]
     #[must_use]
     pub fn with_log_level(mut self, log_level: impl Into<LoggingLevel>) -> Self {
         self.log_level = Some(log_level.into());
@@ -3479,15 +3943,26 @@ impl codec::Object for RequestMetaObject {
     }
 }
 
-/// `ResourceContents` of the schema.
+/// What text and binary contents of a resource have in common.
+///
+/// On the wire it is always one of [`TextResourceContents`](super::TextResourceContents) and [`BlobResourceContents`](super::BlobResourceContents).
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// The MIME type of the contents; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -3563,29 +4038,54 @@ impl codec::Object for ResourceContents {
     }
 }
 
-/// `ResourceLink` of the schema.
+/// A pointer to a resource of the server, inside a prompt message or a tool's result.
+///
+/// It carries no contents: `resources/read` fetches them. A link that a tool returns need not appear in `resources/list`.
+///
+/// On the wire, `type` is `"resource_link"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`ContentBlock`].
 ///
 /// Specification: [`ResourceLink`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelink)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLink {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// What the resource is, in words that may be given to the model as a hint.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// `icons`, optional.
+    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// The MIME type of the contents; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The name for programs; people see it only where `title` is absent.
+    ///
     /// `name`, required.
     pub name: String,
+    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    ///
     /// `size`, optional.
     pub size: Option<i64>,
+    /// The name for people. Without it a client shows `name`.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
+    /// The URI to read, of any scheme; what it means is the server's affair.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -3736,13 +4236,20 @@ impl codec::Object for ResourceLink {
     }
 }
 
-/// `ResourceRequestParams` of the schema.
+/// What the parameters of requests about one resource have in common.
+///
+/// Since revision 2025-11-25.
 ///
 /// Specification: [`ResourceRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,
+    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -3801,16 +4308,24 @@ impl codec::Object for ResourceRequestParams {
     }
 }
 
-/// `Result` of the schema.
+/// Any result: what all of them have in common, and room for what each has besides.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientResult`](super::ClientResult), [`EmptyResult`], [`JsonRpcResultResponse`](super::JsonRpcResultResponse), [`ServerResult`](super::ServerResult).
 ///
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2026-07-28/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// `resultType`, required. Default: `"complete"`.
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
+    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<Result>,
@@ -3886,13 +4401,18 @@ impl codec::Object for Result {
     }
 }
 
-/// `ResultMetaObject` of the schema.
+/// The metadata of a result; for keys of one's own see [`MetaObject`].
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`CacheableResult`], [`CallToolResult`](super::CallToolResult), [`CompleteResult`](super::CompleteResult), [`DiscoverResult`](super::DiscoverResult), [`GetPromptResult`](super::GetPromptResult), [`InputRequiredResult`] and 7 more.
 ///
 /// Specification: [`ResultMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resultmetaobject)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultMetaObject {
+    /// Name and version of the server, as it says itself: for display and logs, not for decisions. It should be there unless
+    /// the server is set up to keep it to itself.
+    ///
     /// `io.modelcontextprotocol/serverInfo`, optional.
     pub server_info: Option<Implementation>,
     /// Members that the schema does not name, kept as they came.
@@ -3958,22 +4478,33 @@ impl codec::Object for ResultMetaObject {
     }
 }
 
-/// `ResultType` of the schema.
+/// Which kind of result it is: `complete`, `input_required`, or one that an extension adds.
+///
+/// The client knows the protocol's own values and those of the extensions it has declared, and takes a result with any
+/// other for invalid. Servers of older revisions send none, which means `complete`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`CacheableResult`], [`CallToolResult`](super::CallToolResult), [`CompleteResult`](super::CompleteResult), [`DiscoverResult`](super::DiscoverResult), [`GetPromptResult`](super::GetPromptResult), [`ListPromptsResult`](super::ListPromptsResult) and 7 more.
 ///
 /// Specification: [`ResultType`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype)
 pub type ResultType = crate::ResultType;
 
-/// `Role` of the schema.
+/// One of the two sides of a conversation with a model.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Annotations`], [`CreateMessageResult`](super::CreateMessageResult), [`PromptMessage`](super::PromptMessage), [`SamplingMessage`](super::SamplingMessage).
 ///
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2026-07-28/schema#role)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
+    /// The model.
+    ///
     /// `"assistant"`
     Assistant,
+    /// The person who talks to the model.
+    ///
     /// `"user"`
     User,
 }
@@ -4018,17 +4549,28 @@ impl codec::Encode for Role {
     }
 }
 
-/// `TextContent` of the schema.
+/// Text, for a model or from one.
+///
+/// On the wire, `type` is `"text"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
 ///
 /// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#textcontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// The text itself.
+    ///
     /// `text`, required.
     pub text: String,
     /// Members that the schema does not name, kept as they came.
@@ -4108,13 +4650,24 @@ impl codec::Object for TextContent {
     }
 }
 
-/// `UnsupportedProtocolVersionError` of the schema.
+/// A server's refusal of a request in a protocol version that it does not speak.
+///
+/// Over HTTP the status is 400. The client should ask again in a version that both have. A client that also speaks older
+/// revisions learns from it that the server is of this era and wants no `initialize`.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`UnsupportedProtocolVersionError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionError {
+    /// What went wrong.
+    ///
     /// `error`, required.
     pub error: UnsupportedProtocolVersionErrorError,
+    /// The id of the request. Absent only if the request was too broken for its id to be read.
+    ///
     /// `id`, optional.
     pub id: Option<RequestId>,
     /// Members that the schema does not name, kept as they came.
@@ -4183,13 +4736,21 @@ impl codec::Object for UnsupportedProtocolVersionError {
     }
 }
 
-/// A value inside [`UnsupportedProtocolVersionError`], at `/$defs/UnsupportedProtocolVersionError/properties/error` of the schema.
+/// Which version was asked for, and which the server has.
+///
+/// On the wire, `code` is `-32022`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`UnsupportedProtocolVersionError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionErrorError {
+    /// The version asked for, and those to choose from.
+    ///
     /// `data`, required.
     pub data: UnsupportedProtocolVersionErrorErrorData,
+    /// What happened, in one short sentence.
+    ///
     /// `message`, required.
     pub message: String,
     /// Members that the schema does not name, kept as they came.
@@ -4255,13 +4816,19 @@ impl codec::Object for UnsupportedProtocolVersionErrorError {
     }
 }
 
-/// A value inside [`UnsupportedProtocolVersionErrorError`], at `/$defs/UnsupportedProtocolVersionError/properties/error/allOf/1/properties/data` of the schema.
+/// The version of a refused request, and those that the server would take.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`UnsupportedProtocolVersionErrorError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionErrorErrorData {
+    /// The version that the request named.
+    ///
     /// `requested`, required.
     pub requested: String,
+    /// The versions that the server speaks.
+    ///
     /// `supported`, required.
     pub supported: Vec<String>,
     /// Members that the schema does not name, kept as they came.

@@ -5,17 +5,27 @@
 use std::collections::BTreeMap;
 use crate::{Extra, KnownMembers, Number, Revision, codec};
 
-/// `BooleanSchema` of the schema.
+/// A field of a form that is either true or false.
+///
+/// On the wire, `type` is `"boolean"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`BooleanSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#booleanschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BooleanSchema {
+    /// The value with which the form starts.
+    ///
     /// `default`, optional.
     pub default: Option<bool>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -112,13 +122,27 @@ impl codec::Object for BooleanSchema {
     }
 }
 
+/// Asks the user for information, by way of the client.
+///
+/// It is no message of its own: it stands among the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), and the [`ElicitResult`]
+/// goes into the `inputResponses` of the retried request. In form mode the client draws a form from a flat JSON Schema;
+/// secrets must not be asked for in this way. In URL mode it shows a link, and the server learns by itself, outside the
+/// protocol, how that went. Needs the client's `elicitation` capability with the mode in question; an empty capability
+/// stands for form mode.
+///
 /// The `elicitation/create` request, which travels inside another message.
+///
+/// On the wire, `method` is `"elicitation/create"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`InputRequest`](super::InputRequest).
 ///
 /// Specification: [`ElicitRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ElicitRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -183,16 +207,24 @@ impl crate::Request for ElicitRequest {
     type Result = ElicitResult;
 }
 
-/// `ElicitRequestFormParams` of the schema.
+/// A form that a server wants the user to fill in.
+///
+/// Passwords, keys, payment details and other secrets must not be asked for here, since the answers pass through the client; that is what [`ElicitRequestUrlParams`] is for. The client must show which server is asking, let the user change the answers before they are sent, and offer ways to decline and to cancel. A request without `mode` is one of these.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ElicitRequestParams`].
 ///
 /// Specification: [`ElicitRequestFormParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestformparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParams {
+    /// What to tell the user: which information is wanted, and what for.
+    ///
     /// `message`, required.
     pub message: String,
     mode: bool,
+    /// The fields of the form, as a JSON Schema of a flat object.
+    ///
     /// `requestedSchema`, required.
     pub requested_schema: ElicitRequestFormParamsRequestedSchema,
     /// Members that the schema does not name, kept as they came.
@@ -272,15 +304,27 @@ impl codec::Object for ElicitRequestFormParams {
     }
 }
 
-/// A value inside [`ElicitRequestFormParams`], at `/$defs/ElicitRequestFormParams/properties/requestedSchema` of the schema.
+/// The form that a server wants filled in: a JSON Schema of a flat object, one property for each field.
+///
+/// The client can build the form from it, and should check the answers against it; so should the server.
+///
+/// On the wire, `type` is `"object"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ElicitRequestFormParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParamsRequestedSchema {
+    /// The JSON Schema dialect, as a URI; absent means 2020-12.
+    ///
     /// `$schema`, optional.
     pub schema: Option<String>,
+    /// The fields, by the names under which [`ElicitResult`] returns their values.
+    ///
     /// `properties`, required.
     pub properties: BTreeMap<String, PrimitiveSchemaDefinition>,
+    /// The names of the fields that the user has to fill in; absent means none.
+    ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
     /// Members that the schema does not name, kept as they came.
@@ -367,6 +411,10 @@ impl codec::Object for ElicitRequestFormParamsRequestedSchema {
     }
 }
 
+/// What a server asks of the user: to fill in a form, or to visit a page.
+///
+/// Without `mode` it is a form. A server may use only the modes that the client declares in its `elicitation` capability. In 2026-07-28 it is no request of its own but one of the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult).
+///
 /// The parameters of [`ElicitRequest`] (`elicitation/create`).
 ///
 /// Which one a value is:
@@ -375,14 +423,16 @@ impl codec::Object for ElicitRequestFormParamsRequestedSchema {
 /// * `mode` is "url": `ElicitRequestUrlParams`
 /// * `mode` is absent: `ElicitRequestFormParams`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`ElicitRequest`].
 ///
 /// Specification: [`ElicitRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitRequestParams {
-    /// [`ElicitRequestFormParams`]
+    /// [`ElicitRequestFormParams`]: A form that a server wants the user to fill in.
     ElicitRequestFormParams(ElicitRequestFormParams),
-    /// [`ElicitRequestUrlParams`]
+    /// [`ElicitRequestUrlParams`]: A web page that a server wants the user to visit, for what must not pass through the client: secrets, payments, sign-in at a third party.
     ElicitRequestUrlParams(ElicitRequestUrlParams),
 }
 
@@ -451,15 +501,25 @@ impl codec::Encode for ElicitRequestParams {
     }
 }
 
-/// `ElicitRequestURLParams` of the schema.
+/// A web page that a server wants the user to visit, for what must not pass through the client: secrets, payments, sign-in at a third party.
+///
+/// The client must show the full address and ask for consent, must not fetch anything from it beforehand, and must open it where neither client nor model can see what the user does. The server must put neither personal data nor a ready-made login into the address, and must make sure that the visitor is the user whom it asked. Consent is all that the answer `accept` means: the visit itself may still be going on, or fail. It is no way to authorise the client itself to the server.
+///
+/// On the wire, `mode` is `"url"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ElicitRequestParams`].
 ///
 /// Specification: [`ElicitRequestURLParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequesturlparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestUrlParams {
+    /// What to tell the user: what the visit is for.
+    ///
     /// `message`, required.
     pub message: String,
+    /// The address to open: a URI, which outside of development should be `https`.
+    ///
     /// `url`, required.
     pub url: String,
     /// Members that the schema does not name, kept as they came.
@@ -522,15 +582,25 @@ impl codec::Object for ElicitRequestUrlParams {
     }
 }
 
+/// How the user reacted to a server's question.
+///
+/// The values come from outside: a server should check them against the schema that it sent, and never take them as proof of who the user is. In 2026-07-28 it is one of the `inputResponses` of the retried request.
+///
 /// The result of [`ElicitRequest`] (`elicitation/create`).
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`InputResponse`](super::InputResponse).
 ///
 /// Specification: [`ElicitResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
+    /// Whether the user agreed, refused, or did neither.
+    ///
     /// `action`, required.
     pub action: ElicitResultAction,
+    /// The values of the form's fields, by their names. Only `accept` in answer to a form has them; a page to visit yields none.
+    ///
     /// `content`, optional.
     pub content: Option<BTreeMap<String, ElicitResultContentValue>>,
     /// Members that the schema does not name, kept as they came.
@@ -598,15 +668,23 @@ impl codec::Object for ElicitResult {
     }
 }
 
-/// A value inside [`ElicitResult`], at `/$defs/ElicitResult/properties/action` of the schema.
+/// What the user did with a server's question.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`ElicitResult`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElicitResultAction {
+    /// Agreed: submitted the form, or consented to open the page (which may not be finished yet).
+    ///
     /// `"accept"`
     Accept,
+    /// Went away without deciding, for instance by closing the dialogue; the server may ask again later.
+    ///
     /// `"cancel"`
     Cancel,
+    /// Said no; the server may offer an alternative.
+    ///
     /// `"decline"`
     Decline,
 }
@@ -651,7 +729,7 @@ impl codec::Encode for ElicitResultAction {
     }
 }
 
-/// A value inside [`ElicitResult`], at `/$defs/ElicitResult/properties/content/additionalProperties` of the schema.
+/// What the user entered into one field of a form.
 ///
 /// Which one a value is:
 ///
@@ -660,16 +738,26 @@ impl codec::Encode for ElicitResultAction {
 /// * JSON type integer or fraction: `Number`
 /// * JSON type boolean: `Boolean`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`ElicitResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitResultContentValue {
-    /// list of string.
+    /// The options chosen in a [`MultiSelectEnumSchema`].
+    ///
+    /// A list of string.
     StringArray(Vec<String>),
-    /// string.
+    /// The answer to a [`StringSchema`], or the option chosen in a field that allows a single one.
+    ///
+    /// A string.
     String(String),
-    /// number.
+    /// The answer to a [`NumberSchema`]; it may have a fraction unless an integer was asked for.
+    ///
+    /// A number.
     Number(Number),
-    /// boolean.
+    /// The answer to a [`BooleanSchema`].
+    ///
+    /// A boolean.
     Boolean(bool),
 }
 
@@ -754,7 +842,9 @@ impl codec::Encode for ElicitResultContentValue {
     }
 }
 
-/// `EnumSchema` of the schema.
+/// A field of a form that offers options to choose from: one or several of them, with or without titles.
+///
+/// Where `enum` comes with `enumNames` it is a [`LegacyTitledEnumSchema`].
 ///
 /// Which one a value is:
 ///
@@ -764,18 +854,20 @@ impl codec::Encode for ElicitResultContentValue {
 /// * `type` is "array", and `items.enum` is present: `UntitledMultiSelectEnumSchema`
 /// * `type` is "array", and `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
+/// Since revision 2025-06-18.
+///
 /// Specification: [`EnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#enumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub enum EnumSchema {
-    /// [`UntitledSingleSelectEnumSchema`]
+    /// [`UntitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; they are shown as they are.
     UntitledSingleSelectEnumSchema(UntitledSingleSelectEnumSchema),
-    /// [`TitledSingleSelectEnumSchema`]
+    /// [`TitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; each has a title to show.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
-    /// [`UntitledMultiSelectEnumSchema`]
+    /// [`UntitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; they are shown as they are.
     UntitledMultiSelectEnumSchema(UntitledMultiSelectEnumSchema),
-    /// [`TitledMultiSelectEnumSchema`]
+    /// [`TitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; each has a title to show.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
-    /// [`LegacyTitledEnumSchema`]
+    /// [`LegacyTitledEnumSchema`]: A field of a form that offers options, of which the user chooses one, in the notation of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
 
@@ -921,21 +1013,41 @@ impl codec::Encode for EnumSchema {
     }
 }
 
-/// `LegacyTitledEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user chooses one, in the notation of 2025-06-18.
+///
+/// The titles stand apart from the values, in `enumNames`, which JSON Schema does not know. A later revision will drop it.
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`LegacyTitledEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#legacytitledenumschema)
+#[deprecated(note = "since revision 2025-11-25: Use TitledSingleSelectEnumSchema.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LegacyTitledEnumSchema {
+    /// The option with which the form starts, by its value (not its title).
+    ///
     /// `default`, optional.
     pub default: Option<String>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options, each the value to be returned.
+    ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
+    /// The titles to show for the options, in the order of `enum`; absent means that the values themselves are shown.
+    ///
     /// `enumNames`, optional.
+    #[deprecated(
+        note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema."
+    )]
     pub enum_names: Option<Vec<String>>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -968,6 +1080,9 @@ impl LegacyTitledEnumSchema {
         self
     }
     /// Sets `enumNames`.
+    #[deprecated(
+        note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema."
+    )]
     #[must_use]
     pub fn with_enum_names(mut self, enum_names: impl Into<Vec<String>>) -> Self {
         self.enum_names = Some(enum_names.into());
@@ -1044,19 +1159,21 @@ impl codec::Object for LegacyTitledEnumSchema {
     }
 }
 
-/// `MultiSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user may choose several.
 ///
 /// Which one a value is:
 ///
 /// * `items.enum` is present: `UntitledMultiSelectEnumSchema`
 /// * `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
+/// Since revision 2025-11-25.
+///
 /// Specification: [`MultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#multiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub enum MultiSelectEnumSchema {
-    /// [`UntitledMultiSelectEnumSchema`]
+    /// [`UntitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; they are shown as they are.
     UntitledMultiSelectEnumSchema(UntitledMultiSelectEnumSchema),
-    /// [`TitledMultiSelectEnumSchema`]
+    /// [`TitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; each has a title to show.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
 }
 
@@ -1123,23 +1240,37 @@ impl codec::Encode for MultiSelectEnumSchema {
     }
 }
 
-/// `NumberSchema` of the schema.
+/// A field of a form that takes a number.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`NumberSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#numberschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberSchema {
-    /// `default`, optional.
+    /// The value with which the form starts.
+    ///
+    /// `default`, optional. Since revision 2025-11-25.
     pub default: Option<Number>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The largest number allowed, itself included; absent means no limit.
+    ///
     /// `maximum`, optional.
     pub maximum: Option<Number>,
+    /// The smallest number allowed, itself included; absent means no limit.
+    ///
     /// `minimum`, optional.
     pub minimum: Option<Number>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
+    /// Whether fractions are allowed.
+    ///
     /// `type`, required.
     pub r#type: NumberSchemaType,
     /// Members that the schema does not name, kept as they came.
@@ -1255,13 +1386,19 @@ impl codec::Object for NumberSchema {
     }
 }
 
-/// A value inside [`NumberSchema`], at `/$defs/NumberSchema/properties/type` of the schema.
+/// Which numbers a field of a form takes.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`NumberSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NumberSchemaType {
+    /// Whole numbers only.
+    ///
     /// `"integer"`
     Integer,
+    /// Numbers with or without a fraction.
+    ///
     /// `"number"`
     Number,
 }
@@ -1306,7 +1443,9 @@ impl codec::Encode for NumberSchemaType {
     }
 }
 
-/// `PrimitiveSchemaDefinition` of the schema.
+/// One field of a form, as a small subset of JSON Schema.
+///
+/// A field is a string, a number, a boolean, a choice of one option, or a choice of several; there are no objects and no other lists.
 ///
 /// Which one a value is:
 ///
@@ -1319,26 +1458,28 @@ impl codec::Encode for NumberSchemaType {
 /// * `type` is "array", and `items.enum` is present: `UntitledMultiSelectEnumSchema`
 /// * `type` is "array", and `items.anyOf` is present: `TitledMultiSelectEnumSchema`
 ///
+/// Since revision 2025-06-18.
+///
 /// Used by [`ElicitRequestFormParamsRequestedSchema`].
 ///
 /// Specification: [`PrimitiveSchemaDefinition`](https://modelcontextprotocol.io/specification/2026-07-28/schema#primitiveschemadefinition)
 #[derive(Clone, Debug, PartialEq)]
 pub enum PrimitiveSchemaDefinition {
-    /// [`StringSchema`]
+    /// [`StringSchema`]: A field of a form that takes text.
     StringSchema(StringSchema),
-    /// [`NumberSchema`]
+    /// [`NumberSchema`]: A field of a form that takes a number.
     NumberSchema(NumberSchema),
-    /// [`BooleanSchema`]
+    /// [`BooleanSchema`]: A field of a form that is either true or false.
     BooleanSchema(BooleanSchema),
-    /// [`UntitledSingleSelectEnumSchema`]
+    /// [`UntitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; they are shown as they are.
     UntitledSingleSelectEnumSchema(UntitledSingleSelectEnumSchema),
-    /// [`TitledSingleSelectEnumSchema`]
+    /// [`TitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; each has a title to show.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
-    /// [`UntitledMultiSelectEnumSchema`]
+    /// [`UntitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; they are shown as they are.
     UntitledMultiSelectEnumSchema(UntitledMultiSelectEnumSchema),
-    /// [`TitledMultiSelectEnumSchema`]
+    /// [`TitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; each has a title to show.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
-    /// [`LegacyTitledEnumSchema`]
+    /// [`LegacyTitledEnumSchema`]: A field of a form that offers options, of which the user chooses one, in the notation of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
 
@@ -1538,19 +1679,21 @@ impl codec::Encode for PrimitiveSchemaDefinition {
     }
 }
 
-/// `SingleSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user chooses one.
 ///
 /// Which one a value is:
 ///
 /// * `enum` is present: `UntitledSingleSelectEnumSchema`
 /// * `oneOf` is present: `TitledSingleSelectEnumSchema`
 ///
+/// Since revision 2025-11-25.
+///
 /// Specification: [`SingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#singleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub enum SingleSelectEnumSchema {
-    /// [`UntitledSingleSelectEnumSchema`]
+    /// [`UntitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; they are shown as they are.
     UntitledSingleSelectEnumSchema(UntitledSingleSelectEnumSchema),
-    /// [`TitledSingleSelectEnumSchema`]
+    /// [`TitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; each has a title to show.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
 }
 
@@ -1617,23 +1760,39 @@ impl codec::Encode for SingleSelectEnumSchema {
     }
 }
 
-/// `StringSchema` of the schema.
+/// A field of a form that takes text.
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`StringSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#stringschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct StringSchema {
-    /// `default`, optional.
+    /// The text with which the form starts.
+    ///
+    /// `default`, optional. Since revision 2025-11-25.
     pub default: Option<String>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// What the text has to be; absent means anything.
+    ///
     /// `format`, optional.
     pub format: Option<StringSchemaFormat>,
+    /// The greatest length allowed, in characters; absent means no limit.
+    ///
     /// `maxLength`, optional.
     pub max_length: Option<i64>,
+    /// The least length allowed, in characters; absent means no limit.
+    ///
     /// `minLength`, optional.
     pub min_length: Option<i64>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -1766,17 +1925,27 @@ impl codec::Object for StringSchema {
     }
 }
 
-/// A value inside [`StringSchema`], at `/$defs/StringSchema/properties/format` of the schema.
+/// What the text in a field of a form has to be, as a `format` of JSON Schema.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`StringSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StringSchemaFormat {
+    /// A date, such as `2025-06-18` (`full-date` of RFC 3339).
+    ///
     /// `"date"`
     Date,
+    /// A date and a time with an offset, such as `2025-06-18T12:00:00Z` (`date-time` of RFC 3339).
+    ///
     /// `"date-time"`
     DateTime,
+    /// An e-mail address.
+    ///
     /// `"email"`
     Email,
+    /// An absolute URI (RFC 3986).
+    ///
     /// `"uri"`
     Uri,
 }
@@ -1826,23 +1995,39 @@ impl codec::Encode for StringSchemaFormat {
     }
 }
 
-/// `TitledMultiSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user may choose several; each has a title to show.
+///
+/// On the wire, `type` is `"array"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`EnumSchema`], [`MultiSelectEnumSchema`], [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`TitledMultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledmultiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchema {
+    /// The options with which the form starts, by their values (not their titles).
+    ///
     /// `default`, optional.
     pub default: Option<Vec<String>>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options.
+    ///
     /// `items`, required.
     pub items: TitledMultiSelectEnumSchemaItems,
+    /// How many options may be chosen at most; absent means no limit.
+    ///
     /// `maxItems`, optional.
     pub max_items: Option<i64>,
+    /// How many options have to be chosen at least; absent means no limit.
+    ///
     /// `minItems`, optional.
     pub min_items: Option<i64>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -1963,11 +2148,15 @@ impl codec::Object for TitledMultiSelectEnumSchema {
     }
 }
 
-/// A value inside [`TitledMultiSelectEnumSchema`], at `/$defs/TitledMultiSelectEnumSchema/properties/items` of the schema.
+/// The options of a [`TitledMultiSelectEnumSchema`].
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`TitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchemaItems {
+    /// The options.
+    ///
     /// `anyOf`, required.
     pub any_of: Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>,
     /// Members that the schema does not name, kept as they came.
@@ -2017,13 +2206,19 @@ impl codec::Object for TitledMultiSelectEnumSchemaItems {
     }
 }
 
-/// A value inside [`TitledMultiSelectEnumSchemaItems`], at `/$defs/TitledMultiSelectEnumSchema/properties/items/properties/anyOf/items` of the schema.
+/// An option of a [`TitledMultiSelectEnumSchema`].
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`TitledMultiSelectEnumSchemaItems`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
+    /// The value to be returned if the user chooses it.
+    ///
     /// `const`, required.
     pub r#const: String,
+    /// The text to show for it.
+    ///
     /// `title`, required.
     pub title: String,
     /// Members that the schema does not name, kept as they came.
@@ -2082,19 +2277,31 @@ impl codec::Object for TitledMultiSelectEnumSchemaItemsAnyOfItem {
     }
 }
 
-/// `TitledSingleSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user chooses one; each has a title to show.
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`], [`SingleSelectEnumSchema`].
 ///
 /// Specification: [`TitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledsingleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledSingleSelectEnumSchema {
+    /// The option with which the form starts, by its value (not its title).
+    ///
     /// `default`, optional.
     pub default: Option<String>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options.
+    ///
     /// `oneOf`, required.
     pub one_of: Vec<TitledSingleSelectEnumSchemaOneOfItem>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -2191,13 +2398,19 @@ impl codec::Object for TitledSingleSelectEnumSchema {
     }
 }
 
-/// A value inside [`TitledSingleSelectEnumSchema`], at `/$defs/TitledSingleSelectEnumSchema/properties/oneOf/items` of the schema.
+/// An option of a [`TitledSingleSelectEnumSchema`].
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`TitledSingleSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledSingleSelectEnumSchemaOneOfItem {
+    /// The value to be returned if the user chooses it.
+    ///
     /// `const`, required.
     pub r#const: String,
+    /// The text to show for it.
+    ///
     /// `title`, required.
     pub title: String,
     /// Members that the schema does not name, kept as they came.
@@ -2256,23 +2469,39 @@ impl codec::Object for TitledSingleSelectEnumSchemaOneOfItem {
     }
 }
 
-/// `UntitledMultiSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user may choose several; they are shown as they are.
+///
+/// On the wire, `type` is `"array"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`EnumSchema`], [`MultiSelectEnumSchema`], [`PrimitiveSchemaDefinition`].
 ///
 /// Specification: [`UntitledMultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledmultiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledMultiSelectEnumSchema {
+    /// The options with which the form starts.
+    ///
     /// `default`, optional.
     pub default: Option<Vec<String>>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options.
+    ///
     /// `items`, required.
     pub items: UntitledMultiSelectEnumSchemaItems,
+    /// How many options may be chosen at most; absent means no limit.
+    ///
     /// `maxItems`, optional.
     pub max_items: Option<i64>,
+    /// How many options have to be chosen at least; absent means no limit.
+    ///
     /// `minItems`, optional.
     pub min_items: Option<i64>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -2393,11 +2622,17 @@ impl codec::Object for UntitledMultiSelectEnumSchema {
     }
 }
 
-/// A value inside [`UntitledMultiSelectEnumSchema`], at `/$defs/UntitledMultiSelectEnumSchema/properties/items` of the schema.
+/// The options of an [`UntitledMultiSelectEnumSchema`].
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`UntitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledMultiSelectEnumSchemaItems {
+    /// The options, each shown as it is returned.
+    ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
     /// Members that the schema does not name, kept as they came.
@@ -2455,19 +2690,31 @@ impl codec::Object for UntitledMultiSelectEnumSchemaItems {
     }
 }
 
-/// `UntitledSingleSelectEnumSchema` of the schema.
+/// A field of a form that offers options, of which the user chooses one; they are shown as they are.
+///
+/// On the wire, `type` is `"string"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`], [`SingleSelectEnumSchema`].
 ///
 /// Specification: [`UntitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledsingleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledSingleSelectEnumSchema {
+    /// The option with which the form starts.
+    ///
     /// `default`, optional.
     pub default: Option<String>,
+    /// An explanation to show with the field.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The options, each shown as it is returned.
+    ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
+    /// The label to show for the field.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.

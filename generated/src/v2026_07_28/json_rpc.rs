@@ -5,15 +5,23 @@
 use crate::{Extra, KnownMembers, codec};
 use super::{Error, RequestId, Result};
 
-/// `JSONRPCErrorResponse` of the schema.
+/// The answer to a request that failed.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`JsonRpcMessage`], [`JsonRpcResponse`].
 ///
 /// Specification: [`JSONRPCErrorResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcerrorresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorResponse {
+    /// What went wrong.
+    ///
     /// `error`, required.
     pub error: Error,
+    /// The id of the request. Absent only if the request was too broken for its id to be read.
+    ///
     /// `id`, optional.
     pub id: Option<RequestId>,
     /// Members that the schema does not name, kept as they came.
@@ -82,7 +90,7 @@ impl codec::Object for JsonRpcErrorResponse {
     }
 }
 
-/// `JSONRPCMessage` of the schema.
+/// Any message that goes over the wire, either way.
 ///
 /// Which one a value is:
 ///
@@ -91,16 +99,18 @@ impl codec::Object for JsonRpcErrorResponse {
 /// * `result` is present: `JsonRpcResultResponse`
 /// * `error` is present: `JsonRpcErrorResponse`
 ///
+/// Since revision 2024-11-05.
+///
 /// Specification: [`JSONRPCMessage`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcMessage {
-    /// [`JsonRpcRequest`]
+    /// [`JsonRpcRequest`]: A request of whatever method: a message that gets an answer.
     JsonRpcRequest(JsonRpcRequest),
-    /// [`JsonRpcNotification`]
+    /// [`JsonRpcNotification`]: A notification of whatever method: a message that gets no answer.
     JsonRpcNotification(JsonRpcNotification),
-    /// [`JsonRpcResultResponse`]
+    /// [`JsonRpcResultResponse`]: The answer to a request that succeeded.
     JsonRpcResultResponse(Box<JsonRpcResultResponse>),
-    /// [`JsonRpcErrorResponse`]
+    /// [`JsonRpcErrorResponse`]: The answer to a request that failed.
     JsonRpcErrorResponse(JsonRpcErrorResponse),
 }
 
@@ -194,15 +204,25 @@ impl codec::Encode for JsonRpcMessage {
     }
 }
 
-/// `JSONRPCNotification` of the schema.
+/// A notification of whatever method: a message that gets no answer.
+///
+/// It has no `id`; that is what tells it from a request.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcMessage`].
 ///
 /// Specification: [`JSONRPCNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcNotification {
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<crate::JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -271,17 +291,27 @@ impl codec::Object for JsonRpcNotification {
     }
 }
 
-/// `JSONRPCRequest` of the schema.
+/// A request of whatever method: a message that gets an answer.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcMessage`].
 ///
 /// Specification: [`JSONRPCRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequest {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// The name of the method, such as `tools/call`.
+    ///
     /// `method`, required.
     pub method: String,
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<crate::JsonObject>,
     /// Members that the schema does not name, kept as they came.
@@ -355,19 +385,21 @@ impl codec::Object for JsonRpcRequest {
     }
 }
 
-/// `JSONRPCResponse` of the schema.
+/// The answer to a request: its result, or an error.
 ///
 /// Which one a value is:
 ///
 /// * `result` is present: `JsonRpcResultResponse`
 /// * `error` is present: `JsonRpcErrorResponse`
 ///
+/// Since revision 2024-11-05.
+///
 /// Specification: [`JSONRPCResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcResponse {
-    /// [`JsonRpcResultResponse`]
+    /// [`JsonRpcResultResponse`]: The answer to a request that succeeded.
     JsonRpcResultResponse(Box<JsonRpcResultResponse>),
-    /// [`JsonRpcErrorResponse`]
+    /// [`JsonRpcErrorResponse`]: The answer to a request that failed.
     JsonRpcErrorResponse(JsonRpcErrorResponse),
 }
 
@@ -426,15 +458,23 @@ impl codec::Encode for JsonRpcResponse {
     }
 }
 
-/// `JSONRPCResultResponse` of the schema.
+/// The answer to a request that succeeded.
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`JsonRpcMessage`], [`JsonRpcResponse`].
 ///
 /// Specification: [`JSONRPCResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcResultResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: Result,
     /// Members that the schema does not name, kept as they came.

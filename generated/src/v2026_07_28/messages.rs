@@ -13,7 +13,11 @@ use super::{
     ToolListChangedNotification,
 };
 
-/// `ServerRequest`, of which this revision has none.
+/// Any request that a server sends on its own: in this revision there is none.
+///
+/// What a server wants to know from a client it asks for in an [`InputRequiredResult`](super::InputRequiredResult).
+///
+/// Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {}
 impl codec::Decode for ServerRequest {
@@ -29,12 +33,18 @@ impl codec::Encode for ServerRequest {
     }
 }
 
-/// `ClientNotification` of the schema.
+/// Any notification that a client sends: in this revision only the one that cancels a request.
+///
+/// | method | message | |
+/// |---|---|---|
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended. |
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`CancelledNotification`](super::CancelledNotification)
+    /// [`CancelledNotification`](super::CancelledNotification): Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended.
     Cancelled(CancelledNotification),
 }
 
@@ -71,30 +81,45 @@ impl codec::Encode for ClientNotification {
     }
 }
 
-/// `ClientRequest` of the schema.
+/// Any request that a client sends.
+///
+/// | method | message | |
+/// |---|---|---|
+/// | `server/discover` | [`DiscoverRequest`](super::DiscoverRequest) | Asks which protocol versions and capabilities the server has. |
+/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources that the server can read for this caller. |
+/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the server's resource templates, from which clients build URIs to read. |
+/// | `resources/read` | [`ReadResourceRequest`](super::ReadResourceRequest) | Reads a resource by its URI. |
+/// | `subscriptions/listen` | [`SubscriptionsListenRequest`](super::SubscriptionsListenRequest) | Opens a stream of change notifications. |
+/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts that the server offers to this caller. |
+/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Fetches a prompt with its arguments filled in. |
+/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools that the server offers to this caller. |
+/// | `tools/call` | [`CallToolRequest`](super::CallToolRequest) | Calls a tool of the server. |
+/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Asks for suggestions to complete an argument of a prompt or a variable of a resource template. |
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`DiscoverRequest`](super::DiscoverRequest)
+    /// [`DiscoverRequest`](super::DiscoverRequest): Asks which protocol versions and capabilities the server has.
     Discover(Box<DiscoverRequest>),
-    /// [`ListResourcesRequest`](super::ListResourcesRequest)
+    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources that the server can read for this caller.
     ListResources(Box<ListResourcesRequest>),
-    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)
+    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the server's resource templates, from which clients build URIs to read.
     ListResourceTemplates(Box<ListResourceTemplatesRequest>),
-    /// [`ReadResourceRequest`](super::ReadResourceRequest)
+    /// [`ReadResourceRequest`](super::ReadResourceRequest): Reads a resource by its URI.
     ReadResource(Box<ReadResourceRequest>),
-    /// [`SubscriptionsListenRequest`](super::SubscriptionsListenRequest)
+    /// [`SubscriptionsListenRequest`](super::SubscriptionsListenRequest): Opens a stream of change notifications.
     SubscriptionsListen(Box<SubscriptionsListenRequest>),
-    /// [`ListPromptsRequest`](super::ListPromptsRequest)
+    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts that the server offers to this caller.
     ListPrompts(Box<ListPromptsRequest>),
-    /// [`GetPromptRequest`](super::GetPromptRequest)
+    /// [`GetPromptRequest`](super::GetPromptRequest): Fetches a prompt with its arguments filled in.
     GetPrompt(Box<GetPromptRequest>),
-    /// [`ListToolsRequest`](super::ListToolsRequest)
+    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools that the server offers to this caller.
     ListTools(Box<ListToolsRequest>),
-    /// [`CallToolRequest`](super::CallToolRequest)
+    /// [`CallToolRequest`](super::CallToolRequest): Calls a tool of the server.
     CallTool(Box<CallToolRequest>),
-    /// [`CompleteRequest`](super::CompleteRequest)
+    /// [`CompleteRequest`](super::CompleteRequest): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
     Complete(Box<CompleteRequest>),
 }
 
@@ -291,31 +316,49 @@ impl codec::Encode for ClientRequest {
     }
 }
 
-/// `ClientResult` of the schema.
+/// Any result of a client, of which this revision sends none on its own.
+///
+/// Servers send no requests here. What they want to know they ask for in an [`InputRequiredResult`](super::InputRequiredResult), and the answers come
+/// back as [`InputResponses`](super::InputResponses) with the next try of the client's request.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientresult)
 pub type ClientResult = Result;
 
-/// `ServerNotification` of the schema.
+/// Any notification that a server sends.
+///
+/// | method | message | |
+/// |---|---|---|
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request of the client has come. |
+/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Tells the client that `resources/list` would now yield something else, so that cached pages are stale. |
+/// | `notifications/subscriptions/acknowledged` | [`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification) | Confirms a subscription and tells which notifications the client will get. |
+/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Tells the client that a resource has changed and may be worth reading again. |
+/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Tells the client that `prompts/list` would now yield something else, so that cached pages are stale. |
+/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Tells the client that `tools/list` would now yield something else, so that cached pages are stale. |
+/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Carries a log message that the server wrote while it worked on a request. |
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#servernotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`CancelledNotification`](super::CancelledNotification)
+    /// [`CancelledNotification`](super::CancelledNotification): Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended.
     Cancelled(CancelledNotification),
-    /// [`ProgressNotification`](super::ProgressNotification)
+    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request of the client has come.
     Progress(ProgressNotification),
-    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification)
+    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Tells the client that `resources/list` would now yield something else, so that cached pages are stale.
     ResourceListChanged(ResourceListChangedNotification),
-    /// [`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification)
+    /// [`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification): Confirms a subscription and tells which notifications the client will get.
     SubscriptionsAcknowledged(SubscriptionsAcknowledgedNotification),
-    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)
+    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Tells the client that a resource has changed and may be worth reading again.
     ResourceUpdated(ResourceUpdatedNotification),
-    /// [`PromptListChangedNotification`](super::PromptListChangedNotification)
+    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Tells the client that `prompts/list` would now yield something else, so that cached pages are stale.
     PromptListChanged(PromptListChangedNotification),
-    /// [`ToolListChangedNotification`](super::ToolListChangedNotification)
+    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Tells the client that `tools/list` would now yield something else, so that cached pages are stale.
     ToolListChanged(ToolListChangedNotification),
-    /// [`LoggingMessageNotification`](super::LoggingMessageNotification)
+    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Carries a log message that the server wrote while it worked on a request.
     LoggingMessage(LoggingMessageNotification),
 }
 
@@ -492,9 +535,13 @@ impl codec::Encode for ServerNotification {
     }
 }
 
-/// `ServerResult` of the schema.
+/// Any result with which a server answers a request of the client.
+///
+/// A result does not say which request it answers, so its members only get their types once the request is known.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `InputRequiredResult`, `DiscoverResult`, `ListResourcesResult`, `ListResourceTemplatesResult`, `ReadResourceResult`, `SubscriptionsListenResult`, `ListPromptsResult`, `GetPromptResult`, `ListToolsResult`, `CallToolResult`, `CompleteResult`. Which of them a value is follows from the request that it answers.
+///
+/// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#serverresult)
 pub type ServerResult = Result;
@@ -502,25 +549,25 @@ pub type ServerResult = Result;
 /// Methods of the requests that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientRequestMethod {
-    /// `server/discover`: [`DiscoverRequest`](super::DiscoverRequest)
+    /// `server/discover` ([`DiscoverRequest`](super::DiscoverRequest)): Asks which protocol versions and capabilities the server has.
     Discover,
-    /// `resources/list`: [`ListResourcesRequest`](super::ListResourcesRequest)
+    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources that the server can read for this caller.
     ListResources,
-    /// `resources/templates/list`: [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)
+    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the server's resource templates, from which clients build URIs to read.
     ListResourceTemplates,
-    /// `resources/read`: [`ReadResourceRequest`](super::ReadResourceRequest)
+    /// `resources/read` ([`ReadResourceRequest`](super::ReadResourceRequest)): Reads a resource by its URI.
     ReadResource,
-    /// `subscriptions/listen`: [`SubscriptionsListenRequest`](super::SubscriptionsListenRequest)
+    /// `subscriptions/listen` ([`SubscriptionsListenRequest`](super::SubscriptionsListenRequest)): Opens a stream of change notifications.
     SubscriptionsListen,
-    /// `prompts/list`: [`ListPromptsRequest`](super::ListPromptsRequest)
+    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts that the server offers to this caller.
     ListPrompts,
-    /// `prompts/get`: [`GetPromptRequest`](super::GetPromptRequest)
+    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Fetches a prompt with its arguments filled in.
     GetPrompt,
-    /// `tools/list`: [`ListToolsRequest`](super::ListToolsRequest)
+    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools that the server offers to this caller.
     ListTools,
-    /// `tools/call`: [`CallToolRequest`](super::CallToolRequest)
+    /// `tools/call` ([`CallToolRequest`](super::CallToolRequest)): Calls a tool of the server.
     CallTool,
-    /// `completion/complete`: [`CompleteRequest`](super::CompleteRequest)
+    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
     Complete,
 }
 
@@ -709,7 +756,7 @@ impl RequestSet for ServerRequest {
 /// Methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientNotificationMethod {
-    /// `notifications/cancelled`: [`CancelledNotification`](super::CancelledNotification)
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended.
     Cancelled,
 }
 
@@ -759,21 +806,21 @@ impl NotificationSet for ClientNotification {
 /// Methods of the notifications that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerNotificationMethod {
-    /// `notifications/cancelled`: [`CancelledNotification`](super::CancelledNotification)
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended.
     Cancelled,
-    /// `notifications/progress`: [`ProgressNotification`](super::ProgressNotification)
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request of the client has come.
     Progress,
-    /// `notifications/resources/list_changed`: [`ResourceListChangedNotification`](super::ResourceListChangedNotification)
+    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Tells the client that `resources/list` would now yield something else, so that cached pages are stale.
     ResourceListChanged,
-    /// `notifications/subscriptions/acknowledged`: [`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification)
+    /// `notifications/subscriptions/acknowledged` ([`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification)): Confirms a subscription and tells which notifications the client will get.
     SubscriptionsAcknowledged,
-    /// `notifications/resources/updated`: [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)
+    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Tells the client that a resource has changed and may be worth reading again.
     ResourceUpdated,
-    /// `notifications/prompts/list_changed`: [`PromptListChangedNotification`](super::PromptListChangedNotification)
+    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Tells the client that `prompts/list` would now yield something else, so that cached pages are stale.
     PromptListChanged,
-    /// `notifications/tools/list_changed`: [`ToolListChangedNotification`](super::ToolListChangedNotification)
+    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Tells the client that `tools/list` would now yield something else, so that cached pages are stale.
     ToolListChanged,
-    /// `notifications/message`: [`LoggingMessageNotification`](super::LoggingMessageNotification)
+    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Carries a log message that the server wrote while it worked on a request.
     LoggingMessage,
 }
 

@@ -4,6 +4,19 @@
 //! Revision `2026-07-28` of the Model Context Protocol (modern era).
 //!
 //! 155 definitions, 13 requests, 8 notifications.
+//!
+//! | area | a client sends | a server sends |
+//! |---|---|---|
+//! | `base` | [`notifications/cancelled`](self::CancelledNotification) | [`notifications/cancelled`](self::CancelledNotification), [`notifications/progress`](self::ProgressNotification), [`notifications/message`](self::LoggingMessageNotification) |
+//! | `completion` | [`completion/complete`](self::CompleteRequest) |  |
+//! | `elicitation` |  | [`elicitation/create`](self::ElicitRequest) (in an answer) |
+//! | `prompts` | [`prompts/list`](self::ListPromptsRequest), [`prompts/get`](self::GetPromptRequest) | [`notifications/prompts/list_changed`](self::PromptListChangedNotification) |
+//! | `resources` | [`resources/list`](self::ListResourcesRequest), [`resources/templates/list`](self::ListResourceTemplatesRequest), [`resources/read`](self::ReadResourceRequest) | [`notifications/resources/list_changed`](self::ResourceListChangedNotification), [`notifications/resources/updated`](self::ResourceUpdatedNotification) |
+//! | `roots` |  | [`roots/list`](self::ListRootsRequest) (in an answer) |
+//! | `sampling` |  | [`sampling/createMessage`](self::CreateMessageRequest) (in an answer) |
+//! | `server` | [`server/discover`](self::DiscoverRequest) |  |
+//! | `subscriptions` | [`subscriptions/listen`](self::SubscriptionsListenRequest) | [`notifications/subscriptions/acknowledged`](self::SubscriptionsAcknowledgedNotification) |
+//! | `tools` | [`tools/list`](self::ListToolsRequest), [`tools/call`](self::CallToolRequest) | [`notifications/tools/list_changed`](self::ToolListChangedNotification) |
 mod base;
 mod common;
 mod completion;

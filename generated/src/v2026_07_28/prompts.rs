@@ -10,15 +10,29 @@ use super::{
     ResultMetaObject, ResultType, Role,
 };
 
+/// Fetches a prompt with its arguments filled in.
+///
+/// The answer is a [`GetPromptResult`] with the messages to give to a model, or an [`InputRequiredResult`](super::InputRequiredResult) where the server
+/// needs something from the client first. An unknown name or a missing argument is an error (-32602). Needs the server's
+/// `prompts` capability.
+///
 /// The `prompts/get` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"prompts/get"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`GetPromptRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: GetPromptRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -95,22 +109,40 @@ impl crate::Request for GetPromptRequest {
     type Result = InputRequiredOrGetPromptResult;
 }
 
+/// Which prompt a client wants, and what to fill into it.
+///
+/// The server should refuse an unknown name, or a missing argument that is required, as invalid parameters (-32602).
+///
 /// The parameters of [`GetPromptRequest`] (`prompts/get`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`GetPromptRequest`].
 ///
 /// Specification: [`GetPromptRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
-    /// `_meta`, required.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
+    /// The values for the prompt's arguments, by their names. All are strings, and the server should validate them.
+    ///
     /// `arguments`, optional.
     pub arguments: Option<BTreeMap<String, String>>,
-    /// `inputResponses`, optional.
+    /// The answers to the server's `inputRequests`, under the same keys; sent only when a request is retried.
+    ///
+    /// `inputResponses`, optional. Since revision 2026-07-28.
     pub input_responses: Option<InputResponses>,
+    /// The `name` of the [`Prompt`].
+    ///
     /// `name`, required.
     pub name: String,
-    /// `requestState`, optional.
+    /// The state that the server handed out with its last [`InputRequiredResult`](super::InputRequiredResult), given back unchanged. Absent where none was
+    /// handed out.
+    ///
+    /// `requestState`, optional. Since revision 2026-07-28.
     pub request_state: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<GetPromptRequestParams>,
@@ -213,20 +245,34 @@ impl codec::Object for GetPromptRequestParams {
     }
 }
 
-/// `GetPromptResult` of the schema.
+/// The server's answer to `prompts/get`: the prompt's messages, with the arguments filled in.
+///
+/// The content is the server's, even though a user chose the prompt: validate it as any input from outside.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`InputRequiredOrGetPromptResult`].
 ///
 /// Specification: [`GetPromptResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
+    /// What the prompt is good for, for people to read.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The messages, in the order in which the model is to see them.
+    ///
     /// `messages`, required.
     pub messages: Vec<PromptMessage>,
-    /// `resultType`, required. Default: `"complete"`.
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
+    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<GetPromptResult>,
@@ -317,13 +363,21 @@ impl codec::Object for GetPromptResult {
     }
 }
 
-/// `GetPromptResultResponse` of the schema.
+/// A whole response that carries a [`GetPromptResult`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`GetPromptResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResultResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: InputRequiredOrGetPromptResult,
     /// Members that the schema does not name, kept as they came.
@@ -389,6 +443,10 @@ impl codec::Object for GetPromptResultResponse {
     }
 }
 
+/// What `prompts/get` leads to: either the prompt, or a demand for further input.
+///
+/// After an [`InputRequiredResult`](super::InputRequiredResult) the client gathers the input and makes the request again, under a new id.
+///
 /// The result of [`GetPromptRequest`] (`prompts/get`).
 ///
 /// Which one a value is:
@@ -396,12 +454,14 @@ impl codec::Object for GetPromptResultResponse {
 /// * `resultType` is "input_required": `InputRequiredResult`
 /// * otherwise: `GetPromptResult`
 ///
+/// Since revision 2026-07-28.
+///
 /// Used by [`GetPromptResultResponse`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputRequiredOrGetPromptResult {
-    /// [`InputRequiredResult`](super::InputRequiredResult)
+    /// [`InputRequiredResult`](super::InputRequiredResult): A result that ends nothing: the server needs something first, and the client is to ask again.
     InputRequiredResult(Box<InputRequiredResult>),
-    /// [`GetPromptResult`]
+    /// [`GetPromptResult`]: The server's answer to `prompts/get`: the prompt's messages, with the arguments filled in.
     GetPromptResult(Box<GetPromptResult>),
 }
 
@@ -457,15 +517,29 @@ impl codec::Encode for InputRequiredOrGetPromptResult {
     }
 }
 
+/// Lists the prompts that the server offers to this caller.
+///
+/// The answer is a [`ListPromptsResult`], which may be one page of several and says how long it may be cached. The list
+/// depends on the authorisation at most, not on the connection or on earlier requests. Needs the server's `prompts`
+/// capability.
+///
 /// The `prompts/list` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"prompts/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListPromptsRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: PaginatedRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -542,24 +616,46 @@ impl crate::Request for ListPromptsRequest {
     type Result = ListPromptsResult;
 }
 
+/// The server's answer to `prompts/list`: one page of its prompts.
+///
+/// The prompts may depend on the credentials sent with the request, but not on the connection, nor on what was requested
+/// before.
+///
 /// The result of [`ListPromptsRequest`] (`prompts/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListPromptsResultResponse`].
 ///
 /// Specification: [`ListPromptsResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// `cacheScope`, required.
+    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    ///
+    /// `cacheScope`, required. Since revision 2026-07-28.
     pub cache_scope: CacheScope,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The prompts of this page, possibly none.
+    ///
     /// `prompts`, required.
     pub prompts: Vec<Prompt>,
-    /// `resultType`, required. Default: `"complete"`.
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
+    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// `ttlMs`, required.
+    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
+    /// no promise: a change notification ends the time early.
+    ///
+    /// `ttlMs`, required. Since revision 2026-07-28.
     pub ttl_ms: u64,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<ListPromptsResult>,
@@ -666,13 +762,21 @@ impl codec::Object for ListPromptsResult {
     }
 }
 
-/// `ListPromptsResultResponse` of the schema.
+/// A whole response that carries a [`ListPromptsResult`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`ListPromptsResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResultResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: ListPromptsResult,
     /// Members that the schema does not name, kept as they came.
@@ -735,24 +839,41 @@ impl codec::Object for ListPromptsResultResponse {
     }
 }
 
-/// `Prompt` of the schema.
+/// Messages for a model that a server has prepared, possibly with gaps to fill in, for a user to choose.
+///
+/// Hosts commonly show prompts as commands, for example slash commands. The messages themselves come from `prompts/get`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListPromptsResult`].
 ///
 /// Specification: [`Prompt`](https://modelcontextprotocol.io/specification/2026-07-28/schema#prompt)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// The gaps to fill in; absent or empty, there are none.
+    ///
     /// `arguments`, optional.
     pub arguments: Option<Vec<PromptArgument>>,
+    /// What the prompt is good for, for people to read.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// `icons`, optional.
+    /// Pictures of the prompt for a user interface, one for each size or theme.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// The name under which `prompts/get` finds it, unique within the server; people see it only where there is no `title`.
+    ///
     /// `name`, required.
     pub name: String,
-    /// `title`, optional.
+    /// The name for people to read; absent, show `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<Prompt>,
@@ -867,20 +988,32 @@ impl codec::Object for Prompt {
     }
 }
 
-/// `PromptArgument` of the schema.
+/// A gap in a [`Prompt`] that is filled in with a string.
+///
+/// The server may offer suggestions for it through `completion/complete`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Prompt`].
 ///
 /// Specification: [`PromptArgument`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptArgument {
+    /// What to fill in, for people to read.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
+    /// The key of the argument in the `arguments` of `prompts/get`; people see it only where there is no `title`.
+    ///
     /// `name`, required.
     pub name: String,
+    /// Whether the prompt cannot be had without it; absent, it may be left out.
+    ///
     /// `required`, optional.
     pub required: Option<bool>,
-    /// `title`, optional.
+    /// The name for people to read; absent, show `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<PromptArgument>,
@@ -971,13 +1104,24 @@ impl codec::Object for PromptArgument {
     }
 }
 
+/// Tells the client that `prompts/list` would now yield something else, so that cached pages are stale.
+///
+/// Sent only on a stream of `subscriptions/listen` whose filter has `promptsListChanged`. Needs `listChanged` in the
+/// server's `prompts` capability.
+///
 /// The `notifications/prompts/list_changed` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/prompts/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`PromptListChangedNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptlistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<NotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -1059,15 +1203,23 @@ impl crate::Notification for PromptListChangedNotification {
     type Params = Option<NotificationParams>;
 }
 
-/// `PromptMessage` of the schema.
+/// One message of a prompt, to be put before a model.
+///
+/// It resembles [`SamplingMessage`](super::SamplingMessage), but may also embed resources of the server.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`GetPromptResult`].
 ///
 /// Specification: [`PromptMessage`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
+    /// What is said: text, an image or another kind of content, or a resource.
+    ///
     /// `content`, required.
     pub content: ContentBlock,
+    /// Whose words they are, the user's or the model's.
+    ///
     /// `role`, required.
     pub role: Role,
     /// Members that the schema does not name, kept as they came.

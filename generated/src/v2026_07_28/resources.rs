@@ -9,19 +9,30 @@ use super::{
     RequestMetaObject, ResultMetaObject, ResultType,
 };
 
-/// `BlobResourceContents` of the schema.
+/// A resource, or a part of one, as binary data.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`TextOrBlobResourceContents`].
 ///
 /// Specification: [`BlobResourceContents`](https://modelcontextprotocol.io/specification/2026-07-28/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobResourceContents {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// The bytes, as base64.
+    ///
     /// `blob`, required.
     pub blob: String,
+    /// The MIME type of the decoded bytes; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -102,19 +113,21 @@ impl codec::Object for BlobResourceContents {
     }
 }
 
-/// A value inside [`EmbeddedResource`](super::EmbeddedResource), at `/$defs/EmbeddedResource/properties/resource` of the schema.
+/// The contents of a resource or of a part of it, as text or as binary data.
 ///
 /// Which one a value is:
 ///
 /// * `text` is present: `TextResourceContents`
 /// * `blob` is present: `BlobResourceContents`
 ///
+/// Since revision 2024-11-05.
+///
 /// Used by [`EmbeddedResource`](super::EmbeddedResource), [`ReadResourceResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextOrBlobResourceContents {
-    /// [`TextResourceContents`]
+    /// [`TextResourceContents`]: A resource, or a part of one, as text.
     TextResourceContents(TextResourceContents),
-    /// [`BlobResourceContents`]
+    /// [`BlobResourceContents`]: A resource, or a part of one, as binary data.
     BlobResourceContents(BlobResourceContents),
 }
 
@@ -173,15 +186,28 @@ impl codec::Encode for TextOrBlobResourceContents {
     }
 }
 
+/// Lists the server's resource templates, from which clients build URIs to read.
+///
+/// The answer is a [`ListResourceTemplatesResult`], which may be one page of several and says how long it may be cached.
+/// Needs the server's `resources` capability.
+///
 /// The `resources/templates/list` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"resources/templates/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListResourceTemplatesRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: PaginatedRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -260,24 +286,43 @@ impl crate::Request for ListResourceTemplatesRequest {
     type Result = ListResourceTemplatesResult;
 }
 
+/// One page of the resource templates that a server offers.
+///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListResourceTemplatesResultResponse`].
 ///
 /// Specification: [`ListResourceTemplatesResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// `cacheScope`, required.
+    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    ///
+    /// `cacheScope`, required. Since revision 2026-07-28.
     pub cache_scope: CacheScope,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The templates on this page.
+    ///
     /// `resourceTemplates`, required.
     pub resource_templates: Vec<ResourceTemplate>,
-    /// `resultType`, required. Default: `"complete"`.
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
+    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// `ttlMs`, required.
+    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
+    /// no promise: a change notification ends the time early.
+    ///
+    /// `ttlMs`, required. Since revision 2026-07-28.
     pub ttl_ms: u64,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<ListResourceTemplatesResult>,
@@ -387,13 +432,21 @@ impl codec::Object for ListResourceTemplatesResult {
     }
 }
 
-/// `ListResourceTemplatesResultResponse` of the schema.
+/// A whole response that carries a [`ListResourceTemplatesResult`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`ListResourceTemplatesResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResultResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: ListResourceTemplatesResult,
     /// Members that the schema does not name, kept as they came.
@@ -459,15 +512,29 @@ impl codec::Object for ListResourceTemplatesResultResponse {
     }
 }
 
+/// Lists the resources that the server can read for this caller.
+///
+/// The answer is a [`ListResourcesResult`], which may be one page of several and says how long it may be cached. The list
+/// depends on the authorisation at most, not on the connection or on earlier requests. Needs the server's `resources`
+/// capability.
+///
 /// The `resources/list` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"resources/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListResourcesRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: PaginatedRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -544,24 +611,45 @@ impl crate::Request for ListResourcesRequest {
     type Result = ListResourcesResult;
 }
 
+/// One page of the resources that a server offers.
+///
+/// It need not be all that can be read: templates and links in tool results may lead to others.
+///
 /// The result of [`ListResourcesRequest`] (`resources/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListResourcesResultResponse`].
 ///
 /// Specification: [`ListResourcesResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// `cacheScope`, required.
+    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    ///
+    /// `cacheScope`, required. Since revision 2026-07-28.
     pub cache_scope: CacheScope,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
+    /// The resources on this page.
+    ///
     /// `resources`, required.
     pub resources: Vec<Resource>,
-    /// `resultType`, required. Default: `"complete"`.
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
+    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// `ttlMs`, required.
+    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
+    /// no promise: a change notification ends the time early.
+    ///
+    /// `ttlMs`, required. Since revision 2026-07-28.
     pub ttl_ms: u64,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<ListResourcesResult>,
@@ -668,13 +756,21 @@ impl codec::Object for ListResourcesResult {
     }
 }
 
-/// `ListResourcesResultResponse` of the schema.
+/// A whole response that carries a [`ListResourcesResult`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`ListResourcesResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResultResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: ListResourcesResult,
     /// Members that the schema does not name, kept as they came.
@@ -740,15 +836,29 @@ impl codec::Object for ListResourcesResultResponse {
     }
 }
 
+/// Reads a resource by its URI.
+///
+/// The answer is a [`ReadResourceResult`], which may hold several contents, such as the files of a directory, or an
+/// [`InputRequiredResult`](super::InputRequiredResult) where the server needs something from the client first. A URI that names nothing is an error
+/// (-32602; servers of older revisions say -32002), never an empty list. Needs the server's `resources` capability.
+///
 /// The `resources/read` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"resources/read"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ReadResourceRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ReadResourceRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -825,19 +935,35 @@ impl crate::Request for ReadResourceRequest {
     type Result = InputRequiredOrReadResourceResult;
 }
 
+/// Which resource a client reads.
+///
+/// The server must validate the URI, and should check that the caller may have what it names.
+///
 /// The parameters of [`ReadResourceRequest`] (`resources/read`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ReadResourceRequest`].
 ///
 /// Specification: [`ReadResourceRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
-    /// `_meta`, required.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
-    /// `inputResponses`, optional.
+    /// The answers to the server's `inputRequests`, under the same keys; sent only when a request is retried.
+    ///
+    /// `inputResponses`, optional. Since revision 2026-07-28.
     pub input_responses: Option<InputResponses>,
-    /// `requestState`, optional.
+    /// The state that the server handed out with its last [`InputRequiredResult`](super::InputRequiredResult), given back unchanged. Absent where none was
+    /// handed out.
+    ///
+    /// `requestState`, optional. Since revision 2026-07-28.
     pub request_state: Option<String>,
+    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -926,22 +1052,40 @@ impl codec::Object for ReadResourceRequestParams {
     }
 }
 
-/// `ReadResourceResult` of the schema.
+/// The contents of a resource, as the server read them.
+///
+/// A resource that does not exist is a JSON-RPC error, -32002 up to 2025-11-25 and -32602 (invalid params) from 2026-07-28
+/// on, where clients should still understand the old code. An empty list of contents must not stand for it there.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`InputRequiredOrReadResourceResult`].
 ///
 /// Specification: [`ReadResourceResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// `cacheScope`, required.
+    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    ///
+    /// `cacheScope`, required. Since revision 2026-07-28.
     pub cache_scope: CacheScope,
+    /// The contents, each with a URI of its own: several where the resource has parts, as a directory has files.
+    ///
     /// `contents`, required.
     pub contents: Vec<TextOrBlobResourceContents>,
-    /// `resultType`, required. Default: `"complete"`.
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
+    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// `ttlMs`, required.
+    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
+    /// no promise: a change notification ends the time early.
+    ///
+    /// `ttlMs`, required. Since revision 2026-07-28.
     pub ttl_ms: u64,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<ReadResourceResult>,
@@ -1036,13 +1180,21 @@ impl codec::Object for ReadResourceResult {
     }
 }
 
-/// `ReadResourceResultResponse` of the schema.
+/// A whole response that carries a [`ReadResourceResult`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`ReadResourceResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResultResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: InputRequiredOrReadResourceResult,
     /// Members that the schema does not name, kept as they came.
@@ -1108,6 +1260,12 @@ impl codec::Object for ReadResourceResultResponse {
     }
 }
 
+/// What reading a resource comes to: its contents, or a demand for input that the server needs first.
+///
+/// On an [`InputRequiredResult`](super::InputRequiredResult) a client gathers what `inputRequests` ask for and reads again under a new request id, with
+/// the answers in `inputResponses` and `requestState` exactly as it came. That may happen several times before a
+/// [`ReadResourceResult`] arrives. A `resultType` that the client does not know makes the result invalid.
+///
 /// The result of [`ReadResourceRequest`] (`resources/read`).
 ///
 /// Which one a value is:
@@ -1115,12 +1273,14 @@ impl codec::Object for ReadResourceResultResponse {
 /// * `resultType` is "input_required": `InputRequiredResult`
 /// * otherwise: `ReadResourceResult`
 ///
+/// Since revision 2026-07-28.
+///
 /// Used by [`ReadResourceResultResponse`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputRequiredOrReadResourceResult {
-    /// [`InputRequiredResult`](super::InputRequiredResult)
+    /// [`InputRequiredResult`](super::InputRequiredResult): A result that ends nothing: the server needs something first, and the client is to ask again.
     InputRequiredResult(Box<InputRequiredResult>),
-    /// [`ReadResourceResult`]
+    /// [`ReadResourceResult`]: The contents of a resource, as the server read them.
     ReadResourceResult(Box<ReadResourceResult>),
 }
 
@@ -1176,29 +1336,53 @@ impl codec::Encode for InputRequiredOrReadResourceResult {
     }
 }
 
-/// `Resource` of the schema.
+/// Something that a server can be asked to read, such as a file, a database schema or an application's data.
+///
+/// The application decides what of it becomes context for a model. The scheme `https` is for what a client can fetch from
+/// the web by itself; `file` need not mean a real file system.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListResourcesResult`].
 ///
 /// Specification: [`Resource`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// Hints on its use, such as for whom it is and how much it matters.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// What the resource is, in words that may be given to the model as a hint.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// `icons`, optional.
+    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// The MIME type of the contents; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The name for programs; people see it only where `title` is absent.
+    ///
     /// `name`, required.
     pub name: String,
+    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    ///
     /// `size`, optional.
     pub size: Option<i64>,
-    /// `title`, optional.
+    /// The name for people. Without it a client shows `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The URI that identifies it and by which it is read (RFC 3986, any scheme).
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1344,13 +1528,24 @@ impl codec::Object for Resource {
     }
 }
 
+/// Tells the client that `resources/list` would now yield something else, so that cached pages are stale.
+///
+/// Sent only on a stream of `subscriptions/listen` whose filter has `resourcesListChanged`. Needs `listChanged` in the
+/// server's `resources` capability.
+///
 /// The `notifications/resources/list_changed` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/resources/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ResourceListChangedNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<NotificationParams>,
     /// Members that the schema does not name, kept as they came.
@@ -1432,27 +1627,48 @@ impl crate::Notification for ResourceListChangedNotification {
     type Params = Option<NotificationParams>;
 }
 
-/// `ResourceTemplate` of the schema.
+/// A family of resources whose URIs follow one pattern.
+///
+/// A client fills in the variables and reads the URI that results. The server may offer completion for the values.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListResourceTemplatesResult`].
 ///
 /// Specification: [`ResourceTemplate`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// Hints on the use of these resources, such as for whom they are and how much they matter.
+    ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
+    /// What the template is for, in words that may be given to the model as a hint.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// `icons`, optional.
+    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// The MIME type that all of these resources have; absent where they differ or it is unknown.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The name for programs; people see it only where `title` is absent.
+    ///
     /// `name`, required.
     pub name: String,
-    /// `title`, optional.
+    /// The name for people. Without it a client shows `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
+    /// The pattern, a URI template of RFC 6570 such as `file:///{path}`.
+    ///
     /// `uriTemplate`, required.
     pub uri_template: String,
     /// Members that the schema does not name, kept as they came.
@@ -1586,13 +1802,24 @@ impl codec::Object for ResourceTemplate {
     }
 }
 
+/// Tells the client that a resource has changed and may be worth reading again.
+///
+/// Sent on a stream of `subscriptions/listen` for the URIs in the filter's `resourceSubscriptions`, and possibly for parts
+/// of those resources. Needs `subscribe` in the server's `resources` capability.
+///
 /// The `notifications/resources/updated` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/resources/updated"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ResourceUpdatedNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: ResourceUpdatedNotificationParams,
     /// Members that the schema does not name, kept as they came.
@@ -1662,15 +1889,22 @@ impl crate::Notification for ResourceUpdatedNotification {
     type Params = ResourceUpdatedNotificationParams;
 }
 
-/// `ResourceUpdatedNotificationParams` of the schema.
+/// Which resource has changed, so that a client that subscribed to it may want to read it again.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ResourceUpdatedNotification`].
 ///
 /// Specification: [`ResourceUpdatedNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotificationParams {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
+    /// The URI of what changed, which may be a part of the resource subscribed to.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.
@@ -1735,19 +1969,30 @@ impl codec::Object for ResourceUpdatedNotificationParams {
     }
 }
 
-/// `TextResourceContents` of the schema.
+/// A resource, or a part of one, as text.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`TextOrBlobResourceContents`].
 ///
 /// Specification: [`TextResourceContents`](https://modelcontextprotocol.io/specification/2026-07-28/schema#textresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// The MIME type of the text, such as `text/markdown`; absent where the server does not know it.
+    ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
+    /// The text. Whatever is not really text belongs in [`BlobResourceContents`].
+    ///
     /// `text`, required.
     pub text: String,
+    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.

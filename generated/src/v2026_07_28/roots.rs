@@ -5,13 +5,28 @@
 use crate::{Extra, KnownMembers, Revision, codec};
 use super::MetaObject;
 
+/// Asks the client for its roots, the directories and files that the server may work on.
+///
+/// It is no message of its own: it stands among the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), and the
+/// [`ListRootsResult`] goes into the `inputResponses` of the retried request. Roots tell where to work; they are no access
+/// control, and nothing in the protocol keeps a server within them. Needs the client's `roots` capability.
+///
 /// The `roots/list` request, which travels inside another message.
+///
+/// On the wire, `method` is `"roots/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`InputRequest`](super::InputRequest).
 ///
 /// Specification: [`ListRootsRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsrequest)
+#[deprecated(
+    note = "since revision 2026-07-28: Pass directories and files as arguments of tools, as resource URIs or in the server's configuration."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<ListRootsRequestParams>,
     /// Members that the schema does not name, kept as they came.
@@ -85,11 +100,21 @@ impl crate::Request for ListRootsRequest {
     type Result = ListRootsResult;
 }
 
+/// Parameters of the request for the client's roots, which a server puts into an [`InputRequiredResult`](super::InputRequiredResult): metadata only.
+///
 /// The parameters of [`ListRootsRequest`] (`roots/list`).
 ///
+/// Since revision 2024-11-05.
+///
 /// Used by [`ListRootsRequest`].
+#[deprecated(
+    note = "since revision 2026-07-28: Name directories and files in tool arguments, in resource URIs or in the server's configuration."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
     /// Members that the schema does not name, kept as they came.
@@ -146,13 +171,24 @@ impl codec::Object for ListRootsRequestParams {
     }
 }
 
+/// The client's answer to `roots/list`: the directories and files on which the server is meant to work.
+///
+/// It is no response of its own: the client puts it into the [`InputResponses`](super::InputResponses) of the request that it repeats.
+///
 /// The result of [`ListRootsRequest`] (`roots/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`InputResponse`](super::InputResponse).
 ///
 /// Specification: [`ListRootsResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsresult)
+#[deprecated(
+    note = "since revision 2026-07-28: Name directories and files in tool arguments, in resource URIs or in the server's configuration."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
+    /// The roots, possibly none.
+    ///
     /// `roots`, required.
     pub roots: Vec<Root>,
     /// Members that the schema does not name, kept as they came.
@@ -200,17 +236,32 @@ impl codec::Object for ListRootsResult {
     }
 }
 
-/// `Root` of the schema.
+/// A directory or file of the client's on which a server is meant to work.
+///
+/// It is guidance, not access control: nothing in the protocol keeps a server inside its roots, although it should respect
+/// them, and check paths against them. A client should ask its user before it gives a root away.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListRootsResult`].
 ///
 /// Specification: [`Root`](https://modelcontextprotocol.io/specification/2026-07-28/schema#root)
+#[deprecated(
+    note = "since revision 2026-07-28: Name directories and files in tool arguments, in resource URIs or in the server's configuration."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
+    /// A name for people to read, for example that of the project.
+    ///
     /// `name`, optional.
     pub name: Option<String>,
+    /// Where the root is: a URI, which has to begin with `file://` so far. A later revision may admit other schemes.
+    ///
     /// `uri`, required.
     pub uri: String,
     /// Members that the schema does not name, kept as they came.

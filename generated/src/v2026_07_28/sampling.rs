@@ -8,13 +8,29 @@ use super::{
     Tool,
 };
 
+/// Asks the client to have its language model continue a conversation.
+///
+/// It is no message of its own: it stands among the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), and the
+/// [`CreateMessageResult`] goes into the `inputResponses` of the retried request. The client chooses the model; it should
+/// show the user the request and the outcome, and either may be changed or refused. Needs the client's `sampling`
+/// capability, with `tools` in it where the model is to be given tools.
+///
 /// The `sampling/createMessage` request, which travels inside another message.
+///
+/// On the wire, `method` is `"sampling/createMessage"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`InputRequest`](super::InputRequest).
 ///
 /// Specification: [`CreateMessageRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequest)
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider from the server."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequest {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: CreateMessageRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -81,32 +97,61 @@ impl crate::Request for CreateMessageRequest {
     type Result = CreateMessageResult;
 }
 
+/// What a server asks of the client's language model: a conversation, and how to continue it.
+///
+/// The client decides which model answers and whether any does: a person should see the prompt first and be able to change or refuse it. A server may send this only to a client that declares the `sampling` capability. Up to 2025-11-25 a refusal is reported as an error, with the code `-1`; in 2026-07-28 this is no request of its own but one of the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult).
+///
 /// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequest`].
 ///
 /// Specification: [`CreateMessageRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequestparams)
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequestParams {
+    /// Which servers' context the client is to add to the prompt; absent means `none`, and the client need not comply.
+    ///
     /// `includeContext`, optional.
     pub include_context: Option<CreateMessageRequestParamsIncludeContext>,
+    /// The most tokens that the model may generate; fewer are fine.
+    ///
     /// `maxTokens`, required.
     pub max_tokens: i64,
+    /// The conversation so far, oldest message first.
+    ///
     /// `messages`, required.
     pub messages: Vec<SamplingMessage>,
+    /// Parameters for the model's provider, in whatever format it defines; the client hands them on.
+    ///
     /// `metadata`, optional.
     pub metadata: Option<JsonObject>,
+    /// What matters in the choice of a model; advice that the client may disregard.
+    ///
     /// `modelPreferences`, optional.
     pub model_preferences: Option<ModelPreferences>,
+    /// Texts that end the generation as soon as the model produces one of them.
+    ///
     /// `stopSequences`, optional.
     pub stop_sequences: Option<Vec<String>>,
+    /// The system prompt that the server would like; the client may change it or leave it out without saying so.
+    ///
     /// `systemPrompt`, optional.
     pub system_prompt: Option<String>,
+    /// How varied the output may be: the higher, the more random. The model's provider defines the range, and its default applies where this is absent.
+    ///
     /// `temperature`, optional.
     pub temperature: Option<Number>,
-    /// `toolChoice`, optional.
+    /// Whether the model may, must or must not use `tools`; absent means that it may. A client without the `sampling.tools` capability answers with an error.
+    ///
+    /// `toolChoice`, optional. Since revision 2025-11-25.
     pub tool_choice: Option<ToolChoice>,
-    /// `tools`, optional.
+    /// Tools that the model may ask for; the server runs them itself and sends the results in a further request. A client without the `sampling.tools` capability answers with an error.
+    ///
+    /// `tools`, optional. Since revision 2025-11-25.
     pub tools: Option<Vec<Tool>>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<CreateMessageRequestParams>,
@@ -272,16 +317,33 @@ impl codec::Object for CreateMessageRequestParams {
     }
 }
 
-/// A value inside [`CreateMessageRequestParams`], at `/$defs/CreateMessageRequestParams/properties/includeContext` of the schema.
+/// How much context from servers the client is to put into a prompt.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequestParams`].
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateMessageRequestParamsIncludeContext {
+    /// Context from every server to which the client is connected. From 2025-11-25 on, only for clients that declare the `sampling.context` capability.
+    ///
     /// `"allServers"`
+    #[deprecated(
+        note = "since revision 2025-11-25: Leave includeContext out, or set it to none."
+    )]
     AllServers,
+    /// No context from any server; the default.
+    ///
     /// `"none"`
     None_,
+    /// Context from the server that asks. From 2025-11-25 on, only for clients that declare the `sampling.context` capability.
+    ///
     /// `"thisServer"`
+    #[deprecated(
+        note = "since revision 2025-11-25: Leave includeContext out, or set it to none."
+    )]
     ThisServer,
 }
 
@@ -325,21 +387,41 @@ impl codec::Encode for CreateMessageRequestParamsIncludeContext {
     }
 }
 
+/// The message with which the client's language model continued the conversation.
+///
+/// A person should see it, and may hold it back or change it, before the client sends it. A `stopReason` of `toolUse` (from 2025-11-25 on) means that the server is to run tools and send the conversation again with their results; both sides should limit how often that happens. In 2026-07-28 the result is one of the `inputResponses` of the retried request.
+///
 /// The result of [`CreateMessageRequest`] (`sampling/createMessage`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`InputResponse`](super::InputResponse).
 ///
 /// Specification: [`CreateMessageResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessageresult)
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
+    /// What the model produced: a single block or a list of them.
+    ///
     /// `content`, required.
     pub content: Content,
+    /// The model that the client chose, by its name.
+    ///
     /// `model`, required.
     pub model: String,
+    /// Who speaks: `assistant`, since a model does.
+    ///
     /// `role`, required.
     pub role: Role,
+    /// Why the generation ended; absent if unknown. Usual values are `endTurn`, `stopSequence`, `maxTokens` and `toolUse` (tools are to be run first), and any other string is allowed.
+    ///
     /// `stopReason`, optional.
     pub stop_reason: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -435,7 +517,10 @@ impl codec::Object for CreateMessageResult {
     }
 }
 
-/// A value inside [`CreateMessageResult`], at `/$defs/CreateMessageResult/properties/content` of the schema.
+/// What one message in sampling says.
+///
+/// From 2025-11-25 on it is a single block or a list of blocks, and a block may also be a model's wish to use a tool, or
+/// what came of that.
 ///
 /// Which one a value is:
 ///
@@ -446,20 +531,27 @@ impl codec::Object for CreateMessageResult {
 /// * JSON type object, and `type` is "tool_result": `ToolResultContent`
 /// * JSON type array: `SamplingMessageContentBlockArray`
 ///
+/// Since revision 2025-03-26.
+///
 /// Used by [`CreateMessageResult`], [`SamplingMessage`].
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// [`TextContent`](super::TextContent)
+    /// [`TextContent`](super::TextContent): Text, for a model or from one.
     TextContent(TextContent),
-    /// [`ImageContent`](super::ImageContent)
+    /// [`ImageContent`](super::ImageContent): A picture, for a model or from one.
     ImageContent(ImageContent),
-    /// [`AudioContent`](super::AudioContent)
+    /// [`AudioContent`](super::AudioContent): A sound recording, for a model or from one.
     AudioContent(AudioContent),
-    /// [`ToolUseContent`]
+    /// [`ToolUseContent`]: A model's wish to have a tool called.
     ToolUseContent(ToolUseContent),
-    /// [`ToolResultContent`]
+    /// [`ToolResultContent`]: What came of a tool call that the model asked for.
     ToolResultContent(ToolResultContent),
-    /// list of SamplingMessageContentBlock.
+    /// Several blocks, in order.
+    ///
+    /// A list of SamplingMessageContentBlock.
     SamplingMessageContentBlockArray(Vec<SamplingMessageContentBlock>),
 }
 
@@ -592,13 +684,22 @@ impl codec::Encode for Content {
     }
 }
 
-/// `ModelHint` of the schema.
+/// A suggestion of a model, or of a family of models.
+///
+/// Members other than `name` have no agreed meaning; the client makes of them what it likes.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ModelPreferences`].
 ///
 /// Specification: [`ModelHint`](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelhint)
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelHint {
+    /// Part of a model's name: `sonnet` fits every model whose name contains it. A client without such a model may take a comparable one of another provider.
+    ///
     /// `name`, optional.
     pub name: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -655,19 +756,34 @@ impl codec::Object for ModelHint {
     }
 }
 
-/// `ModelPreferences` of the schema.
+/// What a server values in the model that is to answer it.
+///
+/// It cannot name a model outright, as it does not know which ones the client has, so it gives hints and weighs three qualities against each other. All of it is advice: the client makes the choice.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequestParams`].
 ///
 /// Specification: [`ModelPreferences`](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelpreferences)
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelPreferences {
+    /// The weight of a low price, from 0 (irrelevant) to 1 (decisive).
+    ///
     /// `costPriority`, optional.
     pub cost_priority: Option<ModelPreferencesCostPriority>,
+    /// Models that would suit, in order: the first for which the client finds a match counts. They go before the priorities, which help to choose among several matches.
+    ///
     /// `hints`, optional.
     pub hints: Option<Vec<ModelHint>>,
+    /// The weight of capability, from 0 (irrelevant) to 1 (decisive).
+    ///
     /// `intelligencePriority`, optional.
     pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
+    /// The weight of a quick answer, from 0 (irrelevant) to 1 (decisive).
+    ///
     /// `speedPriority`, optional.
     pub speed_priority: Option<ModelPreferencesSpeedPriority>,
     /// Members that the schema does not name, kept as they came.
@@ -783,11 +899,16 @@ impl codec::Object for ModelPreferences {
     }
 }
 
-/// A value inside [`ModelPreferences`], at `/$defs/ModelPreferences/properties/costPriority` of the schema.
+/// How much a low price matters in the choice of a model, from 0 (not at all) to 1 (most of all).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
+/// Since revision 2024-11-05.
+///
 /// Used by [`ModelPreferences`].
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesCostPriority(Number);
 
@@ -844,11 +965,16 @@ impl codec::Encode for ModelPreferencesCostPriority {
     }
 }
 
-/// A value inside [`ModelPreferences`], at `/$defs/ModelPreferences/properties/intelligencePriority` of the schema.
+/// How much capability matters in the choice of a model, from 0 (not at all) to 1 (most of all).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
+/// Since revision 2024-11-05.
+///
 /// Used by [`ModelPreferences`].
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesIntelligencePriority(Number);
 
@@ -905,11 +1031,16 @@ impl codec::Encode for ModelPreferencesIntelligencePriority {
     }
 }
 
-/// A value inside [`ModelPreferences`], at `/$defs/ModelPreferences/properties/speedPriority` of the schema.
+/// How much low latency matters in the choice of a model, from 0 (not at all) to 1 (most of all).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
+/// Since revision 2024-11-05.
+///
 /// Used by [`ModelPreferences`].
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesSpeedPriority(Number);
 
@@ -966,17 +1097,31 @@ impl codec::Encode for ModelPreferencesSpeedPriority {
     }
 }
 
-/// `SamplingMessage` of the schema.
+/// One message of the conversation that a language model is to continue.
+///
+/// A message of the user that holds a [`ToolResultContent`] must hold nothing but such blocks.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequestParams`].
 ///
 /// Specification: [`SamplingMessage`](https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessage)
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingMessage {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<MetaObject>,
+    /// What is said: a single block or a list of them.
+    ///
     /// `content`, required.
     pub content: Content,
+    /// Who says it.
+    ///
     /// `role`, required.
     pub role: Role,
     /// Members that the schema does not name, kept as they came.
@@ -1046,7 +1191,7 @@ impl codec::Object for SamplingMessage {
     }
 }
 
-/// `SamplingMessageContentBlock` of the schema.
+/// A block of content in a conversation with a language model: text, an image, audio, the call of a tool, or its result.
 ///
 /// Which one a value is:
 ///
@@ -1056,20 +1201,25 @@ impl codec::Object for SamplingMessage {
 /// * `type` is "tool_use": `ToolUseContent`
 /// * `type` is "tool_result": `ToolResultContent`
 ///
+/// Since revision 2025-11-25.
+///
 /// Used by [`Content`].
 ///
 /// Specification: [`SamplingMessageContentBlock`](https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessagecontentblock)
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum SamplingMessageContentBlock {
-    /// [`TextContent`](super::TextContent)
+    /// [`TextContent`](super::TextContent): Text, for a model or from one.
     TextContent(TextContent),
-    /// [`ImageContent`](super::ImageContent)
+    /// [`ImageContent`](super::ImageContent): A picture, for a model or from one.
     ImageContent(ImageContent),
-    /// [`AudioContent`](super::AudioContent)
+    /// [`AudioContent`](super::AudioContent): A sound recording, for a model or from one.
     AudioContent(AudioContent),
-    /// [`ToolUseContent`]
+    /// [`ToolUseContent`]: A model's wish to have a tool called.
     ToolUseContent(ToolUseContent),
-    /// [`ToolResultContent`]
+    /// [`ToolResultContent`]: What came of a tool call that the model asked for.
     ToolResultContent(ToolResultContent),
 }
 
@@ -1181,13 +1331,20 @@ impl codec::Encode for SamplingMessageContentBlock {
     }
 }
 
-/// `ToolChoice` of the schema.
+/// How free a language model is to use the tools that it is offered.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`CreateMessageRequestParams`].
 ///
 /// Specification: [`ToolChoice`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolchoice)
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolChoice {
+    /// Whether tools may, must or must not be used; absent means `auto`.
+    ///
     /// `mode`, optional.
     pub mode: Option<ToolChoiceMode>,
     /// Members that the schema does not name, kept as they came.
@@ -1244,15 +1401,26 @@ impl codec::Object for ToolChoice {
     }
 }
 
-/// A value inside [`ToolChoice`], at `/$defs/ToolChoice/properties/mode` of the schema.
+/// Whether a language model may, must or must not use tools.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`ToolChoice`].
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ToolChoiceMode {
+    /// The model decides; the default.
+    ///
     /// `"auto"`
     Auto,
+    /// No tool may be used: for instance to force a final answer after many rounds.
+    ///
     /// `"none"`
     None_,
+    /// The model has to use one tool or more before it finishes.
+    ///
     /// `"required"`
     Required,
 }
@@ -1297,21 +1465,40 @@ impl codec::Encode for ToolChoiceMode {
     }
 }
 
-/// `ToolResultContent` of the schema.
+/// What came of a tool call that the model asked for.
+///
+/// It belongs in a message of the user that answers every [`ToolUseContent`] of the message before it and holds nothing else; a client should refuse anything different (in 2025-11-25 with the code `-32602`).
+///
+/// On the wire, `type` is `"tool_result"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`SamplingMessageContentBlock`], [`Content`].
 ///
 /// Specification: [`ToolResultContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolresultcontent)
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResultContent {
+    /// Metadata of the result. Send it again unchanged with the conversation: a provider may use it to find its cache.
+    ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
+    /// The result for the model to read: the same blocks as in [`CallToolResult`](super::CallToolResult).
+    ///
     /// `content`, required.
     pub content: Vec<ContentBlock>,
+    /// Whether the call failed, in which case `content` usually says why; absent means that it succeeded.
+    ///
     /// `isError`, optional.
     pub is_error: Option<bool>,
+    /// The result as a JSON value of any kind, which should conform to the tool's `outputSchema` where there is one; `null` is a value, unlike absence.
+    ///
     /// `structuredContent`, optional.
     pub structured_content: Option<Value>,
+    /// The `id` of the [`ToolUseContent`] that it answers.
+    ///
     /// `toolUseId`, required.
     pub tool_use_id: String,
     /// Members that the schema does not name, kept as they came.
@@ -1420,19 +1607,36 @@ impl codec::Object for ToolResultContent {
     }
 }
 
-/// `ToolUseContent` of the schema.
+/// A model's wish to have a tool called.
+///
+/// The server runs the tool and answers with a [`ToolResultContent`] in the next message. A single message may ask for several calls, which may then run in parallel.
+///
+/// On the wire, `type` is `"tool_use"`.
+///
+/// Since revision 2025-11-25.
 ///
 /// Used by [`SamplingMessageContentBlock`], [`Content`].
 ///
 /// Specification: [`ToolUseContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolusecontent)
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolUseContent {
+    /// Metadata of the call. Send it back unchanged with the conversation: a provider may use it to find its cache.
+    ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
+    /// Identifies the call; its result repeats it as `toolUseId`.
+    ///
     /// `id`, required.
     pub id: String,
+    /// The arguments, which should fit the tool's `inputSchema`; a model wrote them, so check them.
+    ///
     /// `input`, required.
     pub input: crate::JsonObject,
+    /// Which of the offered tools to call.
+    ///
     /// `name`, required.
     pub name: String,
     /// Members that the schema does not name, kept as they came.

@@ -8,15 +8,29 @@ use super::{
     CacheScope, JsonObject, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
 };
 
+/// Asks which protocol versions and capabilities the server has.
+///
+/// Every server has it; no client is obliged to call it, since any other request may come first and a wrong version is
+/// reported then. A client that also speaks older revisions sends it first over stdio: unless a [`DiscoverResult`] comes
+/// back, or an error that only this era knows, it should fall back to `initialize`. The answer may be cached.
+///
 /// The `server/discover` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"server/discover"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`DiscoverRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscoverRequest {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: RequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -90,25 +104,50 @@ impl crate::Request for DiscoverRequest {
     type Result = DiscoverResult;
 }
 
+/// The server's answer to `server/discover`: the revisions that it speaks, and what it offers.
+///
+/// Every server answers this request, but no client has to make it: it may send any other request straight away and learn
+/// the supported revisions from the error if its own is refused. The server's name and version are in `_meta`, under
+/// `io.modelcontextprotocol/serverInfo`.
+///
 /// The result of [`DiscoverRequest`] (`server/discover`).
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`DiscoverResultResponse`].
 ///
 /// Specification: [`DiscoverResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscoverResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
+    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    ///
     /// `cacheScope`, required.
     pub cache_scope: CacheScope,
+    /// The optional features that the server offers.
+    ///
     /// `capabilities`, required.
     pub capabilities: ServerCapabilities,
+    /// Advice on the server as a whole, written for a model, without repeating what the descriptions of its tools say. A host may put it into the system prompt; it deserves no more trust than the server.
+    ///
     /// `instructions`, optional.
     pub instructions: Option<String>,
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
     /// `resultType`, required. Default: `"complete"`.
     pub result_type: ResultType,
+    /// The revisions that the server speaks, such as `2026-07-28`; the client picks one of them for its further requests.
+    ///
     /// `supportedVersions`, required.
     pub supported_versions: Vec<String>,
+    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
+    /// no promise: a change notification ends the time early.
+    ///
     /// `ttlMs`, required.
     pub ttl_ms: u64,
     /// Members that the schema does not name, kept as they came.
@@ -226,13 +265,21 @@ impl codec::Object for DiscoverResult {
     }
 }
 
-/// `DiscoverResultResponse` of the schema.
+/// A whole response that carries a [`DiscoverResult`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`DiscoverResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscoverResultResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: DiscoverResult,
     /// Members that the schema does not name, kept as they came.
@@ -295,13 +342,23 @@ impl codec::Object for DiscoverResultResponse {
     }
 }
 
+/// Parameters that every request has: metadata, and nothing else.
+///
+/// Without the version and the capabilities in `_meta` a request is malformed, and is answered with invalid params
+/// (-32602).
+///
 /// The parameters of [`DiscoverRequest`] (`server/discover`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`DiscoverRequest`].
 ///
 /// Specification: [`RequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,
     /// Members that the schema does not name, kept as they came.
@@ -349,25 +406,48 @@ impl codec::Object for RequestParams {
     }
 }
 
-/// `ServerCapabilities` of the schema.
+/// The optional features that a server offers to clients.
+///
+/// A feature whose member is absent is not offered, and a client should not use its methods. The server says this in its
+/// answer to `initialize` or, from revision 2026-07-28 on, to `server/discover`. The set is open: members of one's own are
+/// allowed.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`DiscoverResult`].
 ///
 /// Specification: [`ServerCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilities {
-    /// `completions`, optional.
+    /// Present if the server suggests values for the arguments of prompts and resource templates.
+    ///
+    /// `completions`, optional. Since revision 2025-03-26.
     pub completions: Option<JsonObject>,
+    /// Features outside the specification, by name, each with an object of settings.
+    ///
     /// `experimental`, optional.
     pub experimental: Option<BTreeMap<String, JsonObject>>,
-    /// `extensions`, optional.
+    /// Protocol extensions that the server speaks, by identifier, each with an object of settings, which may be empty. An identifier follows the rules for `_meta` keys and must have a prefix, as in `io.modelcontextprotocol/tasks`.
+    ///
+    /// `extensions`, optional. Since revision 2026-07-28.
     pub extensions: Option<BTreeMap<String, JsonObject>>,
+    /// Present if the server sends log messages; one that does must declare it.
+    ///
     /// `logging`, optional.
+    #[deprecated(
+        note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
+    )]
     pub logging: Option<JsonObject>,
+    /// Present if the server has prompts, although its list of them may be empty.
+    ///
     /// `prompts`, optional.
     pub prompts: Option<ServerCapabilitiesPrompts>,
+    /// Present if the server has resources to read, although its list of them may be empty.
+    ///
     /// `resources`, optional.
     pub resources: Option<ServerCapabilitiesResources>,
+    /// Present if the server has tools to call, although its list of them may be empty.
+    ///
     /// `tools`, optional.
     pub tools: Option<ServerCapabilitiesTools>,
     /// Members that the schema does not name, kept as they came.
@@ -414,6 +494,9 @@ impl ServerCapabilities {
         self
     }
     /// Sets `logging`.
+    #[deprecated(
+        note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
+    )]
     #[must_use]
     pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
         self.logging = Some(logging.into());
@@ -519,11 +602,15 @@ impl codec::Object for ServerCapabilities {
     }
 }
 
-/// A value inside [`ServerCapabilities`], at `/$defs/ServerCapabilities/properties/prompts` of the schema.
+/// How a server supports prompts.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesPrompts {
+    /// Whether the server announces changes of its prompts, on the streams whose [`SubscriptionFilter`](super::SubscriptionFilter) asks for it; absent, it does not.
+    ///
     /// `listChanged`, optional.
     pub list_changed: Option<bool>,
     /// Members that the schema does not name, kept as they came.
@@ -584,13 +671,19 @@ impl codec::Object for ServerCapabilitiesPrompts {
     }
 }
 
-/// A value inside [`ServerCapabilities`], at `/$defs/ServerCapabilities/properties/resources` of the schema.
+/// How a server supports resources.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesResources {
+    /// Whether the server announces changes of its list, on the streams whose [`SubscriptionFilter`](super::SubscriptionFilter) asks for it; absent, it does not.
+    ///
     /// `listChanged`, optional.
     pub list_changed: Option<bool>,
+    /// Whether a client may name single resources in the `resourceSubscriptions` of a [`SubscriptionFilter`](super::SubscriptionFilter); absent, it may not.
+    ///
     /// `subscribe`, optional.
     pub subscribe: Option<bool>,
     /// Members that the schema does not name, kept as they came.
@@ -667,11 +760,15 @@ impl codec::Object for ServerCapabilitiesResources {
     }
 }
 
-/// A value inside [`ServerCapabilities`], at `/$defs/ServerCapabilities/properties/tools` of the schema.
+/// How a server supports tools.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesTools {
+    /// Whether the server announces changes of its tools, on the streams whose [`SubscriptionFilter`](super::SubscriptionFilter) asks for it; absent, it does not.
+    ///
     /// `listChanged`, optional.
     pub list_changed: Option<bool>,
     /// Members that the schema does not name, kept as they came.

@@ -7,19 +7,31 @@ use super::{
     Implementation, NotificationMetaObject, RequestId, RequestMetaObject, ResultType,
 };
 
-/// `SubscriptionFilter` of the schema.
+/// The kinds of change of which a client wants to hear.
+///
+/// Nothing is sent unasked: a kind whose member is absent or `false` is not subscribed to.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`SubscriptionsAcknowledgedNotificationParams`], [`SubscriptionsListenRequestParams`].
 ///
 /// Specification: [`SubscriptionFilter`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionfilter)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionFilter {
+    /// Whether to be told, by `notifications/prompts/list_changed`, that the list of prompts has changed.
+    ///
     /// `promptsListChanged`, optional.
     pub prompts_list_changed: Option<bool>,
+    /// The URIs of the resources to watch; a change of one comes as `notifications/resources/updated`. Takes the place of `resources/subscribe` in older revisions.
+    ///
     /// `resourceSubscriptions`, optional.
     pub resource_subscriptions: Option<Vec<String>>,
+    /// Whether to be told, by `notifications/resources/list_changed`, that the list of resources has changed.
+    ///
     /// `resourcesListChanged`, optional.
     pub resources_list_changed: Option<bool>,
+    /// Whether to be told, by `notifications/tools/list_changed`, that the list of tools has changed.
+    ///
     /// `toolsListChanged`, optional.
     pub tools_list_changed: Option<bool>,
     /// Members that the schema does not name, kept as they came.
@@ -132,13 +144,25 @@ impl codec::Object for SubscriptionFilter {
     }
 }
 
+/// Confirms a subscription and tells which notifications the client will get.
+///
+/// It is the first message of every stream that `subscriptions/listen` opens. Kinds that were asked for and that the server
+/// does not have are left out, so the client should compare. Where subscriptions share one channel, as over stdio, messages
+/// of others may come before it.
+///
 /// The `notifications/subscriptions/acknowledged` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/subscriptions/acknowledged"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`SubscriptionsAcknowledgedNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsAcknowledgedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: SubscriptionsAcknowledgedNotificationParams,
     /// Members that the schema does not name, kept as they came.
@@ -211,15 +235,23 @@ impl crate::Notification for SubscriptionsAcknowledgedNotification {
     type Params = SubscriptionsAcknowledgedNotificationParams;
 }
 
-/// `SubscriptionsAcknowledgedNotificationParams` of the schema.
+/// What a server has accepted of a subscription, in the first message that it sends for it.
+///
+/// Compare it with what was asked for: what is missing will not be sent.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`SubscriptionsAcknowledgedNotification`].
 ///
 /// Specification: [`SubscriptionsAcknowledgedNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsAcknowledgedNotificationParams {
+    /// Metadata, which must carry the id of the `subscriptions/listen` request under `io.modelcontextprotocol/subscriptionId`.
+    ///
     /// `_meta`, optional.
     pub meta: Option<NotificationMetaObject>,
+    /// The accepted part of the filter, without the kinds that the server does not support.
+    ///
     /// `notifications`, required.
     pub notifications: SubscriptionFilter,
     /// Members that the schema does not name, kept as they came.
@@ -284,15 +316,31 @@ impl codec::Object for SubscriptionsAcknowledgedNotificationParams {
     }
 }
 
+/// Opens a stream of change notifications.
+///
+/// The filter says which kinds to send; no other kind is sent. First comes `notifications/subscriptions/acknowledged`, then
+/// whatever happens, each with the id of this request as `io.modelcontextprotocol/subscriptionId`. Several streams may be
+/// open at once. The client ends one by closing the HTTP response or by `notifications/cancelled`; a
+/// [`SubscriptionsListenResult`] comes only when the server ends it in good order. After a lost connection the client has
+/// to ask again.
+///
 /// The `subscriptions/listen` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"subscriptions/listen"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`SubscriptionsListenRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenRequest {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: SubscriptionsListenRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -371,15 +419,28 @@ impl crate::Request for SubscriptionsListenRequest {
     type Result = SubscriptionsListenResult;
 }
 
+/// What a client wants to hear on the stream of notifications that it opens.
+///
+/// The stream stays open until either side ends it, and a client may have several. The server first acknowledges it with
+/// [`SubscriptionsAcknowledgedNotificationParams`]; each notification on it carries the id of this request. A server keeps
+/// nothing of it for another connection, so a client that reconnects asks again.
+///
 /// The parameters of [`SubscriptionsListenRequest`] (`subscriptions/listen`).
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`SubscriptionsListenRequest`].
 ///
 /// Specification: [`SubscriptionsListenRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenRequestParams {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,
+    /// The kinds of change to be told of; the server must send no others.
+    ///
     /// `notifications`, required.
     pub notifications: SubscriptionFilter,
     /// Members that the schema does not name, kept as they came.
@@ -441,15 +502,26 @@ impl codec::Object for SubscriptionsListenRequestParams {
     }
 }
 
+/// The server's word that a subscription has come to an orderly end, for example because it is shutting down.
+///
+/// It says nothing more than that. A transport that breaks off brings no result, so its absence proves nothing.
+///
 /// The result of [`SubscriptionsListenRequest`] (`subscriptions/listen`).
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`SubscriptionsListenResultResponse`].
 ///
 /// Specification: [`SubscriptionsListenResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenResult {
+    /// Metadata, in which the ended subscription is named.
+    ///
     /// `_meta`, required.
     pub meta: SubscriptionsListenResultMetaObject,
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
     /// `resultType`, required. Default: `"complete"`.
     pub result_type: ResultType,
     /// Members that the schema does not name, kept as they came.
@@ -514,15 +586,23 @@ impl codec::Object for SubscriptionsListenResult {
     }
 }
 
-/// `SubscriptionsListenResultMetaObject` of the schema.
+/// The metadata of a [`SubscriptionsListenResult`], which names the subscription that has ended.
+///
+/// Members beyond these follow the rules for `_meta` keys.
+///
+/// Since revision 2026-07-28.
 ///
 /// Used by [`SubscriptionsListenResult`].
 ///
 /// Specification: [`SubscriptionsListenResultMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultmetaobject)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenResultMetaObject {
+    /// The server's software, as the server itself reports it: for display and logs, not to choose a behaviour and never for a security decision. A server should send it with every result.
+    ///
     /// `io.modelcontextprotocol/serverInfo`, optional.
     pub server_info: Option<Implementation>,
+    /// The id of the `subscriptions/listen` request that has ended, the same as the response's own `id`.
+    ///
     /// `io.modelcontextprotocol/subscriptionId`, required.
     pub subscription_id: RequestId,
     /// Members that the schema does not name, kept as they came.
@@ -599,13 +679,21 @@ impl codec::Object for SubscriptionsListenResultMetaObject {
     }
 }
 
-/// `SubscriptionsListenResultResponse` of the schema.
+/// A whole response that carries a [`SubscriptionsListenResult`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`SubscriptionsListenResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenResultResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: SubscriptionsListenResult,
     /// Members that the schema does not name, kept as they came.

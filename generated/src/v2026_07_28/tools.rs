@@ -9,15 +9,30 @@ use super::{
     ResultMetaObject, ResultType,
 };
 
+/// Calls a tool of the server.
+///
+/// The answer is a [`CallToolResult`], or an [`InputRequiredResult`](super::InputRequiredResult) where the server needs something from the client
+/// first. What goes wrong inside the tool, arguments of the wrong shape included, is reported in the result, with
+/// `isError`, so that the model sees it; an unknown tool is a protocol error (-32602). A user should be able to refuse the
+/// call. Needs the server's `tools` capability.
+///
 /// The `tools/call` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"tools/call"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`CallToolRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: CallToolRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -94,22 +109,41 @@ impl crate::Request for CallToolRequest {
     type Result = InputRequiredOrCallToolResult;
 }
 
+/// Which tool a client calls, and with which arguments.
+///
+/// Arguments mostly come from a model. The server must validate them; the client should show them to the user before a call
+/// that matters, and let the user refuse.
+///
 /// The parameters of [`CallToolRequest`] (`tools/call`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CallToolRequest`].
 ///
 /// Specification: [`CallToolRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// `_meta`, required.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
+    /// The arguments by name, which must fit the tool's `inputSchema`. Absence means none.
+    ///
     /// `arguments`, optional.
     pub arguments: Option<crate::JsonObject>,
-    /// `inputResponses`, optional.
+    /// The answers to the server's `inputRequests`, under the same keys; sent only when a request is retried.
+    ///
+    /// `inputResponses`, optional. Since revision 2026-07-28.
     pub input_responses: Option<InputResponses>,
+    /// The `name` of the tool, letter case included.
+    ///
     /// `name`, required.
     pub name: String,
-    /// `requestState`, optional.
+    /// The state that the server handed out with its last [`InputRequiredResult`](super::InputRequiredResult), given back unchanged. Absent where none was
+    /// handed out.
+    ///
+    /// `requestState`, optional. Since revision 2026-07-28.
     pub request_state: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<CallToolRequestParams>,
@@ -209,22 +243,43 @@ impl codec::Object for CallToolRequestParams {
     }
 }
 
-/// `CallToolResult` of the schema.
+/// What a tool returned, its own failures included.
+///
+/// A tool that fails says so in here, with `isError` true and an explanation in `content`, so that the model can read it
+/// and try something else. A JSON-RPC error is for calls that never got as far as the tool: an unknown name, a malformed
+/// request, a broken server. From 2025-11-25 on, arguments that the tool refuses are expressly a failure of the first kind.
+///
+/// What a tool returns is untrusted: a client should check it before it reaches a model.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`InputRequiredOrCallToolResult`].
 ///
 /// Specification: [`CallToolResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
+    /// The result for the model to read, block by block. It may be empty.
+    ///
     /// `content`, required.
     pub content: Vec<ContentBlock>,
+    /// Whether the tool failed; `content` then explains why. Absence means that it succeeded.
+    ///
     /// `isError`, optional.
     pub is_error: Option<bool>,
-    /// `resultType`, required. Default: `"complete"`.
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
+    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// `structuredContent`, optional.
+    /// The result for programs to read: a JSON object, from 2026-07-28 on any JSON value, `null` included. It must fit the
+    /// tool's `outputSchema` where there is one, and should be repeated as text in `content` for clients that only look there.
+    ///
+    /// `structuredContent`, optional. Since revision 2025-06-18.
     pub structured_content: Option<Value>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<CallToolResult>,
@@ -330,13 +385,21 @@ impl codec::Object for CallToolResult {
     }
 }
 
-/// `CallToolResultResponse` of the schema.
+/// A whole response that carries a [`CallToolResult`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`CallToolResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResultResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: InputRequiredOrCallToolResult,
     /// Members that the schema does not name, kept as they came.
@@ -402,6 +465,12 @@ impl codec::Object for CallToolResultResponse {
     }
 }
 
+/// What a tool call comes to: the tool's result, or a demand for input that it needs first.
+///
+/// On an [`InputRequiredResult`](super::InputRequiredResult) a client gathers what `inputRequests` ask for and makes the same call again under a new
+/// request id, with the answers in `inputResponses` and `requestState` exactly as it came. That may happen several times
+/// before a [`CallToolResult`] arrives. A `resultType` that the client does not know makes the result invalid.
+///
 /// The result of [`CallToolRequest`] (`tools/call`).
 ///
 /// Which one a value is:
@@ -409,12 +478,14 @@ impl codec::Object for CallToolResultResponse {
 /// * `resultType` is "input_required": `InputRequiredResult`
 /// * otherwise: `CallToolResult`
 ///
+/// Since revision 2026-07-28.
+///
 /// Used by [`CallToolResultResponse`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputRequiredOrCallToolResult {
-    /// [`InputRequiredResult`](super::InputRequiredResult)
+    /// [`InputRequiredResult`](super::InputRequiredResult): A result that ends nothing: the server needs something first, and the client is to ask again.
     InputRequiredResult(Box<InputRequiredResult>),
-    /// [`CallToolResult`]
+    /// [`CallToolResult`]: What a tool returned, its own failures included.
     CallToolResult(Box<CallToolResult>),
 }
 
@@ -470,15 +541,29 @@ impl codec::Encode for InputRequiredOrCallToolResult {
     }
 }
 
+/// Lists the tools that the server offers to this caller.
+///
+/// The answer is a [`ListToolsResult`], which may be one page of several and says how long it may be cached. The list
+/// depends on the authorisation at most, not on the connection or on earlier requests, and should keep its order. Needs the
+/// server's `tools` capability.
+///
 /// The `tools/list` request, sent by the client.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"tools/list"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ClientRequest`](super::ClientRequest).
 ///
 /// Specification: [`ListToolsRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequest {
-    /// `id`, required.
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
+    /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
+    /// The parameters of the method.
+    ///
     /// `params`, required.
     pub params: PaginatedRequestParams,
     /// Members that the schema does not name, kept as they came.
@@ -555,24 +640,43 @@ impl crate::Request for ListToolsRequest {
     type Result = ListToolsResult;
 }
 
+/// One page of the tools that a server offers.
+///
 /// The result of [`ListToolsRequest`] (`tools/list`).
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ListToolsResultResponse`].
 ///
 /// Specification: [`ListToolsResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// `cacheScope`, required.
+    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    ///
+    /// `cacheScope`, required. Since revision 2026-07-28.
     pub cache_scope: CacheScope,
+    /// The `cursor` to ask for the next page with; absent on the last page.
+    ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// `resultType`, required. Default: `"complete"`.
+    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
+    /// older revision leaves it out, which means `complete`.
+    ///
+    /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
+    /// The tools on this page, from 2026-07-28 on in an order that should stay the same for as long as the tools do.
+    ///
     /// `tools`, required.
     pub tools: Vec<Tool>,
-    /// `ttlMs`, required.
+    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
+    /// no promise: a change notification ends the time early.
+    ///
+    /// `ttlMs`, required. Since revision 2026-07-28.
     pub ttl_ms: u64,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<ListToolsResult>,
@@ -679,13 +783,21 @@ impl codec::Object for ListToolsResult {
     }
 }
 
-/// `ListToolsResultResponse` of the schema.
+/// A whole response that carries a [`ListToolsResult`].
+///
+/// On the wire, `jsonrpc` is `"2.0"`.
+///
+/// Since revision 2026-07-28.
 ///
 /// Specification: [`ListToolsResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResultResponse {
+    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    ///
     /// `id`, required.
     pub id: RequestId,
+    /// What the request yielded; the request's method decides its shape.
+    ///
     /// `result`, required.
     pub result: ListToolsResult,
     /// Members that the schema does not name, kept as they came.
@@ -748,28 +860,51 @@ impl codec::Object for ListToolsResultResponse {
     }
 }
 
-/// `Tool` of the schema.
+/// A function of the server that a model may call.
+///
+/// Names, descriptions and annotations come from the server and reach the model: a client should trust them as far as it
+/// trusts the server. A person should be able to see which tools a model has, and to refuse a call.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequestParams`](super::CreateMessageRequestParams), [`ListToolsResult`].
 ///
 /// Specification: [`Tool`](https://modelcontextprotocol.io/specification/2026-07-28/schema#tool)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// `_meta`, optional.
+    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
+    /// protocol.
+    ///
+    /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// `annotations`, optional.
+    /// Hints on what the tool does to the world; not to be relied on unless the server is trusted.
+    ///
+    /// `annotations`, optional. Since revision 2025-03-26.
     pub annotations: Option<ToolAnnotations>,
+    /// What the tool does and when to use it, in words that a client may give to the model.
+    ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// `icons`, optional.
+    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    ///
+    /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
+    /// The JSON Schema of the arguments, which are always one JSON object.
+    ///
     /// `inputSchema`, required.
     pub input_schema: ToolInputSchema,
+    /// The name by which it is called, unique within the server; two servers may well use the same one. From 2025-11-25 on it
+    /// should have 1 to 128 characters out of ASCII letters, digits, `_`, `-` and `.`, and letter case counts.
+    ///
     /// `name`, required.
     pub name: String,
-    /// `outputSchema`, optional.
+    /// The JSON Schema of `structuredContent` in the tool's results. Absence promises nothing about it.
+    ///
+    /// `outputSchema`, optional. Since revision 2025-06-18.
     pub output_schema: Option<ToolOutputSchema>,
-    /// `title`, optional.
+    /// The name for people. Without it a client shows the `title` of `annotations`, and failing that, `name`.
+    ///
+    /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<Tool>,
@@ -908,12 +1043,32 @@ impl codec::Object for Tool {
     }
 }
 
-/// A value inside [`Tool`], at `/$defs/Tool/properties/inputSchema` of the schema.
+/// The JSON Schema of a tool's arguments, whose root is always of type `object`.
+///
+/// Any keyword of JSON Schema 2020-12 may stand beside it, composition and `$ref` included; all of them, `properties` and
+/// `required` too, are in `extra`. A tool without arguments should say
+/// `{"type": "object", "additionalProperties": false}`; with the type alone it accepts whatever it is given.
+///
+/// A schema is untrusted input: no `$ref` may be fetched from the network unasked, and validating should have limits of
+/// depth, size or time.
+///
+/// The schema of a property may carry `x-mcp-header`, a name: over Streamable HTTP a client then repeats that argument in
+/// the header `Mcp-Param-{name}`, where proxies can read it, and the server refuses a call in which the two differ. An
+/// argument that is absent or `null` has no header. The annotation is allowed on strings, integers and booleans (not on
+/// `number`) that are reached from the root through `properties` alone. The name is a token of RFC 9110, unique within the
+/// schema whatever its letter case. A client of that transport must leave out a tool that breaks these rules; over other
+/// transports it may ignore the annotation. Secrets do not belong in headers.
+///
+/// On the wire, `type` is `"object"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema {
-    /// `$schema`, optional.
+    /// The URI of the dialect that the schema is written in. Absence means JSON Schema 2020-12, which everyone must support.
+    ///
+    /// `$schema`, optional. Since revision 2025-11-25.
     pub schema: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<ToolInputSchema>,
@@ -979,12 +1134,22 @@ impl codec::Object for ToolInputSchema {
     }
 }
 
-/// A value inside [`Tool`], at `/$defs/Tool/properties/outputSchema` of the schema.
+/// The JSON Schema of the `structuredContent` that a tool returns, of whatever JSON type that is.
+///
+/// The server must keep to it, and a client should check that it does. Any keyword of JSON Schema 2020-12 may be used; all
+/// of them, `type` too, are in `extra`.
+///
+/// A schema is untrusted input: no `$ref` may be fetched from the network unasked, and validating should have limits of
+/// depth, size or time.
+///
+/// Since revision 2025-06-18.
 ///
 /// Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutputSchema {
-    /// `$schema`, optional.
+    /// The URI of the dialect that the schema is written in. Absence means JSON Schema 2020-12, which everyone must support.
+    ///
+    /// `$schema`, optional. Since revision 2025-11-25.
     pub schema: Option<String>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<ToolOutputSchema>,
@@ -1040,21 +1205,36 @@ impl codec::Object for ToolOutputSchema {
     }
 }
 
-/// `ToolAnnotations` of the schema.
+/// What a server says about how a tool behaves: hints, and no more than that.
+///
+/// None of it is guaranteed to be true, not even `title`. A client must take it as untrusted unless it trusts the server
+/// that it came from; from any other server it must not decide whether a call is safe or needs the user's consent.
+///
+/// Since revision 2025-03-26.
 ///
 /// Used by [`Tool`].
 ///
 /// Specification: [`ToolAnnotations`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolAnnotations {
+    /// Whether a call may change or delete what is there (true) or only ever adds to it (false); true by default. It says nothing about a tool that is read-only.
+    ///
     /// `destructiveHint`, optional.
     pub destructive_hint: Option<bool>,
+    /// Whether a second call with equal arguments changes nothing more; false by default. It says nothing about a tool that is read-only.
+    ///
     /// `idempotentHint`, optional.
     pub idempotent_hint: Option<bool>,
+    /// Whether the tool deals with the world outside, as a web search does (true), or only with a closed domain, such as a memory of its own (false); true by default.
+    ///
     /// `openWorldHint`, optional.
     pub open_world_hint: Option<bool>,
+    /// Whether the tool leaves everything as it is; false by default.
+    ///
     /// `readOnlyHint`, optional.
     pub read_only_hint: Option<bool>,
+    /// A name for people, shown where the tool itself has no `title`.
+    ///
     /// `title`, optional.
     pub title: Option<String>,
     /// Members that the schema does not name, kept as they came.
@@ -1170,13 +1350,24 @@ impl codec::Object for ToolAnnotations {
     }
 }
 
+/// Tells the client that `tools/list` would now yield something else, so that cached pages are stale.
+///
+/// Sent only on a stream of `subscriptions/listen` whose filter has `toolsListChanged`. Needs `listChanged` in the server's
+/// `tools` capability.
+///
 /// The `notifications/tools/list_changed` notification, sent by the server.
+///
+/// On the wire, `jsonrpc` is `"2.0"`, `method` is `"notifications/tools/list_changed"`.
+///
+/// Since revision 2024-11-05.
 ///
 /// Used by [`ServerNotification`](super::ServerNotification).
 ///
 /// Specification: [`ToolListChangedNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toollistchangednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolListChangedNotification {
+    /// The parameters of the method.
+    ///
     /// `params`, optional.
     pub params: Option<NotificationParams>,
     /// Members that the schema does not name, kept as they came.

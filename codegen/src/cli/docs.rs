@@ -1,0 +1,49 @@
+//! `mcpgen docs`: what of the vendored revisions is documented.
+
+use std::fmt::Write;
+
+use clap::Args;
+use mcpgen::Error;
+
+use super::{Answer, Root};
+
+/// Say how much of the vendored revisions is documented in schema/docs, and what is not
+///
+/// An entry is missing where a definition, a member, a value, a union member or a method has none; it is stale where it
+/// is of nothing that there is, or links to it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mcpgen docs --missing
+
+Exit codes: 0 everything is documented, or --missing was not given, 1 something is missing or stale, 2 bad input or usage.")]
+pub(super) struct DocsArgs {
+    /// List what is missing and what is stale, and exit with 1 if anything is
+    #[arg(long)]
+    missing: bool,
+    #[command(flatten)]
+    root: Root,
+}
+
+impl DocsArgs {
+    pub(super) fn run(self) -> Result<Answer, Error> {
+        let workspace = self.root.open()?;
+        let models = workspace.models()?;
+        let (missing, stale) = (workspace.book.missing(&models), workspace.book.stale(&models));
+        let mut text = String::new();
+        if self.missing {
+            for (place, revisions) in &missing {
+                line(&mut text, &format!("missing: {place} ({})", revisions.join(", ")));
+            }
+            for what in &stale {
+                line(&mut text, &format!("stale: {what}"));
+            }
+        }
+        line(&mut text, &format!("{} entries, {} missing, {} stale", workspace.book.len(), missing.len(), stale.len()));
+        Ok(Answer { text, notes: Vec::new(), differs: self.missing && !(missing.is_empty() && stale.is_empty()) })
+    }
+}
+
+fn line(text: &mut String, line: &str) {
+    writeln!(text, "{line}").expect("text takes text");
+}

@@ -1,0 +1,117 @@
+//! Our own documentation: everything has some, and the words are ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mcpgen::workspace::Workspace;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are in the project").to_owned()
+}
+
+#[test]
+fn everything_is_documented_and_nothing_else_is() {
+    let workspace = Workspace::open(Some(&root())).expect("the project");
+    let models = workspace.models().expect("the schemas are understood");
+    let missing: Vec<String> = workspace.book.missing(&models).keys().map(ToString::to_string).collect();
+    assert!(missing.is_empty(), "no entry in schema/docs: {missing:#?}");
+    assert_eq!(workspace.book.stale(&models), [""; 0], "entries of nothing that there is");
+    assert!(workspace.book.len() > 600, "{} entries", workspace.book.len());
+}
+
+/// As many words in a row as may not be the same.
+const RUN: usize = 10;
+
+/// Runs that cannot be said otherwise: names and lists.
+const ALLOWED: &str = include_str!("docs-allowed.txt");
+
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+fn runs(text: &str) -> impl Iterator<Item = String> {
+    let words = words(text);
+    (0..(words.len() + 1).saturating_sub(RUN)).map(move |at| words[at..at + RUN].join(" "))
+}
+
+fn strings(value: &serde_json::Value, seen: &mut dyn FnMut(&str)) {
+    match value {
+        serde_json::Value::String(text) => seen(text),
+        serde_json::Value::Array(values) => values.iter().for_each(|value| strings(value, seen)),
+        serde_json::Value::Object(members) => members.values().for_each(|value| strings(value, seen)),
+        _ => {}
+    }
+}
+
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|end| end == extension) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The documentation of a Rust file, one text for each run of comment lines.
+fn comments(text: &str) -> Vec<String> {
+    let (mut found, mut open) = (Vec::new(), String::new());
+    for line in text.lines().map(str::trim).chain([""]) {
+        match line.strip_prefix("///").or(line.strip_prefix("//!")) {
+            Some(words) => open.push_str(words),
+            None if !open.is_empty() => found.push(std::mem::take(&mut open)),
+            None => {}
+        }
+        open.push(' ');
+        if open.trim().is_empty() {
+            open.clear();
+        }
+    }
+    found
+}
+
+#[test]
+fn the_words_are_ours() {
+    let official = root().join("../shared/schema");
+    if !official.is_dir() {
+        eprintln!("NOTE: ../shared/schema IS NOT THERE: OUR WORDS ARE NOT COMPARED WITH THE OFFICIAL ONES");
+        return;
+    }
+    let mut theirs: BTreeSet<String> = BTreeSet::new();
+    for path in files(&official, "json") {
+        let schema = serde_json::from_slice(&fs::read(&path).expect("a schema")).expect("JSON");
+        strings(&schema, &mut |text| theirs.extend(runs(text)));
+    }
+    assert!(theirs.len() > 5000, "{} runs of official words", theirs.len());
+    let allowed: BTreeSet<String> = ALLOWED.lines().filter(|line| !line.starts_with('#')).flat_map(runs).collect();
+    let mut same: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let mut compare = |text: &str, path: &Path| {
+        for run in runs(text).filter(|run| theirs.contains(run) && !allowed.contains(run)) {
+            same.entry(run).or_insert_with(|| path.to_owned());
+        }
+    };
+    for path in files(&root().join("schema/docs"), "toml") {
+        let entries: toml::Value = toml::from_str(&fs::read_to_string(&path).expect("a file")).expect("TOML");
+        let entries = serde_json::to_value(&entries).expect("JSON");
+        strings(&entries, &mut |text| compare(text, &path));
+    }
+    for path in files(&root().join("generated/src"), "rs") {
+        for comment in comments(&fs::read_to_string(&path).expect("a file")) {
+            compare(&comment, &path);
+        }
+    }
+    assert!(same.is_empty(), "words in a row that stand in the official files: {same:#?}");
+}
+
+#[test]
+fn what_is_copied_is_found() {
+    let said: BTreeSet<String> = runs("The quick brown fox, as it is, jumps over the lazy dog today").collect();
+    assert!(runs("… quick brown fox as it is jumps over the lazy …").all(|run| said.contains(&run)));
+    assert!(!runs("the quick brown fox as it is jumps over a lazy dog").any(|run| said.contains(&run)));
+    assert_eq!(comments("/// a\n/// b\nstruct A;\n//! c\n"), [" a  b ", " c "]);
+}
