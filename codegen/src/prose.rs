@@ -70,6 +70,8 @@ struct TypeEntry {
     values: BTreeMap<String, Entry>,
     #[serde(default)]
     variants: BTreeMap<String, Entry>,
+    /// Rust that is compiled and run, shown with the newest revision.
+    example: Option<String>,
     /// What means something else in one revision.
     #[serde(default, rename = "in")]
     overrides: BTreeMap<String, Override>,
@@ -138,12 +140,18 @@ impl std::fmt::Display for Place {
 pub struct Words {
     entries: HashMap<Place, Entry>,
     since: HashMap<Place, String>,
+    examples: HashMap<String, String>,
 }
 
 impl Words {
     /// The entry for a place.
     pub fn of(&self, place: &Place) -> Option<&Entry> {
         self.entries.get(place)
+    }
+
+    /// How a type is used, in Rust.
+    pub fn example(&self, name: &str) -> Option<&str> {
+        self.examples.get(name).map(String::as_str)
     }
 
     /// The first revision that has it.
@@ -208,6 +216,15 @@ impl Book {
             }
         }
         protocol.words = words;
+    }
+
+    /// Shows the examples with a revision: they are written for one.
+    pub fn exemplify(&self, protocol: &mut Protocol) {
+        for def in &protocol.types {
+            if let Some(example) = self.types.get(&def.name).and_then(|entry| entry.example.as_ref()) {
+                protocol.words.examples.insert(def.name.clone(), example.trim().to_owned());
+            }
+        }
     }
 
     fn entry(&self, protocol: &Protocol, place: &Place) -> Option<Entry> {

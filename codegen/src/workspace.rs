@@ -182,6 +182,10 @@ impl Workspace {
             return Err(Error::Schema(problems));
         }
         prose::date(&mut models);
+        let newest = self.revisions.iter().rposition(|row| row.status == Status::Released);
+        if let Some(newest) = newest.and_then(|newest| models.get_mut(newest)) {
+            self.book.exemplify(newest);
+        }
         Ok(models)
     }
 

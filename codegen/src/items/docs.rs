@@ -146,6 +146,8 @@ impl<'a> Docs<'a> {
                 def.name
             ));
         }
+        let example = self.protocol.words.example(&def.name);
+        paragraphs.extend(example.map(|example| format!("# Example\n\n```\n{example}\n```")));
         let text = lines(&paragraphs.join("\n\n"));
         quote!(#text #deprecation)
     }
