@@ -5,6 +5,10 @@
 //! inside other types. What decodes is valid, what is unknown is kept in [`Extra`], and what does not
 //! decode is explained by one [`Error`].
 //!
+//! Each revision is a module behind a feature of its name, `v2026_07_28` for one; its first page is a map: area by area, what a
+//! client sends and what a server sends. `ClientRequest`, `ServerNotification` and their like list the methods of a direction,
+//! `ClientMessage` and `ServerMessage` are what travels on the wire.
+//!
 //! A definition that is only another name for a type of std or serde_json (`type Cursor = String`) has serde's rules when
 //! serde_json's own functions decode it alone; through the functions here, and inside other types, it is exact too.
 

@@ -136,8 +136,7 @@ async fn everything_works_in_every_revision() {
             () = seen.started.notified() => {}
         }
         until(|| seen.gone.load(Ordering::SeqCst) == 1).await;
-        client.peer.disconnect();
-        client.connection.await.expect("no panic").expect("an end");
+        client.close().await.expect("an end");
         until(|| endpoint.sessions() == 0).await;
     }
 }

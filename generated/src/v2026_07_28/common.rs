@@ -19,6 +19,20 @@ use super::{
 /// Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`](super::Resource), [`ResourceLink`], [`ResourceTemplate`](super::ResourceTemplate) and 1 more.
 ///
 /// Specification: [`Annotations`](https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{Annotations, AnnotationsPriority, Role};
+///
+/// let annotations =
+///     Annotations::new().with_audience([Role::User]).with_priority(AnnotationsPriority::try_from(0.5)?);
+/// assert_eq!(mcpgen_types::to_string(&annotations), r#"{"audience":["user"],"priority":0.5}"#);
+///
+/// let error = mcpgen_types::from_str::<Annotations>(r#"{"priority":2}"#).unwrap_err();
+/// assert_eq!(error.to_string(), "Annotations: priority: expected at most 1, found 2");
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotations {
     /// For whom it is meant: the user, the model, or both. Absence says nothing about it.
@@ -559,6 +573,21 @@ impl codec::Encode for CacheScope {
 /// Used by [`RequestMetaObject`], [`MissingRequiredClientCapabilityErrorErrorData`].
 ///
 /// Specification: [`ClientCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::JsonObject;
+/// use mcpgen_types::v2026_07_28::{ClientCapabilities, ClientCapabilitiesElicitation};
+///
+/// let capabilities = ClientCapabilities::new()
+///     .with_elicitation(ClientCapabilitiesElicitation::new().with_url(JsonObject::new()))
+///     .with_extensions([("com.example/maps".to_owned(), JsonObject::new())]);
+/// let text = r#"{"elicitation":{"url":{}},"extensions":{"com.example/maps":{}}}"#;
+/// assert_eq!(mcpgen_types::to_string(&capabilities), text);
+/// assert_eq!(mcpgen_types::from_str::<ClientCapabilities>("{}")?, ClientCapabilities::default());
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilities {
     /// Present if the client can put a server's questions to its user; an empty object means by form only.
@@ -920,6 +949,23 @@ impl codec::Object for ClientCapabilitiesSampling {
 /// Used by [`CallToolResult`](super::CallToolResult), [`PromptMessage`](super::PromptMessage), [`ToolResultContent`](super::ToolResultContent).
 ///
 /// Specification: [`ContentBlock`](https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::ContentBlock;
+///
+/// let block = mcpgen_types::from_str(r#"{"type":"resource_link","name":"log","uri":"file:///log.txt"}"#)?;
+/// let shown = match block {
+///     ContentBlock::TextContent(content) => content.text,
+///     ContentBlock::ImageContent(image) => image.mime_type,
+///     ContentBlock::AudioContent(audio) => audio.mime_type,
+///     ContentBlock::ResourceLink(link) => link.uri,
+///     ContentBlock::EmbeddedResource(_) => "a resource".to_owned(),
+/// };
+/// assert_eq!(shown, "file:///log.txt");
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContentBlock {
     /// [`TextContent`]: Text, for a model or from one.
@@ -1677,6 +1723,21 @@ impl codec::Object for Icons {
 /// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
 ///
 /// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#imagecontent)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::JsonObject;
+/// use mcpgen_types::v2026_07_28::{ContentBlock, ImageContent};
+///
+/// let image = ImageContent::new("iVBORw0KGgo=", "image/png")
+///     .with_meta(JsonObject::from_iter([("com.example/width".to_owned(), 64.into())]));
+/// let block = ContentBlock::from(image);
+/// assert_eq!(
+///     mcpgen_types::to_string(&block),
+///     r#"{"_meta":{"com.example/width":64},"data":"iVBORw0KGgo=","mimeType":"image/png","type":"image"}"#
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -1794,6 +1855,21 @@ impl codec::Object for ImageContent {
 /// Used by [`RequestMetaObject`], [`ResultMetaObject`], [`SubscriptionsListenResultMetaObject`](super::SubscriptionsListenResultMetaObject).
 ///
 /// Specification: [`Implementation`](https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{Icon, Implementation};
+///
+/// let server = Implementation::new("atlas", "1.4.0")
+///     .with_website_url("https://example.com/atlas")
+///     .with_icons([Icon::new("https://example.com/atlas.svg").with_mime_type("image/svg+xml")]);
+/// assert_eq!(mcpgen_types::to_value(&server)?["icons"][0]["mimeType"], "image/svg+xml");
+///
+/// let error = mcpgen_types::from_str::<Implementation>(r#"{"name":"atlas"}"#).unwrap_err();
+/// assert_eq!(error.to_string(), "Implementation: version: missing required member");
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Implementation {
     /// What the software does, for people to read.
@@ -2052,6 +2128,23 @@ pub type InputRequests = BTreeMap<String, InputRequest>;
 /// Used by [`InputRequiredOrCallToolResult`](super::InputRequiredOrCallToolResult), [`InputRequiredOrGetPromptResult`](super::InputRequiredOrGetPromptResult), [`InputRequiredOrReadResourceResult`](super::InputRequiredOrReadResourceResult).
 ///
 /// Specification: [`InputRequiredResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{InputRequiredOrCallToolResult, InputRequiredResult};
+///
+/// let result = InputRequiredResult::new().with_request_state("step 2");
+/// let text = mcpgen_types::to_string(&result);
+/// assert_eq!(text, r#"{"requestState":"step 2","resultType":"input_required"}"#);
+///
+/// // `resultType` decides what the answer to a call is.
+/// match mcpgen_types::from_str(&text)? {
+///     InputRequiredOrCallToolResult::InputRequiredResult(asked) => assert_eq!(*asked, result),
+///     InputRequiredOrCallToolResult::CallToolResult(_) => panic!("not done yet"),
+/// }
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputRequiredResult {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -3790,6 +3883,22 @@ pub type RequestId = crate::RequestId;
 /// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`CompleteRequestParams`](super::CompleteRequestParams), [`GetPromptRequestParams`](super::GetPromptRequestParams), [`InputResponseRequestParams`], [`PaginatedRequestParams`], [`ReadResourceRequestParams`](super::ReadResourceRequestParams) and 3 more.
 ///
 /// Specification: [`RequestMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestmetaobject)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::Revision;
+/// use mcpgen_types::v2026_07_28::{ClientCapabilities, Implementation, RequestMetaObject};
+///
+/// let meta = RequestMetaObject::new(ClientCapabilities::new(), Revision::V2026_07_28.as_str())
+///     .with_client_info(Implementation::new("desk", "2.0.0"))
+///     .with_progress_token(7);
+/// let value = mcpgen_types::to_value(&meta)?;
+/// assert_eq!(value["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+/// assert_eq!(value["io.modelcontextprotocol/clientInfo"]["name"], "desk");
+/// assert_eq!(value["progressToken"], 7);
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestMetaObject {
     /// What the client can do, as far as this request is concerned; an empty object means no optional capability.
@@ -4558,6 +4667,21 @@ impl codec::Encode for Role {
 /// Used by [`ContentBlock`], [`SamplingMessageContentBlock`](super::SamplingMessageContentBlock), [`Content`](super::Content).
 ///
 /// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#textcontent)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::TextContent;
+///
+/// let content: TextContent = mcpgen_types::from_str(r#"{"type":"text","text":"Hello","vendor/lang":"en"}"#)?;
+/// assert_eq!(content.text, "Hello");
+/// assert_eq!(content.extra.get("vendor/lang"), Some(&"en".into()));
+///
+/// // `type` is a constant: checked while decoding, written back, and no field.
+/// let error = mcpgen_types::from_str::<TextContent>(r#"{"type":"image","text":"Hello"}"#).unwrap_err();
+/// assert_eq!(error.to_string(), r#"TextContent: type: expected constant "text", found "image""#);
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the

@@ -444,6 +444,21 @@ impl codec::Encode for PromptOrResourceTemplateReference {
 /// Used by [`CompleteResultResponse`].
 ///
 /// Specification: [`CompleteResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#completeresult)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{CompleteResult, CompleteResultCompletion, CompleteResultCompletionValues};
+///
+/// let values = CompleteResultCompletionValues::try_from(vec!["paris".to_owned()])?;
+/// let result = CompleteResult::new(CompleteResultCompletion::new(values).with_has_more(false));
+/// let text = r#"{"completion":{"hasMore":false,"values":["paris"]},"resultType":"complete"}"#;
+/// assert_eq!(mcpgen_types::to_string(&result), text);
+///
+/// let error = CompleteResultCompletionValues::try_from(vec![String::new(); 101]).unwrap_err();
+/// assert_eq!(error.to_string(), "expected at most 100 items, found 101");
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResult {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the

@@ -216,6 +216,22 @@ impl crate::Request for ElicitRequest {
 /// Used by [`ElicitRequestParams`].
 ///
 /// Specification: [`ElicitRequestFormParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestformparams)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema as Form, StringSchema};
+///
+/// let form = Form::new([("name".to_owned(), StringSchema::new().with_title("Your name").into())]);
+/// let params = ElicitRequestFormParams::new("Who signs?", form.with_required(["name".to_owned()]));
+/// let value = mcpgen_types::to_value(&params)?;
+/// assert_eq!(value["requestedSchema"]["properties"]["name"]["type"], "string");
+///
+/// // A constant that may be absent: `with_mode(true)` writes it.
+/// assert!(!params.has_mode() && value.get("mode").is_none());
+/// assert_eq!(mcpgen_types::to_value(&params.with_mode(true))?["mode"], "form");
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParams {
     /// What to tell the user: which information is wanted, and what for.
@@ -593,6 +609,19 @@ impl codec::Object for ElicitRequestUrlParams {
 /// Used by [`InputResponse`](super::InputResponse).
 ///
 /// Specification: [`ElicitResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{ElicitResult, ElicitResultAction, ElicitResultContentValue};
+///
+/// let result = ElicitResult::new(ElicitResultAction::Accept).with_content([("name".to_owned(), "Ada".into())]);
+/// assert_eq!(mcpgen_types::to_string(&result), r#"{"action":"accept","content":{"name":"Ada"}}"#);
+///
+/// let result: ElicitResult = mcpgen_types::from_str(r#"{"action":"accept","content":{"age":36}}"#)?;
+/// assert_eq!(result.content.unwrap()["age"], ElicitResultContentValue::Number(36.into()));
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
     /// Whether the user agreed, refused, or did neither.

@@ -254,6 +254,22 @@ impl codec::Object for GetPromptRequestParams {
 /// Used by [`InputRequiredOrGetPromptResult`].
 ///
 /// Specification: [`GetPromptResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresult)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{GetPromptResult, PromptMessage, Role, TextContent};
+///
+/// let message = PromptMessage::new(TextContent::new("Review main.rs."), Role::User);
+/// let result = GetPromptResult::new([message]).with_description("A review");
+/// assert_eq!(result.result_type.as_str(), "complete");
+///
+/// let mut value = mcpgen_types::to_value(&result)?;
+/// value["messages"][0]["content"]["type"] = "video".into();
+/// let error = mcpgen_types::from_value::<GetPromptResult>(value).unwrap_err();
+/// assert_eq!(error.path(), "/messages/0/content/type"); // a JSON Pointer
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -848,6 +864,23 @@ impl codec::Object for ListPromptsResultResponse {
 /// Used by [`ListPromptsResult`].
 ///
 /// Specification: [`Prompt`](https://modelcontextprotocol.io/specification/2026-07-28/schema#prompt)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{Prompt, PromptArgument};
+///
+/// let prompt = Prompt::new("review").with_arguments([PromptArgument::new("file").with_required(true)]);
+/// assert_eq!(
+///     mcpgen_types::to_string(&prompt),
+///     r#"{"arguments":[{"name":"file","required":true}],"name":"review"}"#
+/// );
+///
+/// // An empty list is not an absent one.
+/// let empty: Prompt = mcpgen_types::from_str(r#"{"arguments":[],"name":"review"}"#)?;
+/// assert_eq!((empty.arguments, Prompt::new("review").arguments), (Some(vec![]), None));
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -1212,6 +1245,22 @@ impl crate::Notification for PromptListChangedNotification {
 /// Used by [`GetPromptResult`].
 ///
 /// Specification: [`PromptMessage`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptmessage)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{PromptMessage, Role, TextContent};
+///
+/// let message = PromptMessage::new(TextContent::new("Review this file."), Role::User);
+/// assert_eq!(
+///     mcpgen_types::to_string(&message),
+///     r#"{"content":{"text":"Review this file.","type":"text"},"role":"user"}"#
+/// );
+///
+/// let text = r#"{"content":{"text":"Review this file.","type":"text"},"role":"system"}"#;
+/// let error = mcpgen_types::from_str::<PromptMessage>(text).unwrap_err();
+/// assert_eq!(error.to_string(), r#"PromptMessage: role: expected one of "assistant", "user", found "system""#);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
     /// What is said: text, an image or another kind of content, or a resource.

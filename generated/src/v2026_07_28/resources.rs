@@ -1062,6 +1062,22 @@ impl codec::Object for ReadResourceRequestParams {
 /// Used by [`InputRequiredOrReadResourceResult`].
 ///
 /// Specification: [`ReadResourceResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresult)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{CacheScope, ReadResourceResult, TextOrBlobResourceContents, TextResourceContents};
+///
+/// let contents = TextResourceContents::new("all quiet", "file:///log.txt");
+/// let result = ReadResourceResult::new(CacheScope::Private, [contents.into()], 60_000_u64);
+/// assert_eq!(mcpgen_types::to_value(&result)?["ttlMs"], 60_000);
+///
+/// match &result.contents[0] {
+///     TextOrBlobResourceContents::TextResourceContents(text) => assert_eq!(text.text, "all quiet"),
+///     TextOrBlobResourceContents::BlobResourceContents(blob) => panic!("base64: {}", blob.blob),
+/// }
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -1346,6 +1362,21 @@ impl codec::Encode for InputRequiredOrReadResourceResult {
 /// Used by [`ListResourcesResult`].
 ///
 /// Specification: [`Resource`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resource)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::Resource;
+///
+/// let resource = Resource::new("log", "file:///log.txt").with_mime_type("text/plain").with_size(2048);
+/// let text = r#"{"mimeType":"text/plain","name":"log","size":2048.0,"uri":"file:///log.txt"}"#;
+/// assert_eq!(mcpgen_types::from_str::<Resource>(text)?, resource); // 2048.0 is an integer, as in JSON Schema
+///
+/// let text = r#"{"name":"log","size":0.5,"uri":"file:///log.txt"}"#;
+/// let error = mcpgen_types::from_str::<Resource>(text).unwrap_err();
+/// assert_eq!(error.to_string(), "Resource: size: expected integer, found number 0.5");
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -1636,6 +1667,19 @@ impl crate::Notification for ResourceListChangedNotification {
 /// Used by [`ListResourceTemplatesResult`].
 ///
 /// Specification: [`ResourceTemplate`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplate)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::ResourceTemplate;
+///
+/// let template = ResourceTemplate::new("log", "file:///logs/{day}.txt").with_title("Log of a day");
+/// let text = r#"{"name":"log","title":"Log of a day","uriTemplate":"file:///logs/{day}.txt"}"#;
+/// assert_eq!(mcpgen_types::to_string(&template), text);
+///
+/// let error = mcpgen_types::from_str::<ResourceTemplate>(r#"{"name":"a","name":"b"}"#).unwrap_err();
+/// assert_eq!(error.to_string(), "ResourceTemplate: name: member given twice");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -1976,6 +2020,22 @@ impl codec::Object for ResourceUpdatedNotificationParams {
 /// Used by [`TextOrBlobResourceContents`].
 ///
 /// Specification: [`TextResourceContents`](https://modelcontextprotocol.io/specification/2026-07-28/schema#textresourcecontents)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{ReadResourceResult, TextResourceContents};
+///
+/// let contents = TextResourceContents::new("Buy tea", "file:///notes.md").with_mime_type("text/markdown");
+/// let text = r#"{"mimeType":"text/markdown","text":"Buy tea","uri":"file:///notes.md"}"#;
+/// assert_eq!(mcpgen_types::from_str::<TextResourceContents>(text)?, contents);
+///
+/// // With `text` and `blob` both, `text` decides.
+/// let text = r#"{"cacheScope":"public","resultType":"complete","ttlMs":0,"contents":[{"uri":"a:b","text":5,"blob":""}]}"#;
+/// let error = mcpgen_types::from_str::<ReadResourceResult>(text).unwrap_err();
+/// assert_eq!(error.to_string(), "ReadResourceResult: contents[0].text: expected string, found number");
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the

@@ -417,6 +417,21 @@ impl codec::Object for RequestParams {
 /// Used by [`DiscoverResult`].
 ///
 /// Specification: [`ServerCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{ServerCapabilities, ServerCapabilitiesTools};
+///
+/// let capabilities = ServerCapabilities::new().with_tools(ServerCapabilitiesTools::new().with_list_changed(true));
+/// assert_eq!(mcpgen_types::to_string(&capabilities), r#"{"tools":{"listChanged":true}}"#);
+///
+/// // What an older revision had is kept as well.
+/// let older: ServerCapabilities = mcpgen_types::from_str(r#"{"tasks":{"list":{}},"tools":{}}"#)?;
+/// assert!(older.tools.is_some() && older.prompts.is_none());
+/// assert!(older.extra.contains_key("tasks"));
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilities {
     /// Present if the server suggests values for the arguments of prompts and resource templates.

@@ -121,6 +121,21 @@ impl crate::Request for CallToolRequest {
 /// Used by [`CallToolRequest`].
 ///
 /// Specification: [`CallToolRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequestparams)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::JsonObject;
+/// use mcpgen_types::v2026_07_28::{CallToolRequestParams, ClientCapabilities, RequestMetaObject};
+///
+/// let meta = RequestMetaObject::new(ClientCapabilities::new(), "2026-07-28");
+/// let params = CallToolRequestParams::new(meta, "add")
+///     .with_arguments(JsonObject::from_iter([("a".to_owned(), 2.into()), ("b".to_owned(), 3.into())]));
+/// let value = mcpgen_types::to_value(&params)?;
+/// assert_eq!(value["arguments"]["b"], 3);
+/// assert_eq!(mcpgen_types::from_value::<CallToolRequestParams>(value)?, params);
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -256,6 +271,22 @@ impl codec::Object for CallToolRequestParams {
 /// Used by [`InputRequiredOrCallToolResult`].
 ///
 /// Specification: [`CallToolResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresult)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::Value;
+/// use mcpgen_types::v2026_07_28::{CallToolResult, TextContent};
+///
+/// let result = CallToolResult::new([TextContent::new("nothing found").into()]).with_structured_content(Value::Null);
+/// let text = r#"{"content":[{"text":"nothing found","type":"text"}],"resultType":"complete","structuredContent":null}"#;
+/// assert_eq!(mcpgen_types::to_string(&result), text);
+///
+/// // `null` is one thing, absence another.
+/// let absent: CallToolResult = mcpgen_types::from_str(r#"{"content":[],"resultType":"complete"}"#)?;
+/// assert_eq!((result.structured_content, absent.structured_content), (Some(Value::Null), None));
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -649,6 +680,22 @@ impl crate::Request for ListToolsRequest {
 /// Used by [`ListToolsResultResponse`].
 ///
 /// Specification: [`ListToolsResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresult)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{CacheScope, ListToolsResult, Tool, ToolInputSchema};
+///
+/// let tools = ["add", "subtract"].map(|name| Tool::new(ToolInputSchema::new(), name));
+/// let page = ListToolsResult::new(CacheScope::Public, tools, 3_600_000_u64).with_next_cursor("page 2");
+///
+/// let mut value = mcpgen_types::to_value(&page)?;
+/// assert_eq!(mcpgen_types::from_value::<ListToolsResult>(value.clone())?, page);
+/// value["tools"][1]["inputSchema"] = "none".into();
+/// let error = mcpgen_types::from_value::<ListToolsResult>(value).unwrap_err();
+/// assert_eq!(error.to_string(), "ListToolsResult: tools[1].inputSchema: expected object, found string");
+/// # Ok::<(), mcpgen_types::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -870,6 +917,20 @@ impl codec::Object for ListToolsResultResponse {
 /// Used by [`CreateMessageRequestParams`](super::CreateMessageRequestParams), [`ListToolsResult`].
 ///
 /// Specification: [`Tool`](https://modelcontextprotocol.io/specification/2026-07-28/schema#tool)
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::{Tool, ToolAnnotations, ToolInputSchema};
+///
+/// let tool = Tool::new(ToolInputSchema::new(), "list_files")
+///     .with_title("List files")
+///     .with_annotations(ToolAnnotations::new().with_read_only_hint(true));
+/// assert_eq!(
+///     mcpgen_types::to_string(&tool),
+///     r#"{"annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"},"name":"list_files","title":"List files"}"#
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
     /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
@@ -1064,6 +1125,20 @@ impl codec::Object for Tool {
 /// Since revision 2024-11-05.
 ///
 /// Used by [`Tool`].
+///
+/// # Example
+///
+/// ```
+/// use mcpgen_types::v2026_07_28::ToolInputSchema;
+///
+/// let mut schema = ToolInputSchema::new();
+/// schema.extra.insert("required", vec!["city"])?; // all but `$schema` and `type` is in `extra`
+/// assert_eq!(mcpgen_types::to_string(&schema), r#"{"type":"object","required":["city"]}"#);
+///
+/// let error = schema.extra.insert("type", "array").unwrap_err();
+/// assert_eq!(error.to_string(), "`type` is a member that the type knows");
+/// # Ok::<(), mcpgen_types::ExtraError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema {
     /// The URI of the dialect that the schema is written in. Absence means JSON Schema 2020-12, which everyone must support.

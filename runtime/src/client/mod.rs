@@ -32,7 +32,7 @@ use crate::subscriptions::Subscription;
 use crate::transport::{Incoming, Outgoing};
 
 /// A client whose connection is ready, and the task that runs it. Dropping it does not end the connection, see
-/// [`Peer::disconnect`].
+/// [`close`](Self::close).
 pub struct Client<S = Router> {
     /// The server.
     pub peer: Peer,
@@ -78,6 +78,16 @@ impl<S: Requests> Client<S> {
     /// here; [`Invalid`](CallError::Invalid) if there is no end of it; and all others that a call has.
     pub async fn complete<R: Interactive>(&self, params: R::Params) -> Result<R::Complete, CallError> {
         input::complete::<R>(&self.peer, self.requests.clone(), self.rounds, params).await
+    }
+
+    /// Ends the connection: what was sent is still written, calls that wait end with an error.
+    ///
+    /// # Errors
+    ///
+    /// Reading or writing failed.
+    pub async fn close(self) -> io::Result<()> {
+        self.peer.disconnect();
+        self.connection.await.map_err(io::Error::other)?
     }
 
     /// Subscribes to changes (2026-07-28).
