@@ -4,6 +4,8 @@
 //! [`check`] holds a decoder against an independent [judge](judge::Judge) over
 //! [documents](instances::Instances) made from the schema alone. Neither knows the generator.
 
+#![allow(deprecated, reason = "what is deprecated is held to its schema too")]
+
 /// The README's examples are compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
