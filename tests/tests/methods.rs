@@ -1,6 +1,8 @@
 //! Methods and directions against the schema's own unions, read with serde_json alone, and the pairing of requests with
 //! params and results against a table written from the specification's rule.
 
+#![allow(deprecated, reason = "what is deprecated is still paired")]
+
 use std::any::TypeId;
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
