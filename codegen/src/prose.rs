@@ -416,11 +416,14 @@ pub(crate) fn plain(json: &crate::json::Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// What the generator has words for: a type that is a method as a whole, or a whole response.
+/// What the generator has words for: a type that is a method as a whole, a whole response, or a direction without messages.
 fn speaks_for_itself(protocol: &Protocol, place: &Place) -> bool {
     let Place::Type(name) = place else { return false };
     let id = protocol.types.iter().position(|def| def.name == *name);
-    id.is_some_and(|id| method_of(protocol, id).is_some() || answered_by(protocol, id).is_some())
+    id.is_some_and(|id| {
+        let is_absent = protocol.types[id].origin == Origin::Absent;
+        is_absent || method_of(protocol, id).is_some() || answered_by(protocol, id).is_some()
+    })
 }
 
 /// The method that a type is, as a whole.
