@@ -260,6 +260,8 @@ async fn tools_with_wrong_headers_are_left_out() {
     .await;
     let tools = client.tools().await.expect("tools");
     assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good"]);
+    let page = client.pages::<ListToolsRequest>().next().await.expect("a page").expect("tools");
+    assert_eq!(page.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good"]);
 }
 
 #[tokio::test]

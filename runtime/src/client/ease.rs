@@ -78,6 +78,7 @@ impl<S: Requests, R: Request> Pages<'_, S, R> {
         let of = |cursor: String| JsonObject::from_iter([("cursor".to_owned(), cursor.into())]);
         let params = cursor.clone().map_or_else(JsonObject::new, of);
         let result = self.client.ask(R::METHOD, params).await?;
+        let result = if R::METHOD == ListToolsRequest::METHOD { sound(result) } else { result };
         let text = result.text();
         let next = Picked::from(&text, ["nextCursor"]).ok().and_then(|picked| picked.values[0]);
         let next = next.and_then(|next| mcpgen_types::from_str::<String>(next.get()).ok());
@@ -110,7 +111,7 @@ impl<S: Requests> Client<S> {
         let mut pages = self.pages::<ListToolsRequest>();
         while let Some(page) = pages.next().await? {
             fresh = fresh.min(Duration::from_millis(page.ttl_ms));
-            list.extend(page.tools.into_iter().filter(is_sound));
+            list.extend(page.tools);
         }
         let list = Arc::new(list);
         let until = match self.revision().is_legacy() {
@@ -261,7 +262,8 @@ impl<S: Requests> Client<S> {
         self.peer.raw_request("logging/setLevel", Some(params)).await.map(drop)
     }
 
-    /// A list, page by page, of a request such as [`ListToolsRequest`].
+    /// A list, page by page, of a request such as [`ListToolsRequest`], whose pages are without what [`tools`](Self::tools)
+    /// leaves out.
     pub fn pages<R: Request>(&self) -> Pages<'_, S, R> {
         Pages { client: self, cursor: Some(None), read: 0, request: std::marker::PhantomData }
     }
@@ -336,12 +338,25 @@ fn newer(result: &RawJson) -> Option<RawJson> {
     edit.done().ok().flatten()
 }
 
-/// Whether a tool may be shown to anybody.
-fn is_sound(tool: &Tool) -> bool {
-    let schema = mcpgen_types::to_value(&tool.input_schema).unwrap_or(Value::Null);
-    match schema.as_object().map(headers::headers) {
+/// A page of tools without those that may be shown to nobody: whose `x-mcp-header` is not as it must be.
+fn sound(result: RawJson) -> RawJson {
+    if !result.text().contains("x-mcp-header") {
+        return result;
+    }
+    // What is no page is for the decoder to say.
+    let Ok(mut page) = result.decode::<JsonObject>() else { return result };
+    if let Some(Value::Array(tools)) = page.get_mut("tools") {
+        tools.retain(is_sound);
+    }
+    RawJson::from(&page)
+}
+
+fn is_sound(tool: &Value) -> bool {
+    let schema = tool.get("inputSchema").and_then(Value::as_object);
+    match schema.map(headers::headers) {
         Some(Err(why)) => {
-            tracing::warn!(tool = tool.name, %why, "a tool is left out");
+            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            tracing::warn!(tool = name, %why, "a tool is left out");
             false
         }
         _ => true,
