@@ -5,7 +5,7 @@
 use crate::{Error, Extra, JsonObject, KnownMembers, Number, codec};
 use super::TextOrBlobResourceContents;
 
-/// What everything has in common that can carry annotations.
+/// The member that everything which can carry annotations has in common.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -230,8 +230,8 @@ impl codec::Encode for AnnotatedAnnotationsPriority {
 
 /// A place in a paged listing, handed out by the server.
 ///
-/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept is answered
-/// with invalid params (-32602).
+/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept should be
+/// answered with invalid params (-32602).
 ///
 /// Since revision 2024-11-05.
 ///
@@ -240,8 +240,7 @@ pub type Cursor = String;
 
 /// A resource whose contents travel along, inside a prompt message or a tool's result.
 ///
-/// How it is shown to the user or given to the model is for the client to decide. A server that sends such blocks should
-/// have the `resources` capability. Where the URI alone will do, there is `ResourceLink`.
+/// How it is shown to the user or given to the model is for the client to decide.
 ///
 /// On the wire, `type` is `"resource"`.
 ///
@@ -591,8 +590,8 @@ impl codec::Object for Notification {
 /// Used by [`Notification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -802,8 +801,8 @@ impl codec::Object for PaginatedRequestParams {
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -976,8 +975,8 @@ impl codec::Object for Request {
 /// Used by [`Request`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -1123,8 +1122,8 @@ impl codec::Object for ResourceContents {
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2024-11-05/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,

@@ -183,8 +183,8 @@ impl codec::Object for GetPromptRequestParams {
 /// Specification: [`GetPromptResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#getpromptresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -435,8 +435,8 @@ impl codec::Object for ListPromptsRequestParams {
 /// Specification: [`ListPromptsResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -540,7 +540,7 @@ pub struct Prompt {
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The name under which `prompts/get` finds it, unique within the server; people see it only where there is no `title`.
+    /// The name under which `prompts/get` finds it, unique within the server; people see it too, as this revision has no `title`.
     ///
     /// `name`, required.
     pub name: String,
@@ -632,7 +632,7 @@ pub struct PromptArgument {
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The key of the argument in the `arguments` of `prompts/get`; people see it only where there is no `title`.
+    /// The key of the argument in the `arguments` of `prompts/get`; people see it too, as this revision has no `title`.
     ///
     /// `name`, required.
     pub name: String,
@@ -819,8 +819,8 @@ impl crate::Notification for PromptListChangedNotification {
 /// Used by [`PromptListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptListChangedNotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,

@@ -361,7 +361,7 @@ impl codec::Object for ClientCapabilitiesRoots {
 /// Specification: [`Implementation`](https://modelcontextprotocol.io/specification/2025-03-26/schema#implementation)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Implementation {
-    /// An identifier for programs; people see it only where there is no `title`.
+    /// An identifier for programs, which people see too, as this revision has no `title`.
     ///
     /// `name`, required.
     pub name: String,
@@ -428,8 +428,8 @@ impl codec::Object for Implementation {
 /// Opens the session: states the client's protocol version, capabilities and name.
 ///
 /// It comes first and never within a batch; until it is answered the client should send nothing but pings, and it cannot be
-/// cancelled. The [`InitializeResult`] names the version to speak: the one asked for if the server has it, else another,
-/// over which the client may disconnect. Then the client sends `notifications/initialized`.
+/// cancelled. The [`InitializeResult`] names the version to speak: the one asked for if the server has it, else another; a
+/// client that does not speak that one disconnects. Then the client sends `notifications/initialized`.
 ///
 /// The `initialize` request, sent by the client.
 ///
@@ -612,8 +612,8 @@ impl codec::Object for InitializeRequestParams {
 /// Specification: [`InitializeResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#initializeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -621,7 +621,7 @@ pub struct InitializeResult {
     ///
     /// `capabilities`, required.
     pub capabilities: ServerCapabilities,
-    /// Advice on using the server, written for a model; a host may put it into the system prompt. It is text of the server's and deserves no more trust than the server.
+    /// Advice on using the server, written for a model; a host may put it into the system prompt. The server wrote it, so it deserves no more trust than the server.
     ///
     /// `instructions`, optional.
     pub instructions: Option<String>,
@@ -827,8 +827,8 @@ impl crate::Notification for InitializedNotification {
 /// Used by [`InitializedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializedNotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1158,8 +1158,8 @@ impl crate::Request for PingRequest {
 /// Used by [`PingRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PingRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,

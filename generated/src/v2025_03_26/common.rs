@@ -259,8 +259,8 @@ impl codec::Object for AudioContent {
 
 /// A place in a paged listing, handed out by the server.
 ///
-/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept is answered
-/// with invalid params (-32602).
+/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept should be
+/// answered with invalid params (-32602).
 ///
 /// Since revision 2024-11-05.
 ///
@@ -269,8 +269,7 @@ pub type Cursor = String;
 
 /// A resource whose contents travel along, inside a prompt message or a tool's result.
 ///
-/// How it is shown to the user or given to the model is for the client to decide. A server that sends such blocks should
-/// have the `resources` capability. Where the URI alone will do, there is `ResourceLink`.
+/// How it is shown to the user or given to the model is for the client to decide.
 ///
 /// On the wire, `type` is `"resource"`.
 ///
@@ -620,8 +619,8 @@ impl codec::Object for Notification {
 /// Used by [`Notification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -831,8 +830,8 @@ impl codec::Object for PaginatedRequestParams {
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1005,8 +1004,8 @@ impl codec::Object for Request {
 /// Used by [`Request`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -1152,8 +1151,8 @@ impl codec::Object for ResourceContents {
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2025-03-26/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,

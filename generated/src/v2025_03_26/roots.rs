@@ -104,8 +104,8 @@ impl crate::Request for ListRootsRequest {
 /// Used by [`ListRootsRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -172,8 +172,8 @@ impl codec::Object for ListRootsRequestParams {
 /// Specification: [`ListRootsResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#listrootsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -429,8 +429,8 @@ impl crate::Notification for RootsListChangedNotification {
 /// Used by [`RootsListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RootsListChangedNotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,

@@ -381,8 +381,8 @@ impl codec::Object for ElicitRequestParamsRequestedSchema {
 /// Specification: [`ElicitResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1228,7 +1228,7 @@ pub enum StringSchemaFormat {
     ///
     /// `"email"`
     Email,
-    /// An absolute URI (RFC 3986).
+    /// A URI with its scheme (RFC 3986), no relative reference.
     ///
     /// `"uri"`
     Uri,

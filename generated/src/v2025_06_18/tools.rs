@@ -9,8 +9,8 @@ use super::ContentBlock;
 /// Calls a tool of the server.
 ///
 /// The answer is a [`CallToolResult`]. What goes wrong inside the tool is reported there, with `isError`, so that the model
-/// sees it; an unknown tool is a protocol error (-32602). A user should be able to refuse the call. Needs the server's
-/// `tools` capability.
+/// sees it; an unknown tool is a protocol error (-32602), and this revision counts invalid arguments among those too. A user
+/// should be able to refuse the call. Needs the server's `tools` capability.
 ///
 /// The `tools/call` request, sent by the client.
 ///
@@ -175,7 +175,8 @@ impl codec::Object for CallToolRequestParams {
 ///
 /// A tool that fails says so in here, with `isError` true and an explanation in `content`, so that the model can read it
 /// and try something else. A JSON-RPC error is for calls that never got as far as the tool: an unknown name, a malformed
-/// request, a broken server. From 2025-11-25 on, arguments that the tool refuses are expressly a failure of the first kind.
+/// request, a broken server. Up to 2025-06-18 the specification names invalid arguments
+/// among the JSON-RPC errors; from 2025-11-25 on, arguments that the tool refuses are a failure of the first kind.
 ///
 /// What a tool returns is untrusted: a client should check it before it reaches a model.
 ///
@@ -186,8 +187,8 @@ impl codec::Object for CallToolRequestParams {
 /// Specification: [`CallToolResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -462,8 +463,8 @@ impl codec::Object for ListToolsRequestParams {
 /// Specification: [`ListToolsResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -550,8 +551,8 @@ impl codec::Object for ListToolsResult {
 
 /// A function of the server that a model may call.
 ///
-/// Names, descriptions and annotations come from the server and reach the model: a client should trust them as far as it
-/// trusts the server. A person should be able to see which tools a model has, and to refuse a call.
+/// Its name and description come from the server and may reach the model: a client should trust them as far as it trusts
+/// the server. A person should be able to see which tools a model has, and to refuse a call.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -560,8 +561,8 @@ impl codec::Object for ListToolsResult {
 /// Specification: [`Tool`](https://modelcontextprotocol.io/specification/2025-06-18/schema#tool)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
@@ -717,8 +718,9 @@ impl codec::Object for Tool {
 
 /// The JSON Schema of a tool's arguments, whose root is always of type `object`.
 ///
-/// Keywords other than the ones named here stand in `extra`. A tool without arguments should say
-/// `{"type": "object", "additionalProperties": false}`; with the type alone it accepts whatever it is given.
+/// Keywords other than the ones named here stand in `extra`. A tool without arguments best says
+/// `{"type": "object", "additionalProperties": false}` (from 2025-11-25 on the specification recommends it); with the type
+/// alone it accepts whatever it is given.
 ///
 /// On the wire, `type` is `"object"`.
 ///
@@ -920,7 +922,8 @@ impl codec::Object for ToolOutputSchema {
 /// What a server says about how a tool behaves: hints, and no more than that.
 ///
 /// None of it is guaranteed to be true, not even `title`. A client must take it as untrusted unless it trusts the server
-/// that it came from; from any other server it must not decide whether a call is safe or needs the user's consent.
+/// that it came from; what any other server says here must not settle whether a call is safe, or whether the user has to
+/// consent.
 ///
 /// Since revision 2025-03-26.
 ///
@@ -1163,8 +1166,8 @@ impl crate::Notification for ToolListChangedNotification {
 /// Used by [`ToolListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolListChangedNotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,

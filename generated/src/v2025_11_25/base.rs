@@ -106,8 +106,8 @@ impl crate::Notification for CancelledNotification {
 /// Specification: [`CancelledNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledNotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
@@ -375,7 +375,7 @@ pub struct ClientCapabilitiesElicitation {
     ///
     /// `form`, optional.
     pub form: Option<JsonObject>,
-    /// Present if the client can send the user to a URL, where secrets may be entered that must not pass through it.
+    /// Present if the client can send the user to a URL, where secrets may be entered that must not pass through the client.
     ///
     /// `url`, optional.
     pub url: Option<JsonObject>,
@@ -1093,8 +1093,8 @@ impl codec::Object for Implementation {
 /// Opens the session: states the client's protocol version, capabilities and name.
 ///
 /// It comes first; until it is answered the client should send nothing but pings, and it cannot be cancelled. The
-/// [`InitializeResult`] names the version to speak: the one asked for if the server has it, else another, over which the
-/// client may disconnect. Then the client sends `notifications/initialized`.
+/// [`InitializeResult`] names the version to speak: the one asked for if the server has it, else another; a client that
+/// does not speak that one disconnects. Then the client sends `notifications/initialized`.
 ///
 /// The `initialize` request, sent by the client.
 ///
@@ -1202,8 +1202,8 @@ impl crate::Request for InitializeRequest {
 /// Specification: [`InitializeRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
@@ -1312,8 +1312,8 @@ impl codec::Object for InitializeRequestParams {
 /// Specification: [`InitializeResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1321,7 +1321,7 @@ pub struct InitializeResult {
     ///
     /// `capabilities`, required.
     pub capabilities: ServerCapabilities,
-    /// Advice on using the server, written for a model; a host may put it into the system prompt. It is text of the server's and deserves no more trust than the server.
+    /// Advice on using the server, written for a model; a host may put it into the system prompt. The server wrote it, so it deserves no more trust than the server.
     ///
     /// `instructions`, optional.
     pub instructions: Option<String>,
@@ -1620,8 +1620,8 @@ impl crate::Notification for LoggingMessageNotification {
 /// Specification: [`LoggingMessageNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
@@ -1913,8 +1913,8 @@ impl crate::Notification for ProgressNotification {
 /// Specification: [`ProgressNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#progressnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressNotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,

@@ -188,8 +188,8 @@ impl codec::Encode for AnnotationsPriority {
 /// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#audiocontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioContent {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
@@ -587,8 +587,8 @@ impl codec::Encode for ContentBlock {
 
 /// A place in a paged listing, handed out by the server.
 ///
-/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept is answered
-/// with invalid params (-32602).
+/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept should be
+/// answered with invalid params (-32602).
 ///
 /// Since revision 2024-11-05.
 ///
@@ -609,8 +609,8 @@ pub type Cursor = String;
 /// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2025-11-25/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
@@ -715,7 +715,8 @@ pub type EmptyResult = Result;
 
 /// What went wrong with a request: a code for programs, a message for people.
 ///
-/// The codes -32700 and -32600 to -32603 are JSON-RPC's own.
+/// The codes -32700 and -32600 to -32603 are JSON-RPC's own. -32002 stands for a resource that was not found, -32042 for a
+/// [`UrlElicitationRequiredError`].
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1051,8 +1052,8 @@ impl codec::Object for Icons {
 /// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#imagecontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
@@ -1242,8 +1243,8 @@ impl codec::Object for Notification {
 /// Specification: [`NotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#notificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1404,8 +1405,8 @@ impl codec::Object for PaginatedRequest {
 /// Specification: [`PaginatedRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
@@ -1493,8 +1494,8 @@ impl codec::Object for PaginatedRequestParams {
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1740,8 +1741,8 @@ pub type RequestId = crate::RequestId;
 /// Specification: [`RequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -1808,8 +1809,8 @@ impl codec::Object for RequestParams {
 /// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
@@ -1907,8 +1908,8 @@ impl codec::Object for ResourceContents {
 /// Specification: [`ResourceLink`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelink)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLink {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -2099,8 +2100,8 @@ impl codec::Object for ResourceLink {
 /// Specification: [`ResourceRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -2179,8 +2180,8 @@ impl codec::Object for ResourceRequestParams {
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2025-11-25/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -2462,8 +2463,8 @@ impl codec::Object for TaskMetadata {
 /// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#textcontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,

@@ -119,8 +119,8 @@ impl crate::Request for CompleteRequest {
 /// Specification: [`CompleteRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
@@ -128,7 +128,7 @@ pub struct CompleteRequestParams {
     ///
     /// `argument`, required.
     pub argument: CompleteRequestParamsArgument,
-    /// What is settled already and may narrow the suggestions down; absent, nothing is.
+    /// What has been chosen already and may narrow the suggestions down; absence means nothing has.
     ///
     /// `context`, optional. Since revision 2025-06-18.
     pub context: Option<CompleteRequestParamsContext>,
@@ -449,8 +449,8 @@ impl codec::Encode for PromptOrResourceTemplateReference {
 /// Specification: [`CompleteResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#completeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,

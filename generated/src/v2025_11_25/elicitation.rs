@@ -239,8 +239,8 @@ impl TaskRequest for ElicitRequest {
 /// Specification: [`ElicitRequestFormParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -572,8 +572,8 @@ impl codec::Encode for ElicitRequestParams {
 /// Specification: [`ElicitRequestURLParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequesturlparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestUrlParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -702,8 +702,8 @@ impl codec::Object for ElicitRequestUrlParams {
 /// Specification: [`ElicitResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -2220,7 +2220,7 @@ pub enum StringSchemaFormat {
     ///
     /// `"email"`
     Email,
-    /// An absolute URI (RFC 3986).
+    /// A URI with its scheme (RFC 3986), no relative reference.
     ///
     /// `"uri"`
     Uri,

@@ -17,8 +17,8 @@ use super::{
 /// Specification: [`BlobResourceContents`](https://modelcontextprotocol.io/specification/2025-11-25/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobResourceContents {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
@@ -297,8 +297,8 @@ impl crate::Request for ListResourceTemplatesRequest {
 /// Specification: [`ListResourceTemplatesResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -501,8 +501,8 @@ impl crate::Request for ListResourcesRequest {
 /// Specification: [`ListResourcesResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -698,8 +698,8 @@ impl crate::Request for ReadResourceRequest {
 /// Specification: [`ReadResourceRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
@@ -781,8 +781,8 @@ impl codec::Object for ReadResourceRequestParams {
 /// Specification: [`ReadResourceResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourceresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -864,8 +864,8 @@ impl codec::Object for ReadResourceResult {
 /// Specification: [`Resource`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
@@ -1153,8 +1153,8 @@ impl crate::Notification for ResourceListChangedNotification {
 /// Specification: [`ResourceTemplate`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
@@ -1413,8 +1413,8 @@ impl crate::Notification for ResourceUpdatedNotification {
 /// Specification: [`ResourceUpdatedNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
@@ -1597,8 +1597,8 @@ impl crate::Request for SubscribeRequest {
 /// Specification: [`SubscribeRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
@@ -1677,8 +1677,8 @@ impl codec::Object for SubscribeRequestParams {
 /// Specification: [`TextResourceContents`](https://modelcontextprotocol.io/specification/2025-11-25/schema#textresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
@@ -1882,8 +1882,8 @@ impl crate::Request for UnsubscribeRequest {
 /// Specification: [`UnsubscribeRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,

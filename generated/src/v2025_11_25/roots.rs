@@ -114,8 +114,8 @@ impl crate::Request for ListRootsRequest {
 /// Specification: [`ListRootsResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -197,8 +197,8 @@ impl codec::Object for ListRootsResult {
 /// Specification: [`Root`](https://modelcontextprotocol.io/specification/2025-11-25/schema#root)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,

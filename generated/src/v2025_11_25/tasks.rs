@@ -173,8 +173,8 @@ impl codec::Object for CancelTaskRequestParams {
 /// Specification: [`CancelTaskResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -202,7 +202,7 @@ pub struct CancelTaskResult {
     ///
     /// `taskId`, required.
     pub task_id: String,
-    /// How many milliseconds after `createdAt` the task was to be kept at most; `null` means without limit.
+    /// How many milliseconds after `createdAt` the task may be deleted at the latest point, a cancelled one possibly earlier; `null` means that no time is set.
     ///
     /// `ttl`, required.
     pub ttl: Option<i64>,
@@ -800,8 +800,8 @@ impl codec::Object for GetTaskRequestParams {
 /// Specification: [`GetTaskResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1055,7 +1055,7 @@ impl crate::Request for ListTasksRequest {
 
 /// One page of the tasks that the receiver runs for the requestor.
 ///
-/// Tasks of other users must not be among them.
+/// Where requests carry an authorisation, only tasks that belong to the same one may be among them.
 ///
 /// The result of [`ListTasksRequest`] (`tasks/list`).
 ///
@@ -1064,8 +1064,8 @@ impl crate::Request for ListTasksRequest {
 /// Specification: [`ListTasksResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTasksResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1152,7 +1152,7 @@ impl codec::Object for ListTasksResult {
 
 /// The state of a request that runs in the background.
 ///
-/// Whoever receives the request runs the task, be it server or client; whoever sent the request, the requestor, polls it with `tasks/get` and fetches the outcome with `tasks/result`. Without proper authorisation, whoever knows the id can read and cancel the task, so ids should be beyond guessing. Tasks are experimental: 2026-07-28 has them no longer in the core protocol but, redesigned, in the extension `io.modelcontextprotocol/tasks`.
+/// Whoever receives the request runs the task, be it server or client; whoever sent the request, the requestor, polls it with `tasks/get` and fetches the outcome with `tasks/result`. Where requests carry no authorisation to bind a task to, whoever knows the id can read and cancel the task, so the receiver must then choose ids that cannot be guessed. Tasks are experimental: 2026-07-28 has them no longer in the core protocol but, redesigned, in the extension `io.modelcontextprotocol/tasks`.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1479,8 +1479,8 @@ impl crate::Notification for TaskStatusNotification {
 /// Specification: [`TaskStatusNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,

@@ -206,8 +206,8 @@ impl codec::Encode for AnnotationsPriority {
 /// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#audiocontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioContent {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
@@ -400,8 +400,8 @@ impl codec::Object for BaseMetadata {
 /// Specification: [`CacheableResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#cacheableresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheableResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
@@ -761,7 +761,7 @@ pub struct ClientCapabilitiesElicitation {
     ///
     /// `form`, optional.
     pub form: Option<JsonObject>,
-    /// Present if the client can send the user to a URL, where secrets may be entered that must not pass through it.
+    /// Present if the client can send the user to a URL, where secrets may be entered that must not pass through the client.
     ///
     /// `url`, optional.
     pub url: Option<JsonObject>,
@@ -1090,8 +1090,8 @@ impl codec::Encode for ContentBlock {
 
 /// A place in a paged listing, handed out by the server.
 ///
-/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept is answered
-/// with invalid params (-32602).
+/// Opaque: not to be taken apart or changed. A cursor that the server does not accept should be answered with invalid params
+/// (-32602); the listing then has to be started anew.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1112,8 +1112,8 @@ pub type Cursor = String;
 /// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
@@ -1216,10 +1216,11 @@ pub type EmptyResult = Result;
 
 /// What went wrong with a request: a code for programs, a message for people.
 ///
-/// The codes -32700 and -32600 to -32603 are JSON-RPC's own, and -32020 to -32099 belong to the protocol, which so far
-/// defines -32020, -32021 and -32022. Codes from -32000 to -32019 stem from earlier implementations and say nothing
-/// reliable, except for -32002: a server of an older revision did not find a resource. Errors of an application's own
-/// should stay clear of -32768 to -32000.
+/// The codes -32700 and -32600 to -32603 are JSON-RPC's own, and -32020 to -32099 belong to the protocol: -32020, -32021
+/// and -32022 are in use, while -32042 (a page has to be visited first) is left over from 2025-11-25 and must not be sent
+/// any more. Codes from -32000 to -32019 stem from earlier implementations and say nothing reliable, except for -32002: a
+/// server of an older revision did not find a resource; servers of this one must not send it. Errors of an application's
+/// own should stay clear of -32768 to -32000.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1740,8 +1741,8 @@ impl codec::Object for Icons {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
@@ -2003,7 +2004,8 @@ impl codec::Object for Implementation {
     }
 }
 
-/// One thing that a server needs from the client: a sample from its model, its roots, or an answer of the user.
+/// One thing that a server needs from the client: a message from its language model, its roots, or an answer
+/// of the user.
 ///
 /// It has no id of its own; the key in [`InputRequests`] takes its place. A server asks only for what the client's
 /// capabilities allow.
@@ -2147,8 +2149,8 @@ pub type InputRequests = BTreeMap<String, InputRequest>;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputRequiredResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
@@ -2361,8 +2363,8 @@ impl codec::Encode for InputResponse {
 /// Specification: [`InputResponseRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponserequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputResponseRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,
@@ -3351,8 +3353,8 @@ impl codec::Object for NotificationMetaObject {
 /// Specification: [`NotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<NotificationMetaObject>,
@@ -3511,8 +3513,8 @@ impl codec::Object for PaginatedRequest {
 /// Specification: [`PaginatedRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
@@ -3592,8 +3594,8 @@ impl codec::Object for PaginatedRequestParams {
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
@@ -4061,8 +4063,8 @@ impl codec::Object for RequestMetaObject {
 /// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
@@ -4160,8 +4162,8 @@ impl codec::Object for ResourceContents {
 /// Specification: [`ResourceLink`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelink)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLink {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
@@ -4352,8 +4354,8 @@ impl codec::Object for ResourceLink {
 /// Specification: [`ResourceRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,
@@ -4426,8 +4428,8 @@ impl codec::Object for ResourceRequestParams {
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2026-07-28/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
@@ -4684,8 +4686,8 @@ impl codec::Encode for Role {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
@@ -4777,7 +4779,7 @@ impl codec::Object for TextContent {
 /// A server's refusal of a request in a protocol version that it does not speak.
 ///
 /// Over HTTP the status is 400. The client should ask again in a version that both have. A client that also speaks older
-/// revisions learns from it that the server is of this era and wants no `initialize`.
+/// revisions should not fall back to `initialize` because of it, but retry with one of the listed versions.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///

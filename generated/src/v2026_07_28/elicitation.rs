@@ -1973,7 +1973,7 @@ pub enum StringSchemaFormat {
     ///
     /// `"email"`
     Email,
-    /// An absolute URI (RFC 3986).
+    /// A URI with its scheme (RFC 3986), no relative reference.
     ///
     /// `"uri"`
     Uri,

@@ -316,7 +316,7 @@ impl codec::Encode for ClientRequest {
     }
 }
 
-/// Any result of a client, of which this revision sends none on its own.
+/// Any result that a client sends on its own: in this revision there is none.
 ///
 /// Servers send no requests here. What they want to know they ask for in an [`InputRequiredResult`](super::InputRequiredResult), and the answers come
 /// back as [`InputResponses`](super::InputResponses) with the next try of the client's request.

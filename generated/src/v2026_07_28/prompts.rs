@@ -122,8 +122,8 @@ impl crate::Request for GetPromptRequest {
 /// Specification: [`GetPromptRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
@@ -272,8 +272,8 @@ impl codec::Object for GetPromptRequestParams {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
@@ -646,8 +646,8 @@ impl crate::Request for ListPromptsRequest {
 /// Specification: [`ListPromptsResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
@@ -883,8 +883,8 @@ impl codec::Object for ListPromptsResultResponse {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,

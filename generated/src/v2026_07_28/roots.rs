@@ -112,8 +112,8 @@ impl crate::Request for ListRootsRequest {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
@@ -251,8 +251,8 @@ impl codec::Object for ListRootsResult {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,

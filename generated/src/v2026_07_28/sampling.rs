@@ -113,7 +113,7 @@ impl crate::Request for CreateMessageRequest {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequestParams {
-    /// Which servers' context the client is to add to the prompt; absent means `none`, and the client need not comply.
+    /// Which servers' context the client is to add to the prompt; it need not comply. Absence means `none` from 2025-11-25 on; earlier revisions leave it open.
     ///
     /// `includeContext`, optional.
     pub include_context: Option<CreateMessageRequestParamsIncludeContext>,
@@ -125,7 +125,7 @@ pub struct CreateMessageRequestParams {
     ///
     /// `messages`, required.
     pub messages: Vec<SamplingMessage>,
-    /// Parameters for the model's provider, in whatever format it defines; the client hands them on.
+    /// Parameters meant for the model's provider, in whatever format it defines; the client may hand them on, change them or drop them.
     ///
     /// `metadata`, optional.
     pub metadata: Option<JsonObject>,
@@ -133,7 +133,7 @@ pub struct CreateMessageRequestParams {
     ///
     /// `modelPreferences`, optional.
     pub model_preferences: Option<ModelPreferences>,
-    /// Texts that end the generation as soon as the model produces one of them.
+    /// Texts that are to end the generation as soon as the model produces one of them; the client may disregard them.
     ///
     /// `stopSequences`, optional.
     pub stop_sequences: Option<Vec<String>>,
@@ -334,7 +334,7 @@ pub enum CreateMessageRequestParamsIncludeContext {
         note = "since revision 2025-11-25: Leave includeContext out, or set it to none."
     )]
     AllServers,
-    /// No context from any server; the default.
+    /// No context from any server; the default from 2025-11-25 on.
     ///
     /// `"none"`
     None_,
@@ -403,8 +403,8 @@ impl codec::Encode for CreateMessageRequestParamsIncludeContext {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
@@ -1111,8 +1111,8 @@ impl codec::Encode for ModelPreferencesSpeedPriority {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingMessage {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<MetaObject>,

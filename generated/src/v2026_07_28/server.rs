@@ -11,8 +11,9 @@ use super::{
 /// Asks which protocol versions and capabilities the server has.
 ///
 /// Every server has it; no client is obliged to call it, since any other request may come first and a wrong version is
-/// reported then. A client that also speaks older revisions sends it first over stdio: unless a [`DiscoverResult`] comes
-/// back, or an error that only this era knows, it should fall back to `initialize`. The answer may be cached.
+/// reported then. A client that also speaks older revisions should send it first over stdio: unless a [`DiscoverResult`]
+/// comes back, or an error that revisions before 2026-07-28 do not define, it falls back to `initialize`. The answer may be
+/// cached.
 ///
 /// The `server/discover` request, sent by the client.
 ///
@@ -107,8 +108,8 @@ impl crate::Request for DiscoverRequest {
 /// The server's answer to `server/discover`: the revisions that it speaks, and what it offers.
 ///
 /// Every server answers this request, but no client has to make it: it may send any other request straight away and learn
-/// the supported revisions from the error if its own is refused. The server's name and version are in `_meta`, under
-/// `io.modelcontextprotocol/serverInfo`.
+/// the supported revisions from the error if its own is refused. As a rule the server also names itself in `_meta`, under
+/// `io.modelcontextprotocol/serverInfo`, but it may be set up not to.
 ///
 /// The result of [`DiscoverRequest`] (`server/discover`).
 ///
@@ -119,8 +120,8 @@ impl crate::Request for DiscoverRequest {
 /// Specification: [`DiscoverResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscoverResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
@@ -356,8 +357,8 @@ impl codec::Object for DiscoverResultResponse {
 /// Specification: [`RequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,

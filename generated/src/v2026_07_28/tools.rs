@@ -138,8 +138,8 @@ impl crate::Request for CallToolRequest {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
@@ -262,7 +262,8 @@ impl codec::Object for CallToolRequestParams {
 ///
 /// A tool that fails says so in here, with `isError` true and an explanation in `content`, so that the model can read it
 /// and try something else. A JSON-RPC error is for calls that never got as far as the tool: an unknown name, a malformed
-/// request, a broken server. From 2025-11-25 on, arguments that the tool refuses are expressly a failure of the first kind.
+/// request, a broken server. Up to 2025-06-18 the specification names invalid arguments
+/// among the JSON-RPC errors; from 2025-11-25 on, arguments that the tool refuses are a failure of the first kind.
 ///
 /// What a tool returns is untrusted: a client should check it before it reaches a model.
 ///
@@ -289,8 +290,8 @@ impl codec::Object for CallToolRequestParams {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
@@ -698,8 +699,8 @@ impl crate::Request for ListToolsRequest {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
@@ -909,8 +910,8 @@ impl codec::Object for ListToolsResultResponse {
 
 /// A function of the server that a model may call.
 ///
-/// Names, descriptions and annotations come from the server and reach the model: a client should trust them as far as it
-/// trusts the server. A person should be able to see which tools a model has, and to refuse a call.
+/// Its name and description come from the server and may reach the model: a client should trust them as far as it trusts
+/// the server. A person should be able to see which tools a model has, and to refuse a call.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -933,8 +934,8 @@ impl codec::Object for ListToolsResultResponse {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Metadata that travels with this object; keys with a prefix such as `io.modelcontextprotocol/` are reserved for the
-    /// protocol.
+    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
+    /// those that begin with `io.modelcontextprotocol/`.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
@@ -1283,7 +1284,8 @@ impl codec::Object for ToolOutputSchema {
 /// What a server says about how a tool behaves: hints, and no more than that.
 ///
 /// None of it is guaranteed to be true, not even `title`. A client must take it as untrusted unless it trusts the server
-/// that it came from; from any other server it must not decide whether a call is safe or needs the user's consent.
+/// that it came from; what any other server says here must not settle whether a call is safe, or whether the user has to
+/// consent.
 ///
 /// Since revision 2025-03-26.
 ///
