@@ -19,6 +19,7 @@
 mod body;
 mod door;
 mod exchange;
+mod posted;
 mod session;
 mod stream;
 
@@ -35,8 +36,7 @@ use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RequestId, Revision};
-use serde_json::value::RawValue;
+use mcpgen_types::{ErrorId, Revision};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -48,14 +48,12 @@ pub use door::Names;
 
 use self::door::{Errand, Refusal};
 use self::exchange::Exchange;
+use self::posted::Posted;
 use self::session::{Parcel, Session};
 use super::fields::{self, LAST_EVENT, METHOD, NAME, PROTOCOL_VERSION, SESSION};
 use crate::app::headers::Header;
 use crate::connection::{Arrived, Connection, Limits};
-use crate::envelope::{Envelope, Frame};
 use crate::errors;
-use crate::json::{Picked, string};
-use crate::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
 use crate::outbox::Outcome;
 use crate::router::{Requests, Router};
 use crate::seal::random;
@@ -503,94 +501,6 @@ struct Forgotten {
 impl Drop for Forgotten {
     fn drop(&mut self) {
         self.shared.sessions().remove(&self.session.id);
-    }
-}
-
-/// What is in the body of a POST, as far as it matters to HTTP.
-struct Posted {
-    /// The request or the notification that it is: its id, if it has one, and its method.
-    message: Option<(Option<RequestId>, String)>,
-    /// The ids of the requests of a batch.
-    batch: Vec<RequestId>,
-    is_batch: bool,
-    /// It begins a session.
-    begins: bool,
-    /// It says of itself what those without sessions must.
-    is_meant: bool,
-    /// The revision that it says.
-    version: Option<String>,
-    /// What it is about.
-    subject: Option<String>,
-    arguments: Option<Box<RawValue>>,
-}
-
-impl Posted {
-    fn read(bytes: &[u8]) -> Result<Self, (ErrorId, ErrorObject)> {
-        let frame = Frame::read(bytes).map_err(|invalid| (invalid.id, invalid.error))?;
-        let mut posted = Self {
-            message: None,
-            batch: Vec::new(),
-            is_batch: false,
-            begins: false,
-            is_meant: false,
-            version: None,
-            subject: None,
-            arguments: None,
-        };
-        match frame {
-            Frame::One(Envelope::Request { id, method, params }) => {
-                posted.look(&method, params);
-                posted.begins = method == "initialize";
-                posted.message = Some((Some(id), method.into_owned()));
-            }
-            Frame::One(Envelope::Notification { method, params }) => {
-                posted.look(&method, params);
-                posted.message = Some((None, method.into_owned()));
-            }
-            Frame::One(_) => {}
-            Frame::Batch(messages) => {
-                posted.is_batch = true;
-                for message in messages {
-                    match message {
-                        Ok(Envelope::Request { id, .. }) => posted.batch.push(id),
-                        Ok(_) => {}
-                        Err(invalid) => return Err((invalid.id, invalid.error)),
-                    }
-                }
-            }
-        }
-        Ok(posted)
-    }
-
-    /// What stands in the params is looked at where it is what it should be; whoever handles it says what is wrong with it.
-    fn look(&mut self, method: &str, params: Option<&RawValue>) {
-        let names = ["_meta", "name", "uri", "arguments"];
-        let Some(Ok(picked)) = params.map(|params| Picked::from(params.get(), names)) else { return };
-        let [meta, name, uri, arguments] = picked.values;
-        if let Some(Ok(meta)) = meta.map(|meta| Picked::from(meta.get(), [VERSION_KEY, CLIENT_CAPABILITIES])) {
-            let [version, capabilities] = meta.values;
-            self.is_meant = version.is_some() || capabilities.is_some();
-            self.version = version.and_then(string).map(Into::into);
-        }
-        let subject = match fields::named_by(method) {
-            Some("name") => name,
-            Some(_) => uri,
-            None => None,
-        };
-        self.subject = subject.and_then(string).map(Into::into);
-        self.arguments = arguments.map(ToOwned::to_owned);
-    }
-
-    fn ids(&self) -> Vec<RequestId> {
-        match &self.message {
-            Some((Some(id), _)) => vec![id.clone()],
-            _ => self.batch.clone(),
-        }
-    }
-
-    fn arguments(&self) -> JsonObject {
-        let arguments = self.arguments.as_ref().map(|arguments| mcpgen_types::from_str(arguments.get()));
-        arguments.and_then(Result::ok).unwrap_or_default()
     }
 }
 
