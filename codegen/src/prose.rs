@@ -231,21 +231,13 @@ impl Book {
         match place {
             Place::Type(name) => {
                 let entry = self.types.get(name)?;
-                let doc = entry.overrides.get(&protocol.revision).and_then(|over| over.doc.as_ref());
-                Some(Entry {
-                    doc: doc.unwrap_or(&entry.doc).trim().to_owned(),
-                    deprecated_since: entry.deprecated_since.clone(),
-                    replacement: entry.replacement.clone(),
-                })
+                let over = entry.overrides.get(&protocol.revision);
+                Some(whole(&entry.doc, over, entry.deprecated_since.as_ref(), entry.replacement.as_ref()))
             }
             Place::Method(method) => {
                 let entry = self.methods.get(method)?;
-                let doc = entry.overrides.get(&protocol.revision).and_then(|over| over.doc.as_ref());
-                Some(Entry {
-                    doc: doc.unwrap_or(&entry.doc).trim().to_owned(),
-                    deprecated_since: entry.deprecated_since.clone(),
-                    replacement: entry.replacement.clone(),
-                })
+                let over = entry.overrides.get(&protocol.revision);
+                Some(whole(&entry.doc, over, entry.deprecated_since.as_ref(), entry.replacement.as_ref()))
             }
             Place::Member(name, member) => {
                 let own = self.types.get(name).and_then(|entry| {
@@ -317,12 +309,8 @@ impl Book {
                 .chain(entry.values.keys().map(|value| Place::Value(name.clone(), value.clone())))
                 .chain(entry.variants.keys().map(|variant| Place::Variant(name.clone(), variant.clone())));
             stale.extend(said.filter(|place| !has(place.clone())).map(|place| place.to_string()));
-            let whole = Entry {
-                doc: entry.doc.clone(),
-                deprecated_since: entry.deprecated_since.clone(),
-                replacement: entry.replacement.clone(),
-            };
-            check(name, &whole, &mut stale);
+            let entire = whole(&entry.doc, None, entry.deprecated_since.as_ref(), entry.replacement.as_ref());
+            check(name, &entire, &mut stale);
             let inner = entry.members.iter().chain(&entry.values).chain(&entry.variants);
             inner.for_each(|(key, inner)| check(&format!("{name}.{key}"), inner, &mut stale));
             for (revision, over) in &entry.overrides {
@@ -349,12 +337,8 @@ impl Book {
                     .filter(|revision| !revisions.contains(revision.as_str()))
                     .map(|revision| format!("{place} in {revision}")),
             );
-            let whole = Entry {
-                doc: entry.doc.clone(),
-                deprecated_since: entry.deprecated_since.clone(),
-                replacement: entry.replacement.clone(),
-            };
-            check(&place.to_string(), &whole, &mut stale);
+            let entire = whole(&entry.doc, None, entry.deprecated_since.as_ref(), entry.replacement.as_ref());
+            check(&place.to_string(), &entire, &mut stale);
         }
         let members: BTreeSet<&str> = all
             .iter()
@@ -369,6 +353,12 @@ impl Book {
         }
         stale
     }
+}
+
+/// What is said of a whole type or method, in a revision that may say something else.
+fn whole(doc: &str, over: Option<&Override>, since: Option<&String>, replacement: Option<&String>) -> Entry {
+    let doc = over.and_then(|over| over.doc.as_deref()).unwrap_or(doc);
+    Entry { doc: doc.trim().to_owned(), deprecated_since: since.cloned(), replacement: replacement.cloned() }
 }
 
 /// Says since which revision there is what, of revisions from the oldest on.
