@@ -7,7 +7,7 @@ use mcpgen::document::Document;
 use mcpgen::import::facts_only;
 use mcpgen::items::Options;
 use mcpgen::workspace::Workspace;
-use mcpgen::{generate, workspace};
+use mcpgen::{generate, prose, workspace};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -61,6 +61,10 @@ fn copy() -> tempfile::TempDir {
     copy("schema/revisions.toml");
     copy("generated/Cargo.toml");
     workspace().revisions.iter().for_each(|revision| copy(&workspace::schema_path(&revision.name)));
+    for entry in std::fs::read_dir(root().join(prose::FOLDER)).expect("the documentation") {
+        let name = entry.expect("an entry").file_name().into_string().expect("a name");
+        copy(&format!("{}/{name}", prose::FOLDER));
+    }
     folder
 }
 

@@ -2141,10 +2141,8 @@ pub type InputRequests = BTreeMap<String, InputRequest>;
 /// assert_eq!(text, r#"{"requestState":"step 2","resultType":"input_required"}"#);
 ///
 /// // `resultType` decides what the answer to a call is.
-/// match mcpgen_types::from_str(&text)? {
-///     InputRequiredOrCallToolResult::InputRequiredResult(asked) => assert_eq!(*asked, result),
-///     InputRequiredOrCallToolResult::CallToolResult(_) => panic!("not done yet"),
-/// }
+/// let answer: InputRequiredOrCallToolResult = mcpgen_types::from_str(&text)?;
+/// assert_eq!(answer, result.into());
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -1072,10 +1072,11 @@ impl codec::Object for ReadResourceRequestParams {
 /// let result = ReadResourceResult::new(CacheScope::Private, [contents.into()], 60_000_u64);
 /// assert_eq!(mcpgen_types::to_value(&result)?["ttlMs"], 60_000);
 ///
-/// match &result.contents[0] {
-///     TextOrBlobResourceContents::TextResourceContents(text) => assert_eq!(text.text, "all quiet"),
-///     TextOrBlobResourceContents::BlobResourceContents(blob) => panic!("base64: {}", blob.blob),
-/// }
+/// let said = match &result.contents[0] {
+///     TextOrBlobResourceContents::TextResourceContents(text) => text.text.as_str(),
+///     TextOrBlobResourceContents::BlobResourceContents(_) => "bytes",
+/// };
+/// assert_eq!(said, "all quiet");
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
