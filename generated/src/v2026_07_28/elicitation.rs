@@ -619,7 +619,7 @@ impl codec::Object for ElicitRequestUrlParams {
 /// assert_eq!(mcpgen_types::to_string(&result), r#"{"action":"accept","content":{"name":"Ada"}}"#);
 ///
 /// let result: ElicitResult = mcpgen_types::from_str(r#"{"action":"accept","content":{"age":36}}"#)?;
-/// assert_eq!(result.content.unwrap()["age"], ElicitResultContentValue::Number(36.into()));
+/// assert_eq!(result.content.unwrap_or_default()["age"], ElicitResultContentValue::Number(36.into()));
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
