@@ -33,10 +33,9 @@ pub fn files(protocol: &Protocol, items: Vec<Item>, options: &Options) -> Result
     let header = header(protocol, options);
     let mut files = BTreeMap::new();
     files.insert("mod.rs".to_owned(), render("mod.rs", &header, root(protocol, &areas, options))?);
-    for (area, items) in &areas {
-        let file = format!("{area}.rs");
-        let text = area_file(area, items, &home, options)?;
-        files.insert(file, format!("{header}{}", spaced(&text)));
+    for (area, items) in areas {
+        let text = area_file(&area, items, &home, options)?;
+        files.insert(format!("{area}.rs"), format!("{header}{}", spaced(&text)));
     }
     Ok(files)
 }
@@ -142,15 +141,21 @@ fn map(protocol: &Protocol) -> Vec<String> {
 }
 
 /// Items become text one by one, so that a file of 10,000 types is never one tree.
-fn area_file(area: &str, items: &[Item], home: &BTreeMap<String, String>, options: &Options) -> Result<String, Error> {
+fn area_file(
+    area: &str,
+    items: Vec<Item>,
+    home: &BTreeMap<String, String>,
+    options: &Options,
+) -> Result<String, Error> {
     let serde =
         items.iter().filter_map(|item| item.serde.as_deref()).map(|name| format_ident!("{}", naming::escape(name)));
     let serde: Vec<_> = serde.collect();
     let serde = (!serde.is_empty()).then(|| quote!(mcpgen_core::codec::serde_impls! { #(#serde),* }));
     let mut paths = Paths::new(home, area, support(options)?);
-    let mut body = String::new();
-    for tokens in items.iter().map(|item| &item.tokens).chain(&serde) {
-        let mut file = parse(&format!("{area}.rs"), tokens.clone())?;
+    let (mut body, name) = (String::new(), format!("{area}.rs"));
+    // Tokens that nobody else holds are parsed where they are; others would be copied.
+    for tokens in items.into_iter().map(|item| item.tokens).chain(serde) {
+        let mut file = parse(&name, tokens)?;
         paths.visit_file_mut(&mut file);
         body.push_str(&prettyplease::unparse(&file));
     }
@@ -232,37 +237,45 @@ impl<'a> Paths<'a> {
     }
 
     fn shorten(&mut self, path: &mut syn::Path) {
-        let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         // A macro in item position cannot begin with `::`, so the core's name counts without it too.
-        if names[0] == CORE.trim_start_matches("::") {
-            self.shorten_core(path, &names);
+        if path.segments[0].ident == CORE.trim_start_matches("::") {
+            self.shorten_core(path);
             return;
         }
         if path.leading_colon.is_none() {
             self.note_sibling(path);
             return;
         }
-        if names.join("::") == "std::collections::BTreeMap" && !self.home.contains_key("BTreeMap") {
+        let text = joined(path);
+        if text == "std::collections::BTreeMap" && self.is_free(path, 2) {
             self.uses_map = true;
             *path = tail(path, 2);
             return;
         }
         // The prelude name may be the whole path or its beginning (`Default::default`).
-        let keep = (1..=names.len()).rev().find(|&length| PRELUDE.contains(&names[..length].join("::").as_str()));
-        if let Some(length) = keep.filter(|&length| !self.home.contains_key(&names[length - 1])) {
-            *path = tail(path, length - 1);
+        let begins =
+            |known: &&&str| text.strip_prefix(**known).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
+        let last = PRELUDE.iter().filter(begins).map(|known| known.matches("::").count()).max();
+        if let Some(last) = last.filter(|&last| self.is_free(path, last)) {
+            *path = tail(path, last);
         }
     }
 
+    /// Whether the revision has no type of the name of a segment.
+    fn is_free(&self, path: &syn::Path, segment: usize) -> bool {
+        !self.home.contains_key(&path.segments[segment].ident.to_string())
+    }
+
     /// `::mcpgen_core::X` is `X` with a `use`, or the full path where the revision has an `X` of its own.
-    fn shorten_core(&mut self, path: &mut syn::Path, names: &[String]) {
-        let Some(name) = names.get(1) else { return };
-        if self.home.contains_key(name) {
+    fn shorten_core(&mut self, path: &mut syn::Path) {
+        let Some(segment) = path.segments.get(1) else { return };
+        let name = segment.ident.to_string();
+        if self.home.contains_key(&name) {
             let mut full = self.support.clone();
             full.segments.extend(path.segments.iter().skip(1).cloned());
             *path = full;
         } else {
-            self.from_core.insert(name.clone());
+            self.from_core.insert(name);
             *path = tail(path, 1);
         }
     }
@@ -286,6 +299,16 @@ fn visible(text: &str) -> String {
         if is_hidden(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
     }
     out
+}
+
+/// The names of a path with `::` between them.
+fn joined(path: &syn::Path) -> String {
+    let mut text = String::new();
+    for (index, segment) in path.segments.iter().enumerate() {
+        text.push_str(if index > 0 { "::" } else { "" });
+        text.push_str(&segment.ident.to_string());
+    }
+    text
 }
 
 fn tail(path: &syn::Path, skipped: usize) -> syn::Path {
@@ -319,8 +342,11 @@ impl VisitMut for Paths<'_> {
             return;
         };
         let syn::Lit::Str(text) = &mut literal.lit else { return };
-        let linked = visible(&self.link(&text.value()));
-        *text = syn::LitStr::new(&linked, text.span());
+        let plain = text.value();
+        let linked = visible(&self.link(&plain));
+        if linked != plain {
+            *text = syn::LitStr::new(&linked, text.span());
+        }
     }
 }
 

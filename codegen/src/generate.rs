@@ -1,7 +1,9 @@
 //! The main job: schemas in, Rust modules out, written or compared.
 
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use crate::conservation::conservation;
 use crate::document::Document;
@@ -10,7 +12,7 @@ use crate::items::{Options, revisions};
 use crate::manifest;
 use crate::naming::escape;
 use crate::protocol::Protocol;
-use crate::workspace::{Workspace, check_name, schema_path};
+use crate::workspace::{Revision, Workspace, check_name, schema_path};
 use crate::write::{Changes, sync};
 use crate::{emit, model};
 
@@ -53,17 +55,9 @@ pub struct Summary {
 pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
     let mut files = BTreeMap::from([("revisions.rs".to_owned(), revisions::file(&workspace.revisions)?)]);
     let mut summaries = Vec::new();
-    for (row, protocol) in workspace.revisions.iter().zip(workspace.models()?) {
-        let options = Options {
-            revision: row.name.clone(),
-            support: "crate".to_owned(),
-            command: "cargo run -p mcpgen -- generate".to_owned(),
-            source: schema_path(&row.name),
-            vendored: Some(row.module()),
-        };
-        conservation(&protocol)?;
-        let module = emit(&protocol, &options)?;
-        summaries.push(summary(&protocol, module.len()));
+    for (row, module) in workspace.revisions.iter().zip(modules(workspace)?) {
+        let (summary, module) = module?;
+        summaries.push(summary);
         files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", row.module()), text)));
     }
     let manifest = manifest::sync(workspace, true)?;
@@ -77,6 +71,33 @@ pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
         summary.changed = changes.changes.iter().filter(|change| change.path.starts_with(&folder)).count();
     }
     Ok(Generated { revisions: summaries, changes })
+}
+
+/// What became of a revision, and the text of its files.
+type Module = (Summary, BTreeMap<String, String>);
+
+/// The modules of all revisions, made at the same time.
+fn modules(workspace: &Workspace) -> Result<Vec<Result<Module, Error>>, Error> {
+    let models = workspace.models()?;
+    Ok(thread::scope(|scope| {
+        let rows = workspace.revisions.iter().zip(&models);
+        let threads: Vec<_> = rows.map(|(row, protocol)| scope.spawn(|| module(row, protocol))).collect();
+        // A panic is as much a defect here as in one thread.
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
+    }))
+}
+
+fn module(row: &Revision, protocol: &Protocol) -> Result<Module, Error> {
+    let options = Options {
+        revision: row.name.clone(),
+        support: "crate".to_owned(),
+        command: "cargo run -p mcpgen -- generate".to_owned(),
+        source: schema_path(&row.name),
+        vendored: Some(row.module()),
+    };
+    conservation(protocol)?;
+    let files = emit(protocol, &options)?;
+    Ok((summary(protocol, files.len()), files))
 }
 
 /// Generates one module from anybody's schema.

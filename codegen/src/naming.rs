@@ -88,9 +88,12 @@ fn identifier(name: &str, fallback: &str) -> String {
     }
 }
 
+/// `abstract`, `continue`, `override`.
+const LONGEST_KEYWORD: usize = 8;
+
 fn is_keyword(name: &str) -> bool {
     // What edition 2024 adds is not known to syn.
-    name == "gen" || syn::parse_str::<syn::Ident>(name).is_err()
+    name == "gen" || (name.len() <= LONGEST_KEYWORD && syn::parse_str::<syn::Ident>(name).is_err())
 }
 
 /// Hands out names, each once: a name that is taken gets a number.

@@ -74,6 +74,10 @@ impl<T, V> Extra<T, V> {
         self.len() == 0
     }
 
+    pub(crate) fn as_map(&self) -> Option<&BTreeMap<String, V>> {
+        self.members.as_deref()
+    }
+
     /// The members in the order of their names.
     pub fn iter(&self) -> btree_map::Iter<'_, String, V> {
         self.members.as_ref().map(|members| members.iter()).unwrap_or_default()
@@ -111,8 +115,17 @@ impl fmt::Display for ExtraError {
 
 impl<T, V: Decode> Unknown for Extra<T, V> {
     fn unknown(&mut self, name: String, object: &mut dyn ObjectAccess) -> Result<(), Error> {
-        self.members.get_or_insert_default().unknown(name, object)
+        add(&mut self.members, name, object)
     }
+}
+
+/// Whatever the type is whose members they are: it is compiled once.
+fn add<V: Decode>(
+    members: &mut Option<Box<BTreeMap<String, V>>>,
+    name: String,
+    object: &mut dyn ObjectAccess,
+) -> Result<(), Error> {
+    members.get_or_insert_default().unknown(name, object)
 }
 
 impl<T, V> Default for Extra<T, V> {

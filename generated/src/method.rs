@@ -62,9 +62,15 @@ impl<T: Decode + Encode> Params for T {}
 
 /// All requests of one direction.
 pub trait RequestSet: Decode + Encode + Sized {
-    /// Which of the envelope's members the request type of this method has; `None` if there is no
-    /// such request.
-    fn declares(method: &str) -> Option<Declares>;
+    /// The methods, and which of the envelope's members their types have.
+    const DECLARES: &'static [Declares];
+
+    /// Decodes a message of the method at index `member` of [`DECLARES`](Self::DECLARES).
+    ///
+    /// # Errors
+    ///
+    /// The message is not valid.
+    fn of_method(member: usize, event: Event<'_>) -> Result<Self, Error>;
 
     /// The request's method.
     fn method(&self) -> &str;
@@ -75,18 +81,26 @@ pub trait RequestSet: Decode + Encode + Sized {
 
 /// All notifications of one direction.
 pub trait NotificationSet: Decode + Encode + Sized {
-    /// Which of the envelope's members the notification type of this method has; `None` if there is no
-    /// such notification.
-    fn declares(method: &str) -> Option<Declares>;
+    /// The methods, and which of the envelope's members their types have.
+    const DECLARES: &'static [Declares];
+
+    /// Decodes a message of the method at index `member` of [`DECLARES`](Self::DECLARES).
+    ///
+    /// # Errors
+    ///
+    /// The message is not valid.
+    fn of_method(member: usize, event: Event<'_>) -> Result<Self, Error>;
 
     /// The notification's method.
     fn method(&self) -> &str;
 }
 
-/// Which of the envelope's members a request's or a notification's own type has. It is given these
-/// when it is decoded, and no others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A method, and which of the envelope's members the type of its requests or notifications has. It is
+/// given these when it is decoded, and no others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declares {
+    /// The method on the wire.
+    pub method: &'static str,
     /// `jsonrpc`
     pub jsonrpc: bool,
     /// `id`
@@ -95,8 +109,10 @@ pub struct Declares {
 
 /// A direction without requests.
 impl RequestSet for Never {
-    fn declares(_: &str) -> Option<Declares> {
-        None
+    const DECLARES: &'static [Declares] = &[];
+
+    fn of_method(_: usize, event: Event<'_>) -> Result<Self, Error> {
+        Self::decode(event)
     }
 
     fn method(&self) -> &str {
@@ -108,8 +124,10 @@ impl RequestSet for Never {
 
 /// A direction without notifications.
 impl NotificationSet for Never {
-    fn declares(_: &str) -> Option<Declares> {
-        None
+    const DECLARES: &'static [Declares] = &[];
+
+    fn of_method(_: usize, event: Event<'_>) -> Result<Self, Error> {
+        Self::decode(event)
     }
 
     fn method(&self) -> &str {

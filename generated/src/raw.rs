@@ -5,15 +5,15 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
-use crate::codec::{self, Decode, Encode, Event, Node, Tree};
+use crate::codec::{self, Decode, Encode, Event, Node, Tape, Tree};
 use crate::{Error, ErrorKind};
 
 /// A JSON value that is not decoded yet, and so is whatever it is.
 ///
-/// Where the document is text it stays text; elsewhere it is kept as a tree. Either way nothing is
-/// lost: members that stand twice are still there, and an error when the value is decoded into a type
-/// that knows them. Nesting counts from the document's root when the value is read, and from its own
-/// when it is decoded.
+/// What is read as a part of a message is kept as its tokens, so that the message is read once; what is made from a
+/// value or from JSON text is that text. Either way nothing is lost: members that stand twice are still there, and an
+/// error when the value is decoded into a type that knows them. Nesting counts from the document's root when the value
+/// is read, and from its own when it is decoded.
 ///
 /// The crate's own functions write text as it is; serde's serializers, which may be of any format, get
 /// the values that are in it.
@@ -22,9 +22,9 @@ pub struct RawJson(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    /// On one line.
-    Text(Box<RawValue>),
-    Tree(Tree),
+    /// JSON on one line.
+    Text(Box<str>),
+    Tape(Tape),
 }
 
 impl RawJson {
@@ -35,10 +35,10 @@ impl RawJson {
     /// The value is not a valid `T`.
     pub fn decode<T: Decode>(&self) -> Result<T, Error> {
         match &self.0 {
-            Repr::Text(text) => crate::from_str(text.get()),
-            Repr::Tree(tree) => {
+            Repr::Text(text) => crate::from_str(text),
+            Repr::Tape(tape) => {
                 let mut slot = None;
-                let put = tree.clone().replay(&mut slot).and_then(|()| codec::filled(slot));
+                let put = tape.replay(&mut slot).and_then(|()| codec::filled(slot));
                 put.map_err(|error| error.with_type_name(T::NAME))
             }
         }
@@ -48,17 +48,35 @@ impl RawJson {
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
-            Repr::Text(text) => Cow::Borrowed(text.get()),
-            Repr::Tree(tree) => Cow::Owned(crate::to_string(tree)),
+            Repr::Text(text) => Cow::Borrowed(text),
+            Repr::Tape(_) => Cow::Owned(crate::to_string(self)),
         }
+    }
+
+    /// The same object with one more member, before the others; `None` if the value is no object. Whether there is a
+    /// member of this name is not looked at.
+    #[must_use]
+    pub fn with_member<T: Encode + ?Sized>(&self, name: &str, value: &T) -> Option<Self> {
+        let text = self.text();
+        let rest = text.trim_start().strip_prefix('{')?;
+        let mut bytes = Vec::with_capacity(text.len() + name.len() + 64);
+        bytes.push(b'{');
+        codec::write(Node::Str(name), &mut bytes);
+        bytes.push(b':');
+        codec::write(value.encode(), &mut bytes);
+        if !rest.trim_start().starts_with('}') {
+            bytes.push(b',');
+        }
+        bytes.extend_from_slice(rest.as_bytes());
+        String::from_utf8(bytes).ok().map(|text| Self(Repr::Text(text.into())))
     }
 
     /// The JSON type in a word.
     pub(crate) fn type_name(&self) -> &'static str {
         match &self.0 {
-            Repr::Tree(tree) => tree.type_name(),
+            Repr::Tape(tape) => tape.type_name(),
             // JSON text says its type by its first character.
-            Repr::Text(text) => match text.get().bytes().next() {
+            Repr::Text(text) => match text.bytes().next() {
                 Some(b'{') => "object",
                 Some(b'[') => "array",
                 Some(b'"') => "string",
@@ -69,50 +87,67 @@ impl RawJson {
         }
     }
 
-    /// The text, if no more than `depth` arrays and objects stand inside one another in it.
-    ///
-    /// A line feed inside, which can only be white space between tokens, would break up a message on
-    /// a transport that puts one on each line.
-    pub(crate) fn from_text(text: Box<RawValue>, depth: u32) -> Result<Self, Error> {
-        if !has_lines(text.get(), depth)? {
-            return Ok(Self(Repr::Text(text)));
+    /// Writes the value as JSON text.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        match &self.0 {
+            Repr::Text(text) => out.extend_from_slice(text.as_bytes()),
+            Repr::Tape(tape) => tape.write(out),
         }
-        let line = text.get().replace(['\n', '\r'], " ");
-        Ok(Self(Repr::Text(RawValue::from_string(line).unwrap_or(text))))
-    }
-
-    pub(crate) fn from_tree(tree: Tree) -> Self {
-        Self(Repr::Tree(tree))
     }
 
     /// `None` if it is text of which no tree can be made: too deep, or with a number out of range.
-    fn tree(&self) -> Option<Cow<'_, Tree>> {
-        match &self.0 {
-            Repr::Text(text) => crate::from_str(text.get()).ok().map(Cow::Owned),
-            Repr::Tree(tree) => Some(Cow::Borrowed(tree)),
-        }
+    fn tree(&self) -> Option<Tree> {
+        self.decode().ok()
     }
 }
 
 /// Whether JSON text is on more than one line; an error if more than `limit` arrays and objects stand
 /// inside one another in it.
 fn has_lines(text: &str, limit: u32) -> Result<bool, Error> {
-    let (mut depth, mut in_string, mut lines) = (0, false, false);
+    let (mut lines, mut openers) = (false, 0);
+    // In chunks that a byte can count, and each question by itself: so the compiler asks many bytes at once.
+    for chunk in text.as_bytes().chunks(128) {
+        // Brackets and braces differ in one bit.
+        let opening: u8 = chunk.iter().map(|byte| u8::from(byte | 0x20 == b'{')).sum();
+        // No string of JSON has these two inside.
+        let ending: u8 = chunk.iter().map(|byte| u8::from(*byte == b'\n' || *byte == b'\r')).sum();
+        openers += u32::from(opening);
+        lines |= ending > 0;
+    }
+    if openers > limit && depth(text) > limit {
+        return Err(Error::new(ErrorKind::Depth));
+    }
+    Ok(lines)
+}
+
+/// How many arrays and objects stand inside one another in JSON text.
+fn depth(text: &str) -> u32 {
+    let (mut depth, mut deepest) = (0u32, 0);
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         match byte {
-            b'"' => in_string = !in_string,
-            // What is escaped, if only by its first character, ends no string.
-            b'\\' => drop(bytes.next()),
-            _ if in_string => {}
-            b'[' | b'{' if depth == limit => return Err(Error::new(ErrorKind::Depth)),
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth -= 1,
-            b'\n' | b'\r' => lines = true,
+            b'"' => skip_string(&mut bytes),
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
-    Ok(lines)
+    deepest
+}
+
+/// Goes to the end of a string that has begun.
+fn skip_string(bytes: &mut std::str::Bytes<'_>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            // What is escaped, if only by its first character, ends no string.
+            b'\\' => drop(bytes.next()),
+            _ => {}
+        }
+    }
 }
 
 /// The text as it is, line feeds between its tokens aside.
@@ -123,14 +158,20 @@ impl TryFrom<Box<RawValue>> for RawJson {
     ///
     /// [`Depth`](ErrorKind::Depth)
     fn try_from(text: Box<RawValue>) -> Result<Self, Error> {
-        Self::from_text(text, codec::MAX_DEPTH)
+        let text: Box<str> = text.into();
+        if !has_lines(&text, codec::MAX_DEPTH)? {
+            return Ok(Self(Repr::Text(text)));
+        }
+        // Which can only be white space between tokens, and would break up a message on a transport that puts one on
+        // each line.
+        Ok(Self(Repr::Text(text.replace(['\n', '\r'], " ").into())))
     }
 }
 
 /// The value's text.
 impl<T: Encode + ?Sized> From<&T> for RawJson {
     fn from(value: &T) -> Self {
-        Self(Repr::Text(codec::to_raw(value.encode())))
+        Self(Repr::Text(crate::to_string(value).into()))
     }
 }
 
@@ -163,16 +204,13 @@ impl Decode for RawJson {
     const NAME: &'static str = "JSON value";
 
     fn decode(event: Event<'_>) -> Result<Self, Error> {
-        Tree::decode(event).map(Self::from_tree)
+        Tape::decode(event).map(|tape| Self(Repr::Tape(tape)))
     }
 }
 
 impl Encode for RawJson {
     fn encode(&self) -> Node<'_> {
-        match &self.0 {
-            Repr::Text(text) => Node::Raw(text),
-            Repr::Tree(tree) => tree.encode(),
-        }
+        Node::Undecoded(self)
     }
 }
 

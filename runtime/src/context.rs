@@ -2,11 +2,12 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, RawJson, Request, RequestId, Revision, Value};
 use serde_json::json;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
 
 use crate::era::{Always, Level, Terms};
@@ -32,8 +33,9 @@ struct Inner {
     /// What was reported last; `None` once the answer is on its way, or nobody waits for one. Held while a report is
     /// sent, so that reports keep their order and none comes after the answer.
     progress: Mutex<Option<f64>>,
-    /// The answer is on its way.
-    sent: CancellationToken,
+    /// The answer is on its way, and whoever waits for that.
+    sent: AtomicBool,
+    sending: Notify,
 }
 
 /// What a message came with, by the transport that it came over.
@@ -86,7 +88,8 @@ impl Context {
             seen,
             carrier: None,
             progress: Mutex::new(Some(f64::NEG_INFINITY)),
-            sent: CancellationToken::new(),
+            sent: AtomicBool::new(false),
+            sending: Notify::new(),
         }))
     }
 
@@ -111,7 +114,8 @@ impl Context {
             seen: seen.clone(),
             carrier: carrier.clone(),
             progress: Mutex::new(Some(f64::NEG_INFINITY)),
-            sent: CancellationToken::new(),
+            sent: AtomicBool::new(false),
+            sending: Notify::new(),
         }))
     }
 
@@ -286,14 +290,19 @@ impl Context {
 
     /// The answer is in the outbox, or there will be none.
     pub(crate) fn is_sent(&self) {
-        self.0.sent.cancel();
+        self.0.sent.store(true, Ordering::Release);
+        self.0.sending.notify_waiters();
     }
 
     /// Waits until whatever is said next is said after the answer.
     #[cfg(feature = "tasks")]
     pub(crate) async fn sent(&self) {
+        let sent = self.0.sending.notified();
+        if self.0.sent.load(Ordering::Acquire) {
+            return;
+        }
         tokio::select! {
-            () = self.0.sent.cancelled() => {}
+            () = sent => {}
             () = self.0.peer.disconnected() => {}
         }
     }

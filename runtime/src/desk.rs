@@ -6,7 +6,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use mcpgen_types::{
     ErrorId, ErrorMessage, ErrorObject, JsonObject, Number, ProgressToken, RawJson, RequestId, ResponseMessage, Value,
@@ -333,63 +332,34 @@ impl<S: Requests> Desk<S> {
 
     /// What does the work, and sends the answer.
     fn done(&self, task: Task) -> impl Future<Output = ()> + Send + use<S> {
-        let (peer, handle, most) = (self.peer.clone(), self.handler(), self.limits.in_flight.max(1));
-        let contexts: Vec<Context> = match &task {
-            Task::One(request) => vec![request.context.clone()],
-            Task::Batch(requests, _) => requests.iter().map(|request| request.context.clone()).collect(),
-            Task::Reply(_) => Vec::new(),
-        };
+        let (peer, handler) = (self.peer.clone(), self.handler());
         async move {
-            let reply = match task {
-                Task::One(request) => handle(request).await,
-                Task::Reply(reply) => Some(reply),
-                Task::Batch(requests, mut replies) => {
-                    let answers = stream::iter(requests).map(handle).buffer_unordered(most);
-                    replies.extend(answers.filter_map(std::future::ready).collect::<Vec<_>>().await);
-                    (!replies.is_empty()).then(|| batch(&replies))
+            match task {
+                Task::One(request) => {
+                    let context = request.context.clone();
+                    let reply = handler.handle(request).await;
+                    answer(&peer, reply, context.id()).await;
+                    context.is_sent();
                 }
-            };
-            match (reply, contexts.first().and_then(Context::id)) {
                 // Whoever is gone needs no answer.
-                (Some(reply), _) => drop(peer.send(reply).await),
-                (None, Some(id)) => peer.send_now(unanswered(id)),
-                (None, None) => {}
+                Task::Reply(reply) => drop(peer.send(reply).await),
+                Task::Batch(requests, mut replies) => {
+                    let contexts: Vec<Context> = requests.iter().map(|request| request.context.clone()).collect();
+                    let most = handler.limits.in_flight.max(1);
+                    let answers = requests.into_iter().map(|request| handler.clone().handle(request).boxed());
+                    let answers = stream::iter(answers.collect::<Vec<_>>()).buffer_unordered(most);
+                    replies.extend(answers.filter_map(std::future::ready).collect::<Vec<_>>().await);
+                    let reply = (!replies.is_empty()).then(|| batch(&replies));
+                    answer(&peer, reply, contexts.first().and_then(Context::id)).await;
+                    contexts.iter().for_each(Context::is_sent);
+                }
             }
-            contexts.iter().for_each(Context::is_sent);
         }
     }
 
-    /// What becomes of a request: an answer, unless it was taken back.
-    fn handler(&self) -> impl Fn(AnyRequest) -> BoxFuture<'static, Option<Message>> + Send + use<S> {
-        let (service, still_open, limits) = (self.service.clone(), Arc::clone(&self.open), Arc::clone(&self.limits));
-        let era = Arc::clone(&self.era);
-        move |request: AnyRequest| {
-            let (service, era, context) = (service.clone(), Arc::clone(&era), request.context.clone());
-            let general = limits.handler.filter(|_| !LASTING.contains(&request.method.as_str()));
-            let limit = limits.handlers.get(&request.method).copied().or(general);
-            let span = tracing::info_span!("request", method = request.method, id = ?context.id());
-            let over = Over { open: Arc::clone(&still_open), context: context.clone() };
-            let work = async move {
-                let handled = AssertUnwindSafe(async move {
-                    service.oneshot(request).await.map_err(|error| errors::of(error.into()))
-                })
-                .catch_unwind();
-                let answer = tokio::select! {
-                    biased;
-                    () = context.token().cancelled() => None,
-                    answer = handled => Some(answer.unwrap_or_else(|_| {
-                        tracing::error!("a handler panicked");
-                        Err(errors::internal())
-                    })),
-                    limit = expired(limit) => Some(Err(errors::timed_out(limit))),
-                };
-                context.finish().await;
-                drop(over);
-                let answer = era.answer(&context, answer?);
-                Some(reply(context.id()?.clone(), answer))
-            };
-            work.instrument(span).boxed()
-        }
+    fn handler(&self) -> Handler<S> {
+        let (open, limits) = (Arc::clone(&self.open), Arc::clone(&self.limits));
+        Handler { service: self.service.clone(), era: Arc::clone(&self.era), open, limits }
     }
 
     /// Sends an answer at once if there is room. If not, it waits like a request does, so that messages are still read:
@@ -422,6 +392,58 @@ impl<S: Requests> Desk<S> {
         for id in left {
             let _ = self.peer.try_send(reply(id, Err(errors::ended())));
         }
+    }
+}
+
+/// What requests are handled with.
+#[derive(Clone)]
+struct Handler<S> {
+    service: S,
+    era: Arc<dyn Era>,
+    open: Open,
+    limits: Arc<Limits>,
+}
+
+impl<S: Requests> Handler<S> {
+    /// What becomes of a request: an answer, unless it was taken back.
+    fn handle(self, request: AnyRequest) -> impl Future<Output = Option<Message>> + Send {
+        let Self { service, era, open, limits } = self;
+        let context = request.context.clone();
+        let general = limits.handler.filter(|_| !LASTING.contains(&request.method.as_str()));
+        let limit = limits.handlers.get(&request.method).copied().or(general);
+        let span = tracing::info_span!("request", method = request.method, id = ?context.id());
+        let over = Over { open, context: context.clone() };
+        let work = async move {
+            let handled =
+                AssertUnwindSafe(
+                    async move { service.oneshot(request).await.map_err(|error| errors::of(error.into())) },
+                )
+                .catch_unwind();
+            let answer = tokio::select! {
+                biased;
+                () = context.token().cancelled() => None,
+                answer = handled => Some(answer.unwrap_or_else(|_| {
+                    tracing::error!("a handler panicked");
+                    Err(errors::internal())
+                })),
+                limit = expired(limit) => Some(Err(errors::timed_out(limit))),
+            };
+            context.finish().await;
+            drop(over);
+            let answer = era.answer(&context, answer?);
+            Some(reply(context.id()?.clone(), answer))
+        };
+        work.instrument(span)
+    }
+}
+
+/// Sends what there is to say; that there is nothing is for transports to know.
+async fn answer(peer: &Peer, reply: Option<Message>, id: Option<&RequestId>) {
+    match (reply, id) {
+        // Whoever is gone needs no answer.
+        (Some(reply), _) => drop(peer.send(reply).await),
+        (None, Some(id)) => peer.send_now(unanswered(id)),
+        (None, None) => {}
     }
 }
 

@@ -75,12 +75,25 @@ impl Handled {
         Self(table.iter().flat_map(able).collect())
     }
 
+    /// Whether a capability is declared in a revision.
+    pub(crate) fn can(&self, ours: &Introduction, spoken: Revision, path: &[&str]) -> bool {
+        match path {
+            ["tasks", ..] if !spoken.is_legacy() => false,
+            [only] if !ours.capabilities.contains_key(*only) => self.of(spoken).any(|capability| capability == *only),
+            _ => can(&ours.capabilities, path),
+        }
+    }
+
+    fn of(&self, spoken: Revision) -> impl Iterator<Item = &'static str> {
+        let of = move |(revision, _): &&(Option<Revision>, _)| revision.is_none_or(|revision| revision == spoken);
+        self.0.iter().filter(of).map(|(_, capability)| *capability)
+    }
+
     /// What is declared in a revision: what was said, which stays as it is, and what is handled.
     pub(crate) fn capabilities(&self, ours: &Introduction, spoken: Revision) -> JsonObject {
         let mut capabilities = ours.capabilities.clone();
-        for (_, capability) in self.0.iter().filter(|(revision, _)| revision.is_none_or(|revision| revision == spoken))
-        {
-            capabilities.entry(*capability).or_insert_with(|| json!({}));
+        for capability in self.of(spoken) {
+            capabilities.entry(capability).or_insert_with(|| json!({}));
         }
         if !spoken.is_legacy() {
             // These are an extension now.

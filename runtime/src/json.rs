@@ -128,6 +128,11 @@ impl<'a> Edit<'a> {
         Self { text, changes: Vec::new() }
     }
 
+    /// Whether nothing is changed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
     /// Another value for a member, which was picked from the same text.
     pub(crate) fn replace(&mut self, old: &'a RawValue, new: String) {
         let start = self.offset(old);

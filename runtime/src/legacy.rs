@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::era::{Admission, Asked, Era, Level, Side, Terms};
 use crate::errors;
-use crate::introduction::{About, Handled, Introduction, can, lacking};
+use crate::introduction::{About, Handled, Introduction, lacking};
 use crate::json::with_meta;
 use crate::negotiation::HandshakeError;
 use crate::peer::CallError;
@@ -56,7 +56,7 @@ impl Legacy {
     }
 
     fn can(&self, revision: Revision, path: &[&str]) -> bool {
-        can(&self.capabilities(revision), path)
+        self.handled.can(&self.ours, revision, path)
     }
 
     /// The params of `initialize`.

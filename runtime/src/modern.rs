@@ -46,6 +46,8 @@ pub const MAY_ASK: [&str; 3] = [CallToolRequest::METHOD, GetPromptRequest::METHO
 pub struct Modern {
     side: Side,
     ours: Introduction,
+    /// What `_meta` of each result says of us.
+    stamp: RawJson,
     handled: Handled,
     /// All that is spoken here, be it of another era.
     spoken: Vec<Revision>,
@@ -76,8 +78,10 @@ impl Modern {
     pub fn new(side: Side, ours: Introduction) -> Self {
         let ours = ours.speaking(|revision| !revision.is_legacy());
         let agreed = Mutex::new(Agreed { revision: ours.revisions.first().copied(), about: None });
+        let stamp = JsonObject::from_iter([(SERVER_INFO.to_owned(), Value::Object(ours.implementation.clone()))]);
         Self {
             side,
+            stamp: RawJson::from(&stamp),
             handled: Handled::default(),
             spoken: ours.revisions.clone(),
             ours,
@@ -95,12 +99,15 @@ impl Modern {
 
     /// What this side is able to do.
     fn capabilities(&self) -> JsonObject {
-        let revision = self.ours.revisions.first().copied().unwrap_or(Revision::V2026_07_28);
-        self.handled.capabilities(&self.ours, revision)
+        self.handled.capabilities(&self.ours, self.best())
     }
 
     fn can(&self, path: &[&str]) -> bool {
-        can(&self.capabilities(), path)
+        self.handled.can(&self.ours, self.best(), path)
+    }
+
+    fn best(&self) -> Revision {
+        self.ours.revisions.first().copied().unwrap_or(Revision::V2026_07_28)
     }
 
     /// With hints for whoever receives results.
@@ -217,6 +224,10 @@ impl Modern {
         }
         if kind.is_none() {
             edit.add("resultType", "\"complete\"");
+        }
+        // As a rule nothing else is to be added.
+        if let (None, true) = (meta, edit.is_empty()) {
+            return result.with_member("_meta", &self.stamp).ok_or_else(|| broken(&"it is no object"));
         }
         let ours = mcpgen_types::to_string(&self.ours.implementation);
         match meta {

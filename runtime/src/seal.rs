@@ -39,7 +39,7 @@ use crate::errors;
 #[derive(Clone)]
 pub struct Seal {
     /// The first one seals, all of them open.
-    keys: Vec<Vec<u8>>,
+    keys: Arc<[Vec<u8>]>,
     lifetime: Duration,
     rounds: u16,
     spent: Option<Arc<dyn Spent>>,
@@ -98,7 +98,7 @@ impl Seal {
         if key.len() < SHORTEST_KEY {
             return Err(SealError::ShortKey(key.len()));
         }
-        Ok(Self { keys: vec![key.to_vec()], lifetime, rounds: 16, spent: None })
+        Ok(Self { keys: [key.to_vec()].into(), lifetime, rounds: 16, spent: None })
     }
 
     /// A seal with a key of its own: nobody else can open what it seals, nor can this program after its next start.
@@ -116,7 +116,8 @@ impl Seal {
     ///
     /// [`ShortKey`](SealError::ShortKey)
     pub fn also_opening(mut self, key: impl AsRef<[u8]>) -> Result<Self, SealError> {
-        self.keys.extend(Self::new(key, self.lifetime)?.keys);
+        let more = Self::new(key, self.lifetime)?.keys;
+        self.keys = self.keys.iter().chain(more.iter()).cloned().collect();
         Ok(self)
     }
 
@@ -167,7 +168,7 @@ impl Seal {
         bytes.extend_from_slice(&until.to_be_bytes());
         bytes.extend_from_slice(&(dialog.round + 1).to_be_bytes());
         bytes.extend_from_slice(&payload);
-        let [key, ..] = self.keys.as_slice() else { return Err(errors::internal()) };
+        let [key, ..] = &*self.keys else { return Err(errors::internal()) };
         let tag = mac(key, &dialog.binding, &bytes).finalize().into_bytes();
         bytes.extend_from_slice(&tag);
         Ok(URL_SAFE_NO_PAD.encode(bytes))

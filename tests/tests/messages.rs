@@ -352,17 +352,13 @@ fn tokens_are_those_of_json() {
 
 /// A result stays undecoded: what only its decoder can know, it says later.
 #[test]
-fn a_raw_result_is_judged_when_it_is_decoded() -> Result<(), Error> {
+fn a_raw_result_is_judged_when_it_is_read() {
     let _guard = ALONE.read().unwrap_or_else(PoisonError::into_inner);
     for token in ["1e400", r#""\ud800""#, r#"{"\udc00":1}"#] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"a":{token}}}}}"#);
-        let message: legacy::ServerMessage = mcpgen_types::from_str(&text)?;
-        assert_eq!(mcpgen_types::to_string(&message), text);
-        assert!(mcpgen_types::to_value(&message).is_err(), "{token}");
-        let mcpgen_types::Message::Response(response) = message else { panic!("a response") };
-        assert!(response.decode::<legacy::PingRequest>().is_err(), "{token}");
+        let error = mcpgen_types::from_str::<legacy::ServerMessage>(&text).expect_err(token);
+        assert!(error.path().starts_with("/result"), "{error}");
     }
-    Ok(())
 }
 
 /// A valid document of each kind of type.
@@ -637,7 +633,7 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     Value, "string in a value", r#"["@"]"#, plain(), 1, true;
     RawJson, "undecoded string", r#""@""#, plain(), 1, true;
     legacy::ServerMessage, "raw result", r#"{"jsonrpc":"2.0","id":1,"result":{"a":"@"}}"#, plain(), 1, true;
-    legacy::ServerMessage, "raw lines", r#"{"id":1,"jsonrpc":"2.0","result":{"a":[@]}}"#, items("\n1"), 1, true;
+    legacy::ServerMessage, "raw lines", r#"{"id":1,"jsonrpc":"2.0","result":{"a":[@]}}"#, items("\n1"), MANY, true;
     legacy::ClientMessage, "params", r#"{"method":"ping","params":{"x":"@"},"id":1,"jsonrpc":"2.0"}"#, plain(), 1, true;
     legacy::ClientMessage, "params first",
         r#"{"params":{"x":"@"},"id":1,"jsonrpc":"2.0","method":"ping"}"#, plain(), 1, true;
@@ -646,7 +642,7 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     legacy::ProgressNotificationParams, "fraction", r#"{"progressToken":1,"progress":0.@}"#, digits(), 1, true;
     legacy::ProgressNotificationParams, "exponent", r#"{"progressToken":1,"progress":1e@}"#, digits(), 1, false;
     legacy::ProgressNotificationParams, "small", r#"{"progressToken":1,"progress":1e-@}"#, digits(), 1, true;
-    legacy::ServerMessage, "raw digits", r#"{"jsonrpc":"2.0","id":1,"result":{"a":@}}"#, digits(), 1, true;
+    legacy::ServerMessage, "raw digits", r#"{"jsonrpc":"2.0","id":1,"result":{"a":@}}"#, digits(), 1, false;
     // Refused, in few words.
     legacy::TextContent, "wrong constant", r#"{"type":"@"}"#, plain(), 1, false;
     legacy::LoggingLevel, "wrong enum value", r#""@""#, escapes(), 1, false;

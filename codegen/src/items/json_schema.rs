@@ -13,13 +13,14 @@ pub(crate) const AREA: &str = "json_schema";
 /// The facts and the impls of all types that are not another type's name.
 pub(super) fn item(protocol: &Protocol) -> Item {
     let mut definitions = protocol.facts.clone();
+    let facts = Json::Object(protocol.facts.clone());
     let mut pairs = Vec::new();
     for def in &protocol.types {
         if matches!(def.shape, Shape::Alias(..) | Shape::Core(_)) || def.origin == Origin::Absent {
             continue;
         }
         if matches!(def.origin, Origin::Inline(_)) {
-            definitions.insert(def.name.clone(), inline(protocol, def));
+            definitions.insert(def.name.clone(), inline(&facts, def));
         }
         let (name, rust) = (&def.name, ident(&def.rust));
         pairs.push(quote!(#name => #rust));
@@ -34,8 +35,7 @@ pub(super) fn item(protocol: &Protocol) -> Item {
 }
 
 /// The schema of an inline type, by its pointer; what an intersection made has none of its own.
-fn inline(protocol: &Protocol, def: &TypeDef) -> Json {
+fn inline(facts: &Json, def: &TypeDef) -> Json {
     let pointer = def.pointer.splitn(3, '/').nth(2).map(|rest| format!("/{rest}"));
-    let root = Json::Object(protocol.facts.clone());
-    pointer.and_then(|pointer| root.pointer(&pointer).cloned()).unwrap_or(Json::Bool(true))
+    pointer.and_then(|pointer| facts.pointer(&pointer).cloned()).unwrap_or(Json::Bool(true))
 }

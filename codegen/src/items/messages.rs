@@ -6,6 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{Emitter, Item, ident, messages_area};
+use crate::decision::Condition;
 use crate::error::Error;
 use crate::naming::Namespace;
 use crate::protocol::{Content, Member, Messages, Params, Shape, Side, Type, TypeId, Union};
@@ -48,6 +49,21 @@ impl Emitter<'_> {
             Content::Constant(json) => json.as_str().map(str::to_owned),
             Content::Value(_) => None,
         }
+    }
+
+    /// Whether the method alone decides for a variant, each for another one.
+    pub(super) fn is_by_method(&self, union: &Union) -> bool {
+        let methods = self.methods(union);
+        let guards = &union.decision.guards;
+        methods.len() == union.variants.len()
+            && guards.len() == methods.len()
+            && guards.iter().all(|guard| match guard.when.as_slice() {
+                [Condition::Value(path, values)] => {
+                    *path == ["method"]
+                        && matches!(values.as_slice(), [value] if value.as_str() == Some(&methods[guard.member].0))
+                }
+                _ => false,
+            })
     }
 
     fn method_enum(&self, name: &str, messages: Messages, union: &Union) -> Item {
@@ -109,13 +125,8 @@ impl Emitter<'_> {
         let texts: Vec<&String> = methods.iter().map(|(method, _)| method).collect();
         let declares = methods.iter().map(|(method, type_id)| {
             let (jsonrpc, id) = (self.has_member(*type_id, "jsonrpc"), self.has_member(*type_id, "id"));
-            quote!(#method => ::std::option::Option::Some(::mcpgen_core::Declares { jsonrpc: #jsonrpc, id: #id }),)
+            quote!(::mcpgen_core::Declares { method: #method, jsonrpc: #jsonrpc, id: #id })
         });
-        let declares = if variants.is_empty() {
-            quote!(let _ = method; ::std::option::Option::None)
-        } else {
-            quote!(match method { #(#declares)* _ => ::std::option::Option::None })
-        };
         let (method, set_id) = if variants.is_empty() {
             (quote!(match *self {}), quote!(let _ = id; match *self {}))
         } else {
@@ -128,6 +139,13 @@ impl Emitter<'_> {
             };
             (quote!(match self { #(Self::#variants(_) => #texts,)* }), set_id)
         };
+        let of_method = if variants.is_empty() || !self.is_by_method(union) {
+            quote!(let _ = member; ::mcpgen_core::codec::Decode::decode(event))
+        } else {
+            let unused = (variants.len() == 1).then(|| quote!(let _ = member;));
+            let variant = self.build_variant(union);
+            quote!(#unused #variant)
+        };
         let (set_trait, set_id) = if messages.requests {
             (quote!(RequestSet), quote! { fn set_id(&mut self, id: ::mcpgen_core::RequestId) { #set_id } })
         } else {
@@ -135,8 +153,13 @@ impl Emitter<'_> {
         };
         let tokens = quote! {
             impl ::mcpgen_core::#set_trait for #name {
-                fn declares(method: &str) -> ::std::option::Option<::mcpgen_core::Declares> {
-                    #declares
+                const DECLARES: &'static [::mcpgen_core::Declares] = &[#(#declares),*];
+
+                fn of_method(
+                    member: usize,
+                    event: ::mcpgen_core::codec::Event<'_>,
+                ) -> ::mcpgen_core::codec::Result<Self> {
+                    #of_method
                 }
                 fn method(&self) -> &'static str {
                     #method

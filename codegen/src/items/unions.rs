@@ -6,7 +6,7 @@ use quote::{format_ident, quote};
 use super::{Emitter, ident, literal};
 use crate::decision::{Condition, Guard};
 use crate::error::Error;
-use crate::protocol::{Type, TypeId, Union, Variant};
+use crate::protocol::{Messages, Type, TypeId, Union, Variant};
 
 impl Emitter<'_> {
     pub(super) fn union(&mut self, id: TypeId, union: &Union) -> Result<TokenStream, Error> {
@@ -18,7 +18,16 @@ impl Emitter<'_> {
         let variants = self.variants(id, union)?;
         let conversions = self.conversions(id, union)?;
         let guards = union.decision.guards.iter().map(guard);
-        let build = self.build_variant(union);
+        let set = union.messages.filter(|_| self.is_by_method(union));
+        let build = match set {
+            Some(Messages { requests: true, .. }) => quote!(<Self as ::mcpgen_core::RequestSet>::of_method),
+            Some(_) => quote!(<Self as ::mcpgen_core::NotificationSet>::of_method),
+            None => {
+                let variant = self.build_variant(union);
+                let member = if union.variants.len() == 1 { quote!(_) } else { quote!(member) };
+                quote!(|#member, event| #variant)
+            }
+        };
         let names = union.variants.iter().map(|variant| ident(&variant.rust));
         Ok(quote! {
             #docs
@@ -41,14 +50,15 @@ impl Emitter<'_> {
         })
     }
 
-    fn build_variant(&self, union: &Union) -> TokenStream {
+    /// Decodes `event` as the variant whose index `member` is.
+    pub(super) fn build_variant(&self, union: &Union) -> TokenStream {
         let decode = |variant: &Variant| {
             let variant = ident(&variant.rust);
             quote!(Self::#variant(::mcpgen_core::codec::Decode::decode(event)?))
         };
         if let [only] = union.variants.as_slice() {
             let only = decode(only);
-            return quote!(|_, event| ::std::result::Result::Ok(#only));
+            return quote!(::std::result::Result::Ok(#only));
         }
         let last = union.variants.len() - 1;
         let arms = union.variants.iter().enumerate().map(|(index, variant)| {
@@ -57,7 +67,7 @@ impl Emitter<'_> {
             let decode = decode(variant);
             quote!(#pattern => #decode,)
         });
-        quote!(|member, event| ::std::result::Result::Ok(match member { #(#arms)* }))
+        quote!(::std::result::Result::Ok(match member { #(#arms)* }))
     }
 
     fn variants(&mut self, id: TypeId, union: &Union) -> Result<TokenStream, Error> {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::vec;
 
+use crate::Number;
 use crate::error::{Error, ErrorKind};
-use crate::{Number, RawJson};
 
 use super::object::own;
 use super::{ArrayAccess, Decode, Event, ObjectAccess, Slot, describe};
@@ -23,7 +23,41 @@ pub(crate) enum Tree {
 }
 
 /// The members of an object in their order. A key may stand twice.
-pub(crate) type Entries = Vec<(Cow<'static, str>, Tree)>;
+pub(crate) type Entries = Vec<Entry>;
+
+/// A member.
+pub(crate) type Entry = (Cow<'static, str>, Tree);
+
+/// Members read ahead. The first one, which mostly is enough, takes no space on the heap.
+#[derive(Default)]
+pub(super) struct Front {
+    first: Option<Entry>,
+    more: Entries,
+}
+
+impl Front {
+    pub(super) fn push(&mut self, entry: Entry) {
+        match self.first {
+            None => self.first = Some(entry),
+            Some(_) => self.more.push(entry),
+        }
+    }
+
+    /// Of a key that stands twice, the first value: it is the one that a reader comes to first.
+    pub(super) fn get(&self, name: &str) -> Option<&Tree> {
+        self.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.first.iter().chain(&self.more)
+    }
+}
+
+impl From<Entries> for Front {
+    fn from(more: Entries) -> Self {
+        Self { first: None, more }
+    }
+}
 
 impl Tree {
     /// Gives the value to `slot`, as the reader would have done. Strings are moved.
@@ -35,7 +69,7 @@ impl Tree {
             Self::Text(Cow::Borrowed(text)) => slot.put(Event::Str(text)),
             Self::Text(Cow::Owned(text)) => slot.put(Event::String(text)),
             Self::Array(elements) => slot.put(Event::Array(&mut ReplayArray::new(elements, None))),
-            Self::Object(entries) => slot.put(Event::Object(&mut ReplayObject::new(entries, None))),
+            Self::Object(entries) => slot.put(Event::Object(&mut ReplayObject::new(entries.into(), None))),
         }
     }
 
@@ -148,21 +182,22 @@ impl ArrayAccess for ReplayArray<'_> {
 }
 
 /// Members read already, then those that are still to be read.
-pub(crate) struct ReplayObject<'a> {
-    front: vec::IntoIter<(Cow<'static, str>, Tree)>,
+pub(super) struct ReplayObject<'a> {
+    first: Option<Entry>,
+    more: vec::IntoIter<Entry>,
     value: Option<Tree>,
     live: Option<&'a mut dyn ObjectAccess>,
 }
 
 impl<'a> ReplayObject<'a> {
-    pub(crate) fn new(front: Entries, live: Option<&'a mut dyn ObjectAccess>) -> Self {
-        Self { front: front.into_iter(), value: None, live }
+    pub(super) fn new(front: Front, live: Option<&'a mut dyn ObjectAccess>) -> Self {
+        Self { first: front.first, more: front.more.into_iter(), value: None, live }
     }
 }
 
 impl ObjectAccess for ReplayObject<'_> {
     fn key(&mut self, matcher: &mut dyn FnMut(Cow<'_, str>)) -> Result<bool, Error> {
-        match (self.front.next(), &mut self.live) {
+        match (self.first.take().or_else(|| self.more.next()), &mut self.live) {
             (Some((key, value)), _) => {
                 self.value = Some(value);
                 matcher(key);
@@ -177,14 +212,6 @@ impl ObjectAccess for ReplayObject<'_> {
         match (self.value.take(), &mut self.live) {
             (Some(tree), _) => tree.replay(slot),
             (None, Some(live)) => live.value(slot),
-            (None, None) => filled(None),
-        }
-    }
-
-    fn raw(&mut self) -> Result<RawJson, Error> {
-        match (self.value.take(), &mut self.live) {
-            (Some(tree), _) => Ok(RawJson::from_tree(tree)),
-            (None, Some(live)) => live.raw(),
             (None, None) => filled(None),
         }
     }

@@ -7,10 +7,9 @@ use std::sync::OnceLock;
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error as ForeignError, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
+use crate::Number;
 use crate::error::{Error, ErrorKind, split_position};
-use crate::{Number, RawJson};
 
 use super::buffer::filled;
 use super::{ArrayAccess, Decode, Event, MAX_DEPTH, ObjectAccess, Slot, Tree};
@@ -260,16 +259,6 @@ impl<'de, A: MapAccess<'de>> ObjectAccess for SerdeObject<'_, A> {
             Some(tree) => tree.replay(slot),
             None => self.access.next_value_seed(Seed { slot, context }).map_err(|error| context.recover(&error)),
         }
-    }
-
-    fn raw(&mut self) -> Result<RawJson, Error> {
-        if self.context.source == Source::Text && self.value.is_none() {
-            let text = self.access.next_value::<Box<RawValue>>().map_err(|error| self.context.recover(&error))?;
-            return RawJson::from_text(text, MAX_DEPTH - self.context.depth.get());
-        }
-        let mut tree = None;
-        self.value(&mut tree)?;
-        filled(tree).map(RawJson::from_tree)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::{Extra, JsonObject, Never, Number};
+use crate::{Extra, JsonObject, Never, Number, RawJson};
 
 use super::{Literal, Tree};
 
@@ -39,6 +39,8 @@ pub enum Node<'a> {
     Value(&'a Value),
     /// JSON text.
     Raw(&'a RawValue),
+    /// A value that is not decoded.
+    Undecoded(&'a RawJson),
 }
 
 /// The elements of an array.
@@ -92,8 +94,9 @@ impl<'a> Members<'a> {
 
     /// The members that the type does not name.
     pub fn extra<T, V: Encode>(&mut self, extra: &Extra<T, V>) {
-        for (name, value) in extra {
-            self.node(name, value.encode());
+        // One loop for all types.
+        if let Some(members) = extra.as_map() {
+            members.members(self);
         }
     }
 

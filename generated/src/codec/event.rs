@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::json_text;
-use crate::{Error, ErrorKind, Number, RawJson};
+use crate::{Error, ErrorKind, Number};
 
 use super::Literal;
 
@@ -64,17 +64,6 @@ pub trait ObjectAccess {
     ///
     /// The reader's or the slot's; the caller adds the key to its path.
     fn value(&mut self, slot: &mut dyn Slot) -> Result<(), Error>;
-
-    /// Takes the value that belongs to the last key undecoded: as text where the document is text.
-    ///
-    /// # Errors
-    ///
-    /// The reader's; the caller adds the key to its path.
-    fn raw(&mut self) -> Result<RawJson, Error> {
-        let mut tree = None;
-        self.value(&mut tree)?;
-        super::buffer::filled(tree).map(RawJson::from_tree)
-    }
 }
 
 impl Event<'_> {

@@ -57,9 +57,11 @@ pub mod json_schema;
 mod literal;
 mod object;
 mod ser;
+mod tape;
 pub(crate) mod text;
 mod union;
 mod value;
+mod write;
 
 pub use bounds::{Bound, Bounds, Length};
 pub use decode::Decode;
@@ -78,10 +80,11 @@ pub use crate::__serde_impls as serde_impls;
 pub use {de::deserialize, ser::serialize};
 
 pub(crate) use {
-    buffer::{Entries, Tree, filled},
+    buffer::{Entries, Entry, Tree, filled},
     de::parse,
     event::describe,
-    text::to_raw,
+    tape::Tape,
+    write::write,
 };
 
 /// What decoding gives: for modules in which `Result` is a type of the protocol.

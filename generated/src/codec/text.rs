@@ -3,13 +3,11 @@
 use std::io::{Read, Write};
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::{Error, ErrorKind, JsonObject};
 
 use super::buffer::filled;
-use super::ser::Written;
-use super::{Decode, Encode, Members, Node, Slot};
+use super::{Decode, Encode, Members, Node, Slot, write};
 
 /// Decodes a JSON text. Nothing but white space may follow the value.
 ///
@@ -61,7 +59,7 @@ pub fn from_value<T: Decode>(value: Value) -> Result<T, Error> {
 /// Encodes as JSON text, without white space between tokens.
 #[must_use]
 pub fn to_string<T: Encode + ?Sized>(value: &T) -> String {
-    // serde_json writes nothing but UTF-8.
+    // Nothing but UTF-8 is written.
     String::from_utf8(to_vec(value)).unwrap_or_default()
 }
 
@@ -69,7 +67,7 @@ pub fn to_string<T: Encode + ?Sized>(value: &T) -> String {
 #[must_use]
 pub fn to_vec<T: Encode + ?Sized>(value: &T) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(128);
-    write(value.encode(), &mut bytes).expect("a Vec takes all bytes, and every node is JSON");
+    write(value.encode(), &mut bytes);
     bytes
 }
 
@@ -93,11 +91,6 @@ pub fn to_value<T: Encode + ?Sized>(value: &T) -> Result<Value, Error> {
     node_value(value.encode())
 }
 
-/// Encodes as JSON text that says it is.
-pub(crate) fn to_raw(node: Node<'_>) -> Box<RawValue> {
-    serde_json::value::to_raw_value(&Written::<true>(node)).expect("every node is JSON")
-}
-
 fn named<T: Decode>(read: impl FnOnce(&mut dyn Slot) -> Result<(), Error>) -> Result<T, Error> {
     let mut slot = None;
     read(&mut slot).and_then(|()| filled(slot)).map_err(|error| error.with_type_name(T::NAME))
@@ -112,10 +105,6 @@ fn utf8(bytes: &[u8]) -> Result<&str, Error> {
     })
 }
 
-fn write(node: Node<'_>, bytes: &mut Vec<u8>) -> serde_json::Result<()> {
-    serde_json::to_writer(bytes, &Written::<true>(node))
-}
-
 fn node_value(node: Node<'_>) -> Result<Value, Error> {
     Ok(match node {
         Node::Null => Value::Null,
@@ -126,6 +115,7 @@ fn node_value(node: Node<'_>) -> Result<Value, Error> {
         Node::Str(text) => text.into(),
         Node::Value(value) => value.clone(),
         Node::Raw(text) => from_str(text.get())?,
+        Node::Undecoded(raw) => raw.decode()?,
         Node::Array(elements) => {
             let element = |index| node_value(elements.element(index)).map_err(|error| error.at_index(index));
             Value::Array((0..elements.len()).map(element).collect::<Result<_, _>>()?)

@@ -4,9 +4,9 @@
 //! it, `jsonrpc` and `id` being taken out on the way. Only what stands before `method` is buffered.
 
 use std::borrow::Cow;
-use std::vec;
+use std::{array, iter, vec};
 
-use crate::codec::{Constant, Entries, Event, Literal, ObjectAccess, Slot, Tree, filled};
+use crate::codec::{Constant, Entries, Entry, Event, Literal, ObjectAccess, Slot, Tree, filled};
 use crate::{
     Declares, Error, ErrorId, ErrorKind, ErrorMessage, ErrorObject, Extra, NotificationSet, RawJson, RequestId,
     RequestSet, ResponseMessage,
@@ -29,11 +29,11 @@ pub(super) fn read(event: Event<'_>, body: &mut dyn Body) -> Result<Outcome, Err
             return envelope.finish(body);
         }
         match name {
-            Some(name) => envelope.read(name, object)?,
+            Some(name) => envelope.read(name, object, body)?,
             None => envelope.buffer(unknown, object)?,
         }
-        if let Some(kind) = envelope.kind(body)? {
-            return envelope.stream(kind, Some(object), body);
+        if let Some((kind, found)) = envelope.kind()? {
+            return envelope.stream(kind, found, Some(object), body);
         }
     }
 }
@@ -54,8 +54,8 @@ pub(super) enum Kind {
 
 /// The place for a request or a notification, whatever their types.
 pub(super) trait Body {
-    fn declares(&self, kind: Kind, method: &str) -> Option<Declares>;
-    fn decode(&mut self, kind: Kind, event: Event<'_>) -> Result<(), Error>;
+    fn find(&self, kind: Kind, method: &str) -> Option<Found>;
+    fn decode(&mut self, kind: Kind, found: Found, event: Event<'_>) -> Result<(), Error>;
 }
 
 pub(super) struct Typed<R, N> {
@@ -70,19 +70,29 @@ impl<R, N> Default for Typed<R, N> {
 }
 
 impl<R: RequestSet, N: NotificationSet> Body for Typed<R, N> {
-    fn declares(&self, kind: Kind, method: &str) -> Option<Declares> {
-        match kind {
-            Kind::Request => R::declares(method),
-            Kind::Notification => N::declares(method),
-        }
+    fn find(&self, kind: Kind, method: &str) -> Option<Found> {
+        let all = match kind {
+            Kind::Request => R::DECLARES,
+            Kind::Notification => N::DECLARES,
+        };
+        let member = all.iter().position(|declares| declares.method == method)?;
+        Some(Found { member, declares: &all[member] })
     }
 
-    fn decode(&mut self, kind: Kind, event: Event<'_>) -> Result<(), Error> {
+    fn decode(&mut self, kind: Kind, found: Found, event: Event<'_>) -> Result<(), Error> {
         match kind {
-            Kind::Request => self.request.put(event),
-            Kind::Notification => self.notification.put(event),
+            Kind::Request => self.request = Some(R::of_method(found.member, event)?),
+            Kind::Notification => self.notification = Some(N::of_method(found.member, event)?),
         }
+        Ok(())
     }
+}
+
+/// What a direction has by the name of a method.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    member: usize,
+    declares: &'static Declares,
 }
 
 /// The members that JSON-RPC names.
@@ -135,29 +145,59 @@ impl Name {
 struct Envelope {
     seen: [bool; 6],
     id: ErrorId,
-    method: Option<String>,
+    method: Option<Method>,
     result: Option<RawJson>,
     error: Option<ErrorObject>,
     /// `params`, and members that JSON-RPC does not name.
     rest: Entries,
 }
 
+/// A method, and what the direction has by that name.
+struct Method {
+    name: Cow<'static, str>,
+    request: Option<Found>,
+    notification: Option<Found>,
+}
+
+impl Method {
+    fn unknown(&self, kind: Kind) -> Error {
+        let (method, request) = (self.name.clone().into_owned(), kind == Kind::Request);
+        Error::new(ErrorKind::UnknownMethod { method, request }).at_key("method")
+    }
+}
+
+/// The place of a method. A name that is known is not copied.
+struct MethodSlot<'a> {
+    method: &'a mut Option<Method>,
+    body: &'a dyn Body,
+}
+
+impl Slot for MethodSlot<'_> {
+    fn put(&mut self, event: Event<'_>) -> Result<(), Error> {
+        let text = match &event {
+            Event::Str(text) => text,
+            Event::String(text) => text.as_str(),
+            other => return Err(other.mismatch("string")),
+        };
+        let request = self.body.find(Kind::Request, text);
+        let notification = self.body.find(Kind::Notification, text);
+        let known = request.or(notification).map(|found| Cow::Borrowed(found.declares.method));
+        let name = known.unwrap_or_else(|| Cow::Owned((*text).to_owned()));
+        *self.method = Some(Method { name, request, notification });
+        Ok(())
+    }
+}
+
 impl Envelope {
-    fn read(&mut self, name: Name, object: &mut dyn ObjectAccess) -> Result<(), Error> {
+    fn read(&mut self, name: Name, object: &mut dyn ObjectAccess, body: &dyn Body) -> Result<(), Error> {
         self.admit(name)?;
         let read = match name {
             Name::Params => return self.buffer(Cow::Borrowed(name.as_str()), object),
-            Name::Jsonrpc => object.value(&mut Constant::new(Literal::Str("2.0"))),
+            Name::Jsonrpc => object.value(&mut Constant::new(VERSION)),
             Name::Id => self.read_id(object),
-            Name::Method => object.value(&mut self.method),
+            Name::Method => object.value(&mut MethodSlot { method: &mut self.method, body }),
             Name::Error => object.value(&mut self.error),
-            Name::Result => object.raw().and_then(|raw| match raw.type_name() {
-                "object" => {
-                    self.result = Some(raw);
-                    Ok(())
-                }
-                found => Err(Error::new(ErrorKind::Type { expected: "object".into(), found: found.to_owned() })),
-            }),
+            Name::Result => self.read_result(object),
         };
         read.map_err(|error| error.at_key(name.as_str()))
     }
@@ -187,6 +227,19 @@ impl Envelope {
         Ok(())
     }
 
+    fn read_result(&mut self, object: &mut dyn ObjectAccess) -> Result<(), Error> {
+        let mut slot = None;
+        object.value(&mut slot)?;
+        let result: RawJson = filled(slot)?;
+        match result.type_name() {
+            "object" => {
+                self.result = Some(result);
+                Ok(())
+            }
+            found => Err(Error::new(ErrorKind::Type { expected: "object".into(), found: found.to_owned() })),
+        }
+    }
+
     fn buffer(&mut self, name: Cow<'static, str>, object: &mut dyn ObjectAccess) -> Result<(), Error> {
         let mut tree = None;
         match object.value(&mut tree) {
@@ -198,38 +251,25 @@ impl Envelope {
 
     /// What the message is, as soon as that is certain. `id` may come last, so it is what the method
     /// is; unless it is both, or neither, and then `id` decides in the end.
-    fn kind(&self, body: &dyn Body) -> Result<Option<Kind>, Error> {
+    fn kind(&self) -> Result<Option<(Kind, Found)>, Error> {
         let Some(method) = &self.method else {
             return Ok(None);
         };
-        match self.id {
-            ErrorId::Id(_) => self.known(Kind::Request, body).map(Some),
-            ErrorId::Null => Err(null_id()),
-            ErrorId::Absent => {
-                let request = body.declares(Kind::Request, method).is_some();
-                let notification = body.declares(Kind::Notification, method).is_some();
-                Ok(match (request, notification) {
-                    (true, false) => Some(Kind::Request),
-                    (false, true) => Some(Kind::Notification),
-                    _ => None,
-                })
-            }
-        }
-    }
-
-    fn known(&self, kind: Kind, body: &dyn Body) -> Result<Kind, Error> {
-        let method = self.method.clone().unwrap_or_default();
-        match body.declares(kind, &method) {
-            Some(_) => Ok(kind),
-            None => Err(unknown_method(method, kind)),
+        match (&self.id, method.request, method.notification) {
+            (ErrorId::Id(_), Some(found), _) => Ok(Some((Kind::Request, found))),
+            (ErrorId::Id(_), None, _) => Err(method.unknown(Kind::Request)),
+            (ErrorId::Null, ..) => Err(null_id()),
+            (ErrorId::Absent, Some(found), None) => Ok(Some((Kind::Request, found))),
+            (ErrorId::Absent, None, Some(found)) => Ok(Some((Kind::Notification, found))),
+            (ErrorId::Absent, ..) => Ok(None),
         }
     }
 
     /// All members are read.
     fn finish(self, body: &mut dyn Body) -> Result<Outcome, Error> {
-        if self.method.is_some() {
-            let kind = self.known(Kind::Notification, body)?;
-            return self.stream(kind, None, body);
+        if let Some(method) = &self.method {
+            let found = method.notification.ok_or_else(|| method.unknown(Kind::Notification))?;
+            return self.stream(Kind::Notification, found, None, body);
         }
         match (&self.result, &self.error) {
             (None, None) => Err(Error::new(ErrorKind::NoMember {
@@ -264,23 +304,19 @@ impl Envelope {
     fn stream(
         mut self,
         kind: Kind,
+        found: Found,
         live: Option<&mut dyn ObjectAccess>,
         body: &mut dyn Body,
     ) -> Result<Outcome, Error> {
-        let method = self.method.clone().unwrap_or_default();
-        let declares = body.declares(kind, &method).unwrap_or_default();
-        // The method first, because it is the tag of the body's union.
-        let mut front = vec![(Cow::Borrowed("method"), Tree::Text(Cow::Owned(method)))];
-        if declares.jsonrpc && self.has(Name::Jsonrpc) {
-            front.push((Cow::Borrowed("jsonrpc"), version()));
-        }
-        if let (true, ErrorId::Id(id)) = (declares.id, &self.id) {
-            front.push((Cow::Borrowed("id"), tree(id)));
-        }
-        front.append(&mut self.rest);
-        let front = front.into_iter();
-        let mut members = BodyMembers { envelope: &mut self, kind, declares, front, value: None, live };
-        body.decode(kind, Event::Object(&mut members))?;
+        let declares = found.declares;
+        // The method first, in case that it is the tag of the body's union.
+        let jsonrpc = declares.jsonrpc && self.has(Name::Jsonrpc);
+        let id = declares.id && matches!(self.id, ErrorId::Id(_));
+        let named = [Some(Name::Method), jsonrpc.then_some(Name::Jsonrpc), id.then_some(Name::Id)];
+        let front = named.into_iter().flatten();
+        let rest = std::mem::take(&mut self.rest).into_iter();
+        let mut members = BodyMembers { envelope: &mut self, kind, declares, front, rest, held: None, live };
+        body.decode(kind, found, Event::Object(&mut members))?;
         self.insist(Name::Jsonrpc)?;
         match (kind, self.id) {
             (Kind::Notification, _) => Ok(Outcome::Notification),
@@ -290,40 +326,39 @@ impl Envelope {
     }
 }
 
+const VERSION: Literal = Literal::Str("2.0");
+
 fn null_id() -> Error {
     Event::Null.mismatch("string or integer").at_key("id")
-}
-
-fn unknown_method(method: String, kind: Kind) -> Error {
-    Error::new(ErrorKind::UnknownMethod { method, request: kind == Kind::Request }).at_key("method")
-}
-
-fn version() -> Tree {
-    Tree::Text(Cow::Borrowed("2.0"))
-}
-
-fn tree(id: &RequestId) -> Tree {
-    match id {
-        RequestId::String(text) => Tree::Text(Cow::Owned(text.clone())),
-        RequestId::Integer(integer) => Tree::Number((*integer).into()),
-    }
 }
 
 /// The message's members as its body sees them: those of the envelope only if its type declares them.
 struct BodyMembers<'a, 'l> {
     envelope: &'a mut Envelope,
     kind: Kind,
-    declares: Declares,
-    front: vec::IntoIter<(Cow<'static, str>, Tree)>,
+    declares: &'static Declares,
+    front: iter::Flatten<array::IntoIter<Option<Name>, 3>>,
+    rest: vec::IntoIter<Entry>,
     /// The value of the last key, if it is read already.
-    value: Option<Tree>,
+    held: Option<Held>,
     live: Option<&'l mut dyn ObjectAccess>,
+}
+
+enum Held {
+    /// The envelope has it.
+    Named(Name),
+    Tree(Tree),
 }
 
 impl ObjectAccess for BodyMembers<'_, '_> {
     fn key(&mut self, matcher: &mut dyn FnMut(Cow<'_, str>)) -> Result<bool, Error> {
-        if let Some((key, value)) = self.front.next() {
-            self.value = Some(value);
+        if let Some(name) = self.front.next() {
+            self.held = Some(Held::Named(name));
+            matcher(Cow::Borrowed(name.as_str()));
+            return Ok(true);
+        }
+        if let Some((key, tree)) = self.rest.next() {
+            self.held = Some(Held::Tree(tree));
             matcher(key);
             return Ok(true);
         }
@@ -342,11 +377,11 @@ impl ObjectAccess for BodyMembers<'_, '_> {
             self.envelope.admit(name)?;
             match name {
                 Name::Jsonrpc | Name::Id => {
-                    self.value = Some(self.envelope.intercept(name, live, self.kind)?);
+                    self.envelope.intercept(name, live, self.kind)?;
                     if self.declares.shows(Some(name)) {
+                        self.held = Some(Held::Named(name));
                         return Ok(true);
                     }
-                    self.value = None;
                 }
                 _ => return Ok(true),
             }
@@ -354,17 +389,10 @@ impl ObjectAccess for BodyMembers<'_, '_> {
     }
 
     fn value(&mut self, slot: &mut dyn Slot) -> Result<(), Error> {
-        match (self.value.take(), self.live.as_deref_mut()) {
-            (Some(tree), _) => tree.replay(slot),
+        match (self.held.take(), self.live.as_deref_mut()) {
+            (Some(Held::Named(name)), _) => self.envelope.put(name, slot),
+            (Some(Held::Tree(tree)), _) => tree.replay(slot),
             (None, Some(live)) => live.value(slot),
-            (None, None) => filled(None),
-        }
-    }
-
-    fn raw(&mut self) -> Result<RawJson, Error> {
-        match (self.value.take(), self.live.as_deref_mut()) {
-            (Some(tree), _) => Ok(RawJson::from_tree(tree)),
-            (None, Some(live)) => live.raw(),
             (None, None) => filled(None),
         }
     }
@@ -384,19 +412,27 @@ impl Declares {
 }
 
 impl Envelope {
-    /// Reads a member of the envelope that comes after the method, and gives its value.
-    fn intercept(&mut self, name: Name, live: &mut dyn ObjectAccess, kind: Kind) -> Result<Tree, Error> {
+    /// Reads a member of the envelope that comes after the method.
+    fn intercept(&mut self, name: Name, live: &mut dyn ObjectAccess, kind: Kind) -> Result<(), Error> {
         if name == Name::Jsonrpc {
-            live.value(&mut Constant::new(Literal::Str("2.0"))).map_err(|error| error.at_key("jsonrpc"))?;
-            return Ok(version());
+            return live.value(&mut Constant::new(VERSION)).map_err(|error| error.at_key("jsonrpc"));
         }
         self.read_id(live).map_err(|error| error.at_key("id"))?;
-        match (&self.id, kind) {
-            (ErrorId::Id(id), Kind::Request) => Ok(tree(id)),
-            (ErrorId::Id(_), Kind::Notification) => {
-                Err(unknown_method(self.method.clone().unwrap_or_default(), Kind::Request))
-            }
+        match (&self.id, kind, &self.method) {
+            (ErrorId::Id(_), Kind::Request, _) => Ok(()),
+            (ErrorId::Id(_), Kind::Notification, Some(method)) => Err(method.unknown(Kind::Request)),
             _ => Err(null_id()),
+        }
+    }
+
+    /// Gives a member that is read already to a slot.
+    fn put(&self, name: Name, slot: &mut dyn Slot) -> Result<(), Error> {
+        match (name, &self.id, &self.method) {
+            (Name::Jsonrpc, ..) => slot.put(Event::Str("2.0")),
+            (Name::Id, ErrorId::Id(RequestId::String(text)), _) => slot.put(Event::Str(text)),
+            (Name::Id, ErrorId::Id(RequestId::Integer(integer)), _) => slot.put(Event::Signed(*integer)),
+            (Name::Method, _, Some(method)) => slot.put(Event::Str(&method.name)),
+            _ => filled(None),
         }
     }
 }

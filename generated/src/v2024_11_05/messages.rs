@@ -104,18 +104,7 @@ impl codec::Decode for ClientNotification {
                 member: 3,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::Cancelled(codec::Decode::decode(event)?),
-                        1 => Self::Initialized(codec::Decode::decode(event)?),
-                        2 => Self::Progress(codec::Decode::decode(event)?),
-                        _ => Self::RootsListChanged(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        event.union(GUARDS, <Self as NotificationSet>::of_method)
     }
 }
 
@@ -381,27 +370,7 @@ impl codec::Decode for ClientRequest {
                 member: 12,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::Initialize(codec::Decode::decode(event)?),
-                        1 => Self::Ping(codec::Decode::decode(event)?),
-                        2 => Self::ListResources(codec::Decode::decode(event)?),
-                        3 => Self::ListResourceTemplates(codec::Decode::decode(event)?),
-                        4 => Self::ReadResource(codec::Decode::decode(event)?),
-                        5 => Self::Subscribe(codec::Decode::decode(event)?),
-                        6 => Self::Unsubscribe(codec::Decode::decode(event)?),
-                        7 => Self::ListPrompts(codec::Decode::decode(event)?),
-                        8 => Self::GetPrompt(codec::Decode::decode(event)?),
-                        9 => Self::ListTools(codec::Decode::decode(event)?),
-                        10 => Self::CallTool(codec::Decode::decode(event)?),
-                        11 => Self::SetLevel(codec::Decode::decode(event)?),
-                        _ => Self::Complete(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        event.union(GUARDS, <Self as RequestSet>::of_method)
     }
 }
 
@@ -585,21 +554,7 @@ impl codec::Decode for ServerNotification {
                 member: 6,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::Cancelled(codec::Decode::decode(event)?),
-                        1 => Self::Progress(codec::Decode::decode(event)?),
-                        2 => Self::ResourceListChanged(codec::Decode::decode(event)?),
-                        3 => Self::ResourceUpdated(codec::Decode::decode(event)?),
-                        4 => Self::PromptListChanged(codec::Decode::decode(event)?),
-                        5 => Self::ToolListChanged(codec::Decode::decode(event)?),
-                        _ => Self::LoggingMessage(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        event.union(GUARDS, <Self as NotificationSet>::of_method)
     }
 }
 
@@ -688,17 +643,7 @@ impl codec::Decode for ServerRequest {
                 member: 2,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::Ping(codec::Decode::decode(event)?),
-                        1 => Self::CreateMessage(codec::Decode::decode(event)?),
-                        _ => Self::ListRoots(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        event.union(GUARDS, <Self as RequestSet>::of_method)
     }
 }
 
@@ -807,88 +752,91 @@ impl ::std::str::FromStr for ClientRequestMethod {
 }
 
 impl RequestSet for ClientRequest {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "initialize" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "ping" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "resources/list" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "resources/templates/list" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "resources/read" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "resources/subscribe" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "resources/unsubscribe" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "prompts/list" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "prompts/get" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "tools/list" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "tools/call" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "logging/setLevel" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "completion/complete" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "initialize",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "ping",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "resources/list",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "resources/templates/list",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "resources/read",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "resources/subscribe",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "resources/unsubscribe",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "prompts/list",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "prompts/get",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "tools/list",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "tools/call",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "logging/setLevel",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "completion/complete",
+            jsonrpc: false,
+            id: false,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        Ok(
+            match member {
+                0 => Self::Initialize(codec::Decode::decode(event)?),
+                1 => Self::Ping(codec::Decode::decode(event)?),
+                2 => Self::ListResources(codec::Decode::decode(event)?),
+                3 => Self::ListResourceTemplates(codec::Decode::decode(event)?),
+                4 => Self::ReadResource(codec::Decode::decode(event)?),
+                5 => Self::Subscribe(codec::Decode::decode(event)?),
+                6 => Self::Unsubscribe(codec::Decode::decode(event)?),
+                7 => Self::ListPrompts(codec::Decode::decode(event)?),
+                8 => Self::GetPrompt(codec::Decode::decode(event)?),
+                9 => Self::ListTools(codec::Decode::decode(event)?),
+                10 => Self::CallTool(codec::Decode::decode(event)?),
+                11 => Self::SetLevel(codec::Decode::decode(event)?),
+                _ => Self::Complete(codec::Decode::decode(event)?),
+            },
+        )
     }
     fn method(&self) -> &'static str {
         match self {
@@ -952,28 +900,31 @@ impl ::std::str::FromStr for ServerRequestMethod {
 }
 
 impl RequestSet for ServerRequest {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "ping" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "sampling/createMessage" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "roots/list" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "ping",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "sampling/createMessage",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "roots/list",
+            jsonrpc: false,
+            id: false,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        Ok(
+            match member {
+                0 => Self::Ping(codec::Decode::decode(event)?),
+                1 => Self::CreateMessage(codec::Decode::decode(event)?),
+                _ => Self::ListRoots(codec::Decode::decode(event)?),
+            },
+        )
     }
     fn method(&self) -> &'static str {
         match self {
@@ -1035,34 +986,37 @@ impl ::std::str::FromStr for ClientNotificationMethod {
 }
 
 impl NotificationSet for ClientNotification {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "notifications/cancelled" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "notifications/initialized" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "notifications/progress" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "notifications/roots/list_changed" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "notifications/cancelled",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "notifications/initialized",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "notifications/progress",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "notifications/roots/list_changed",
+            jsonrpc: false,
+            id: false,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        Ok(
+            match member {
+                0 => Self::Cancelled(codec::Decode::decode(event)?),
+                1 => Self::Initialized(codec::Decode::decode(event)?),
+                2 => Self::Progress(codec::Decode::decode(event)?),
+                _ => Self::RootsListChanged(codec::Decode::decode(event)?),
+            },
+        )
     }
     fn method(&self) -> &'static str {
         match self {
@@ -1134,52 +1088,55 @@ impl ::std::str::FromStr for ServerNotificationMethod {
 }
 
 impl NotificationSet for ServerNotification {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "notifications/cancelled" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "notifications/progress" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "notifications/resources/list_changed" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "notifications/resources/updated" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "notifications/prompts/list_changed" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "notifications/tools/list_changed" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            "notifications/message" => {
-                Some(Declares {
-                    jsonrpc: false,
-                    id: false,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "notifications/cancelled",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "notifications/progress",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "notifications/resources/list_changed",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "notifications/resources/updated",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "notifications/prompts/list_changed",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "notifications/tools/list_changed",
+            jsonrpc: false,
+            id: false,
+        },
+        Declares {
+            method: "notifications/message",
+            jsonrpc: false,
+            id: false,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        Ok(
+            match member {
+                0 => Self::Cancelled(codec::Decode::decode(event)?),
+                1 => Self::Progress(codec::Decode::decode(event)?),
+                2 => Self::ResourceListChanged(codec::Decode::decode(event)?),
+                3 => Self::ResourceUpdated(codec::Decode::decode(event)?),
+                4 => Self::PromptListChanged(codec::Decode::decode(event)?),
+                5 => Self::ToolListChanged(codec::Decode::decode(event)?),
+                _ => Self::LoggingMessage(codec::Decode::decode(event)?),
+            },
+        )
     }
     fn method(&self) -> &'static str {
         match self {

@@ -125,19 +125,7 @@ impl codec::Decode for ClientNotification {
                 member: 4,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::Cancelled(codec::Decode::decode(event)?),
-                        1 => Self::Initialized(codec::Decode::decode(event)?),
-                        2 => Self::Progress(codec::Decode::decode(event)?),
-                        3 => Self::TaskStatus(codec::Decode::decode(event)?),
-                        _ => Self::RootsListChanged(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        event.union(GUARDS, <Self as NotificationSet>::of_method)
     }
 }
 
@@ -476,31 +464,7 @@ impl codec::Decode for ClientRequest {
                 member: 16,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::Initialize(codec::Decode::decode(event)?),
-                        1 => Self::Ping(codec::Decode::decode(event)?),
-                        2 => Self::ListResources(codec::Decode::decode(event)?),
-                        3 => Self::ListResourceTemplates(codec::Decode::decode(event)?),
-                        4 => Self::ReadResource(codec::Decode::decode(event)?),
-                        5 => Self::Subscribe(codec::Decode::decode(event)?),
-                        6 => Self::Unsubscribe(codec::Decode::decode(event)?),
-                        7 => Self::ListPrompts(codec::Decode::decode(event)?),
-                        8 => Self::GetPrompt(codec::Decode::decode(event)?),
-                        9 => Self::ListTools(codec::Decode::decode(event)?),
-                        10 => Self::CallTool(codec::Decode::decode(event)?),
-                        11 => Self::GetTask(codec::Decode::decode(event)?),
-                        12 => Self::GetTaskPayload(codec::Decode::decode(event)?),
-                        13 => Self::CancelTask(codec::Decode::decode(event)?),
-                        14 => Self::ListTasks(codec::Decode::decode(event)?),
-                        15 => Self::SetLevel(codec::Decode::decode(event)?),
-                        _ => Self::Complete(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        event.union(GUARDS, <Self as RequestSet>::of_method)
     }
 }
 
@@ -726,23 +690,7 @@ impl codec::Decode for ServerNotification {
                 member: 8,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::Cancelled(codec::Decode::decode(event)?),
-                        1 => Self::Progress(codec::Decode::decode(event)?),
-                        2 => Self::ResourceListChanged(codec::Decode::decode(event)?),
-                        3 => Self::ResourceUpdated(codec::Decode::decode(event)?),
-                        4 => Self::PromptListChanged(codec::Decode::decode(event)?),
-                        5 => Self::ToolListChanged(codec::Decode::decode(event)?),
-                        6 => Self::TaskStatus(codec::Decode::decode(event)?),
-                        7 => Self::LoggingMessage(codec::Decode::decode(event)?),
-                        _ => Self::ElicitationComplete(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        event.union(GUARDS, <Self as NotificationSet>::of_method)
     }
 }
 
@@ -923,22 +871,7 @@ impl codec::Decode for ServerRequest {
                 member: 7,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::Ping(codec::Decode::decode(event)?),
-                        1 => Self::GetTask(codec::Decode::decode(event)?),
-                        2 => Self::GetTaskPayload(codec::Decode::decode(event)?),
-                        3 => Self::CancelTask(codec::Decode::decode(event)?),
-                        4 => Self::ListTasks(codec::Decode::decode(event)?),
-                        5 => Self::CreateMessage(codec::Decode::decode(event)?),
-                        6 => Self::ListRoots(codec::Decode::decode(event)?),
-                        _ => Self::Elicit(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        event.union(GUARDS, <Self as RequestSet>::of_method)
     }
 }
 
@@ -1068,112 +1001,115 @@ impl ::std::str::FromStr for ClientRequestMethod {
 }
 
 impl RequestSet for ClientRequest {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "initialize" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "ping" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "resources/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "resources/templates/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "resources/read" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "resources/subscribe" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "resources/unsubscribe" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "prompts/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "prompts/get" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tools/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tools/call" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tasks/get" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tasks/result" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tasks/cancel" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tasks/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "logging/setLevel" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "completion/complete" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "initialize",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "ping",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "resources/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "resources/templates/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "resources/read",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "resources/subscribe",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "resources/unsubscribe",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "prompts/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "prompts/get",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tools/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tools/call",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tasks/get",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tasks/result",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tasks/cancel",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tasks/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "logging/setLevel",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "completion/complete",
+            jsonrpc: true,
+            id: true,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        Ok(
+            match member {
+                0 => Self::Initialize(codec::Decode::decode(event)?),
+                1 => Self::Ping(codec::Decode::decode(event)?),
+                2 => Self::ListResources(codec::Decode::decode(event)?),
+                3 => Self::ListResourceTemplates(codec::Decode::decode(event)?),
+                4 => Self::ReadResource(codec::Decode::decode(event)?),
+                5 => Self::Subscribe(codec::Decode::decode(event)?),
+                6 => Self::Unsubscribe(codec::Decode::decode(event)?),
+                7 => Self::ListPrompts(codec::Decode::decode(event)?),
+                8 => Self::GetPrompt(codec::Decode::decode(event)?),
+                9 => Self::ListTools(codec::Decode::decode(event)?),
+                10 => Self::CallTool(codec::Decode::decode(event)?),
+                11 => Self::GetTask(codec::Decode::decode(event)?),
+                12 => Self::GetTaskPayload(codec::Decode::decode(event)?),
+                13 => Self::CancelTask(codec::Decode::decode(event)?),
+                14 => Self::ListTasks(codec::Decode::decode(event)?),
+                15 => Self::SetLevel(codec::Decode::decode(event)?),
+                _ => Self::Complete(codec::Decode::decode(event)?),
+            },
+        )
     }
     fn method(&self) -> &'static str {
         match self {
@@ -1283,58 +1219,61 @@ impl ::std::str::FromStr for ServerRequestMethod {
 }
 
 impl RequestSet for ServerRequest {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "ping" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tasks/get" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tasks/result" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tasks/cancel" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tasks/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "sampling/createMessage" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "roots/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "elicitation/create" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "ping",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tasks/get",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tasks/result",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tasks/cancel",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tasks/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "sampling/createMessage",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "roots/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "elicitation/create",
+            jsonrpc: true,
+            id: true,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        Ok(
+            match member {
+                0 => Self::Ping(codec::Decode::decode(event)?),
+                1 => Self::GetTask(codec::Decode::decode(event)?),
+                2 => Self::GetTaskPayload(codec::Decode::decode(event)?),
+                3 => Self::CancelTask(codec::Decode::decode(event)?),
+                4 => Self::ListTasks(codec::Decode::decode(event)?),
+                5 => Self::CreateMessage(codec::Decode::decode(event)?),
+                6 => Self::ListRoots(codec::Decode::decode(event)?),
+                _ => Self::Elicit(codec::Decode::decode(event)?),
+            },
+        )
     }
     fn method(&self) -> &'static str {
         match self {
@@ -1414,40 +1353,43 @@ impl ::std::str::FromStr for ClientNotificationMethod {
 }
 
 impl NotificationSet for ClientNotification {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "notifications/cancelled" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/initialized" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/progress" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/tasks/status" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/roots/list_changed" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "notifications/cancelled",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/initialized",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/progress",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/tasks/status",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/roots/list_changed",
+            jsonrpc: true,
+            id: false,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        Ok(
+            match member {
+                0 => Self::Cancelled(codec::Decode::decode(event)?),
+                1 => Self::Initialized(codec::Decode::decode(event)?),
+                2 => Self::Progress(codec::Decode::decode(event)?),
+                3 => Self::TaskStatus(codec::Decode::decode(event)?),
+                _ => Self::RootsListChanged(codec::Decode::decode(event)?),
+            },
+        )
     }
     fn method(&self) -> &'static str {
         match self {
@@ -1528,64 +1470,67 @@ impl ::std::str::FromStr for ServerNotificationMethod {
 }
 
 impl NotificationSet for ServerNotification {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "notifications/cancelled" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/progress" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/resources/list_changed" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/resources/updated" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/prompts/list_changed" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/tools/list_changed" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/tasks/status" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/message" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/elicitation/complete" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "notifications/cancelled",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/progress",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/resources/list_changed",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/resources/updated",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/prompts/list_changed",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/tools/list_changed",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/tasks/status",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/message",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/elicitation/complete",
+            jsonrpc: true,
+            id: false,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        Ok(
+            match member {
+                0 => Self::Cancelled(codec::Decode::decode(event)?),
+                1 => Self::Progress(codec::Decode::decode(event)?),
+                2 => Self::ResourceListChanged(codec::Decode::decode(event)?),
+                3 => Self::ResourceUpdated(codec::Decode::decode(event)?),
+                4 => Self::PromptListChanged(codec::Decode::decode(event)?),
+                5 => Self::ToolListChanged(codec::Decode::decode(event)?),
+                6 => Self::TaskStatus(codec::Decode::decode(event)?),
+                7 => Self::LoggingMessage(codec::Decode::decode(event)?),
+                _ => Self::ElicitationComplete(codec::Decode::decode(event)?),
+            },
+        )
     }
     fn method(&self) -> &'static str {
         match self {

@@ -68,8 +68,7 @@ impl codec::Decode for ClientNotification {
                 member: 0,
             },
         ];
-        event
-            .union(GUARDS, |_, event| Ok(Self::Cancelled(codec::Decode::decode(event)?)))
+        event.union(GUARDS, <Self as NotificationSet>::of_method)
     }
 }
 
@@ -278,24 +277,7 @@ impl codec::Decode for ClientRequest {
                 member: 9,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::Discover(codec::Decode::decode(event)?),
-                        1 => Self::ListResources(codec::Decode::decode(event)?),
-                        2 => Self::ListResourceTemplates(codec::Decode::decode(event)?),
-                        3 => Self::ReadResource(codec::Decode::decode(event)?),
-                        4 => Self::SubscriptionsListen(codec::Decode::decode(event)?),
-                        5 => Self::ListPrompts(codec::Decode::decode(event)?),
-                        6 => Self::GetPrompt(codec::Decode::decode(event)?),
-                        7 => Self::ListTools(codec::Decode::decode(event)?),
-                        8 => Self::CallTool(codec::Decode::decode(event)?),
-                        _ => Self::Complete(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        event.union(GUARDS, <Self as RequestSet>::of_method)
     }
 }
 
@@ -497,26 +479,7 @@ impl codec::Decode for ServerNotification {
                 member: 7,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::Cancelled(codec::Decode::decode(event)?),
-                        1 => Self::Progress(codec::Decode::decode(event)?),
-                        2 => Self::ResourceListChanged(codec::Decode::decode(event)?),
-                        3 => {
-                            Self::SubscriptionsAcknowledged(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        4 => Self::ResourceUpdated(codec::Decode::decode(event)?),
-                        5 => Self::PromptListChanged(codec::Decode::decode(event)?),
-                        6 => Self::ToolListChanged(codec::Decode::decode(event)?),
-                        _ => Self::LoggingMessage(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        event.union(GUARDS, <Self as NotificationSet>::of_method)
     }
 }
 
@@ -618,70 +581,73 @@ impl ::std::str::FromStr for ClientRequestMethod {
 }
 
 impl RequestSet for ClientRequest {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "server/discover" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "resources/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "resources/templates/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "resources/read" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "subscriptions/listen" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "prompts/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "prompts/get" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tools/list" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "tools/call" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            "completion/complete" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: true,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "server/discover",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "resources/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "resources/templates/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "resources/read",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "subscriptions/listen",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "prompts/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "prompts/get",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tools/list",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "tools/call",
+            jsonrpc: true,
+            id: true,
+        },
+        Declares {
+            method: "completion/complete",
+            jsonrpc: true,
+            id: true,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        Ok(
+            match member {
+                0 => Self::Discover(codec::Decode::decode(event)?),
+                1 => Self::ListResources(codec::Decode::decode(event)?),
+                2 => Self::ListResourceTemplates(codec::Decode::decode(event)?),
+                3 => Self::ReadResource(codec::Decode::decode(event)?),
+                4 => Self::SubscriptionsListen(codec::Decode::decode(event)?),
+                5 => Self::ListPrompts(codec::Decode::decode(event)?),
+                6 => Self::GetPrompt(codec::Decode::decode(event)?),
+                7 => Self::ListTools(codec::Decode::decode(event)?),
+                8 => Self::CallTool(codec::Decode::decode(event)?),
+                _ => Self::Complete(codec::Decode::decode(event)?),
+            },
+        )
     }
     fn method(&self) -> &'static str {
         match self {
@@ -740,9 +706,10 @@ impl ::std::str::FromStr for ServerRequestMethod {
 }
 
 impl RequestSet for ServerRequest {
-    fn declares(method: &str) -> Option<Declares> {
-        let _ = method;
-        None
+    const DECLARES: &'static [Declares] = &[];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        let _ = member;
+        codec::Decode::decode(event)
     }
     fn method(&self) -> &'static str {
         match *self {}
@@ -785,16 +752,16 @@ impl ::std::str::FromStr for ClientNotificationMethod {
 }
 
 impl NotificationSet for ClientNotification {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "notifications/cancelled" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "notifications/cancelled",
+            jsonrpc: true,
+            id: false,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        let _ = member;
+        Ok(Self::Cancelled(codec::Decode::decode(event)?))
     }
     fn method(&self) -> &'static str {
         match self {
@@ -867,58 +834,61 @@ impl ::std::str::FromStr for ServerNotificationMethod {
 }
 
 impl NotificationSet for ServerNotification {
-    fn declares(method: &str) -> Option<Declares> {
-        match method {
-            "notifications/cancelled" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/progress" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/resources/list_changed" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/subscriptions/acknowledged" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/resources/updated" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/prompts/list_changed" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/tools/list_changed" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            "notifications/message" => {
-                Some(Declares {
-                    jsonrpc: true,
-                    id: false,
-                })
-            }
-            _ => None,
-        }
+    const DECLARES: &'static [Declares] = &[
+        Declares {
+            method: "notifications/cancelled",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/progress",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/resources/list_changed",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/subscriptions/acknowledged",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/resources/updated",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/prompts/list_changed",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/tools/list_changed",
+            jsonrpc: true,
+            id: false,
+        },
+        Declares {
+            method: "notifications/message",
+            jsonrpc: true,
+            id: false,
+        },
+    ];
+    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+        Ok(
+            match member {
+                0 => Self::Cancelled(codec::Decode::decode(event)?),
+                1 => Self::Progress(codec::Decode::decode(event)?),
+                2 => Self::ResourceListChanged(codec::Decode::decode(event)?),
+                3 => Self::SubscriptionsAcknowledged(codec::Decode::decode(event)?),
+                4 => Self::ResourceUpdated(codec::Decode::decode(event)?),
+                5 => Self::PromptListChanged(codec::Decode::decode(event)?),
+                6 => Self::ToolListChanged(codec::Decode::decode(event)?),
+                _ => Self::LoggingMessage(codec::Decode::decode(event)?),
+            },
+        )
     }
     fn method(&self) -> &'static str {
         match self {

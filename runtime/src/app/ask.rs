@@ -35,8 +35,11 @@ struct Rounds(Option<Dialog<JsonObject>>);
 
 impl Call {
     pub(super) fn new(context: Context, seal: Option<Seal>, who: &str, arguments: &JsonObject) -> Self {
-        // Whoever goes on, goes on with the same.
-        let whom = format!("{}:{who}{}", who.len(), mcpgen_types::to_string(arguments)).into();
+        // Whoever goes on, goes on with the same. In the older revisions the client is asked at once.
+        let whom = match context.revision().is_legacy() {
+            true => Arc::default(),
+            false => format!("{}:{who}{}", who.len(), mcpgen_types::to_string(arguments)).into(),
+        };
         Self { context, whom, seal, rounds: Arc::default() }
     }
 

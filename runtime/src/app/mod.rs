@@ -33,11 +33,12 @@ pub(crate) use validate::output_fault;
 use std::fmt;
 use std::future::{Future, ready};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
+use mcpgen_types::codec::Encode;
 use mcpgen_types::v2026_07_28::{InputRequiredResult, SubscriptionsListenRequest};
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Revision, Value};
 use serde_json::json;
 use tower::Layer;
 use tower::layer::util::Identity;
@@ -435,7 +436,7 @@ impl Server {
     fn answering<R, T, F, Fut>(&self, router: Router, handler: F) -> Router
     where
         R: Request,
-        T: mcpgen_types::codec::Encode,
+        T: Encode,
         F: Fn(Server, Context, R::Params) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
     {
@@ -449,7 +450,7 @@ impl Server {
             Box::pin(async move {
                 let result = answer?.await?;
                 match context.revision().is_legacy() {
-                    true => older(&context, &RawJson::from(&result)),
+                    true => older(&context, &result),
                     false => Ok(RawJson::from(&result)),
                 }
             })
@@ -460,16 +461,35 @@ impl Server {
 /// The params of a request of whichever revision, as the newest one has them.
 fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, ErrorObject> {
     if request.context.revision().is_legacy() {
-        let said = [(PROTOCOL_VERSION, format!("\"{}\"", R::REVISION)), (CLIENT_CAPABILITIES, "{}".to_owned())];
-        let params = with_meta(request.params.take(), &said, false);
-        request.params = params.map_err(|why| errors::invalid_params_in_words(&why))?;
+        request.params = Some(with_newest_meta(request.params.take())?);
     }
     crate::router::params::<R>(&request).map_err(|error| errors::invalid_params(&error))
 }
 
+/// What every request of the newest revision says, which an older one does not.
+fn with_newest_meta(params: Option<RawJson>) -> Result<RawJson, ErrorObject> {
+    static SAID: LazyLock<RawJson> = LazyLock::new(|| {
+        RawJson::from(&json!({ PROTOCOL_VERSION: Revision::V2026_07_28.as_str(), CLIENT_CAPABILITIES: {} }))
+    });
+    let params = params.unwrap_or_else(|| RawJson::from(&JsonObject::new()));
+    // Where there is no `_meta`, however it may be written, it is added as it stands.
+    let text = params.text();
+    let added = if text.contains("_meta") || text.contains("\\u") { None } else { params.with_member("_meta", &*SAID) };
+    if let Some(added) = added {
+        return Ok(added);
+    }
+    let said = [(PROTOCOL_VERSION, format!("\"{}\"", Revision::V2026_07_28)), (CLIENT_CAPABILITIES, "{}".to_owned())];
+    let added = with_meta(Some(params), &said, false).map_err(|why| errors::invalid_params_in_words(&why))?;
+    added.ok_or_else(errors::internal)
+}
+
 /// A result in the words of the request's revision.
-fn older(context: &Context, result: &RawJson) -> Result<RawJson, ErrorObject> {
-    let result: JsonObject = result.decode().map_err(|error| errors::of(error.into()))?;
+fn older<T: Encode>(context: &Context, result: &T) -> Result<RawJson, ErrorObject> {
+    let result = match mcpgen_types::to_value(result) {
+        Ok(Value::Object(result)) => result,
+        Ok(_) => return Err(errors::internal()),
+        Err(error) => return Err(errors::of(error.into())),
+    };
     let result = adapt::result(context.method(), context.revision(), result);
     result.map(|result| RawJson::from(&result)).map_err(|unsaid| {
         tracing::warn!(method = context.method(), %unsaid, "an answer that cannot be given");
@@ -483,7 +503,7 @@ enum Asks<T> {
     Input(Box<InputRequiredResult>),
 }
 
-impl<T: mcpgen_types::codec::Encode> mcpgen_types::codec::Encode for Asks<T> {
+impl<T: Encode> Encode for Asks<T> {
     fn encode(&self) -> mcpgen_types::codec::Node<'_> {
         match self {
             Self::Result(result) => result.encode(),

@@ -427,17 +427,27 @@ impl Server {
         Ok(())
     }
 
-    async fn call_tool(
+    /// What is not needed any more is dropped before the tool runs.
+    fn call_tool(
         self,
         context: crate::Context,
         params: CallToolRequestParams,
+    ) -> impl Future<Output = Result<Asks<CallToolResult>, ErrorObject>> + Send + 'static {
+        let CallToolRequestParams { name, arguments, .. } = params;
+        async move { self.call_named(context, name, arguments.unwrap_or_default()).await }
+    }
+
+    async fn call_named(
+        self,
+        context: crate::Context,
+        name: String,
+        arguments: JsonObject,
     ) -> Result<Asks<CallToolResult>, ErrorObject> {
-        let entry = self.things().tools.iter().find(|entry| entry.tool.name == params.name).cloned();
+        let entry = self.things().tools.iter().find(|entry| entry.tool.name == name).cloned();
         let Some(entry) = entry else {
-            let shown: String = params.name.chars().take(128).collect();
+            let shown: String = name.chars().take(128).collect();
             return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}")));
         };
-        let arguments = params.arguments.unwrap_or_default();
         let who = (super::read(&self.0.who).clone())(&context);
         let call = Call::new(context, super::read(&self.0.seal).clone(), &who, &arguments);
         // A round of a call that has begun is no other call.

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 
 use crate::Error;
 
-use super::buffer::{ReplayArray, ReplayObject, filled};
+use super::buffer::{Front, ReplayArray, ReplayObject, filled};
 use super::object::own;
-use super::{ArrayAccess, Decode, Entries, Event, Literal, ObjectAccess, Slot, Tree};
+use super::{ArrayAccess, Decode, Event, Literal, ObjectAccess, Slot, Tree};
 
 pub use guard::{Condition, Guard, JsonTypes};
 use seen::{Decision, Root, Seen};
@@ -56,16 +56,16 @@ impl Event<'_> {
 type Build<'a> = &'a mut dyn FnMut(usize, Event<'_>) -> Result<(), Error>;
 
 fn decide_object(object: &mut dyn ObjectAccess, guards: &[Guard], build: Build<'_>) -> Result<(), Error> {
-    let mut ahead = Ahead { guards, heads: Vec::new(), entries: Entries::new() };
+    let mut ahead = Ahead { guards, front: Front::default() };
     let mut complete = false;
     loop {
-        let seen = Seen { types: JsonTypes::OBJECT, root: Root::Object(&ahead.entries), complete };
+        let seen = Seen { types: JsonTypes::OBJECT, root: Root::Object(&ahead.front), complete };
         match seen.decision(guards) {
             Decision::Open => complete = !ahead.read(object)?,
             Decision::Nobody => return Err(seen.refusal(guards)),
             Decision::Member(member) => {
                 let live = (!complete).then_some(object);
-                return build(member, Event::Object(&mut ReplayObject::new(ahead.entries, live)));
+                return build(member, Event::Object(&mut ReplayObject::new(ahead.front, live)));
             }
         }
     }
@@ -93,9 +93,7 @@ fn decide_array(array: &mut dyn ArrayAccess, guards: &[Guard], build: Build<'_>)
 /// Members read ahead.
 struct Ahead<'a> {
     guards: &'a [Guard],
-    /// The keys that guards look at, as far as they have come.
-    heads: Vec<&'static str>,
-    entries: Entries,
+    front: Front,
 }
 
 impl Ahead<'_> {
@@ -118,11 +116,9 @@ impl Ahead<'_> {
             if let Err(error) = read {
                 return Err(error.at_key(name));
             }
-            // One member is the usual number.
-            self.entries.reserve_exact(usize::from(self.entries.is_empty()));
-            self.entries.push((name, filled(tree)?));
-            if let Some(head) = head.filter(|head| !self.heads.contains(head)) {
-                self.heads.push(head);
+            let decides = head.is_some_and(|head| self.front.get(head).is_none());
+            self.front.push((name, filled(tree)?));
+            if decides {
                 return Ok(true);
             }
         }

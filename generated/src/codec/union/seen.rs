@@ -1,6 +1,7 @@
 //! What the guards say about as much of a value as has been read.
 
-use crate::codec::{Entries, Event, Literal, Tree};
+use crate::codec::buffer::Front;
+use crate::codec::{Event, Literal, Tree};
 
 use super::{Condition, Guard, JsonTypes};
 
@@ -15,7 +16,7 @@ pub(super) struct Seen<'a, 'e> {
 pub(super) enum Root<'a, 'e> {
     Scalar(&'a Event<'e>),
     Array(&'a [Tree]),
-    Object(&'a Entries),
+    Object(&'a Front),
 }
 
 pub(super) enum Decision {
@@ -86,7 +87,7 @@ impl Seen<'_, '_> {
             }
             _ if !self.complete => return None,
             Root::Array(elements) => Tree::Array(elements.to_vec()),
-            Root::Object(entries) => Tree::Object(entries.clone()),
+            Root::Object(front) => Tree::Object(front.iter().cloned().collect()),
         };
         Some(any_of.iter().any(|literal| literal.is_tree(&tree)))
     }
@@ -101,7 +102,7 @@ impl Seen<'_, '_> {
                 Ok(index) => elements.get(index),
                 Err(_) => return Place::Nothing,
             },
-            Root::Object(entries) => member(entries, head),
+            Root::Object(front) => front.get(head),
         };
         match inside {
             Some(tree) => descend(tree, rest).map_or(Place::Nothing, Place::Inside),
@@ -111,15 +112,10 @@ impl Seen<'_, '_> {
     }
 }
 
-/// Of a key that stands twice, the first value decides: it is the one that a reader comes to first.
-fn member<'a>(entries: &'a Entries, name: &str) -> Option<&'a Tree> {
-    entries.iter().find(|(key, _)| key == name).map(|(_, value)| value)
-}
-
 fn descend<'a>(tree: &'a Tree, path: &[&str]) -> Option<&'a Tree> {
     path.iter().try_fold(tree, |tree, segment| match tree {
         Tree::Array(elements) => elements.get(segment.parse::<usize>().ok()?),
-        Tree::Object(entries) => member(entries, segment),
+        Tree::Object(entries) => entries.iter().find(|(key, _)| key == segment).map(|(_, value)| value),
         _ => None,
     })
 }

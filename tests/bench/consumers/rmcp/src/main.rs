@@ -1,0 +1,5 @@
+//! Depends, and names one type.
+
+fn main() {
+    println!("{}", size_of::<rmcp::model::CallToolRequest>());
+}

@@ -1,0 +1,8 @@
+//! The server on standard input and output.
+
+use mcpgen_runtime::app::ServeError;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), ServeError> {
+    echo_mcpgen::server().stdio().await
+}

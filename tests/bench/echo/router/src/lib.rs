@@ -1,0 +1,50 @@
+//! A server of one tool, by a typed handler of mcpgen-runtime and no layer above.
+
+use std::io;
+
+use mcpgen_runtime::transport::{Incoming, Outgoing, lines};
+use mcpgen_runtime::{Introduction, Limits, Router};
+use mcpgen_types::v2025_11_25::{
+    CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, TextContent, Tool, ToolInputSchema,
+};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Value};
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Serves a connection of messages until its client is gone.
+pub async fn run(incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
+    let router = router();
+    let ours = Introduction::new("echo", "1.0.0").able("tools", json!({}));
+    mcpgen_runtime::serve(ours, router.clone(), router, incoming, outgoing, Limits::default()).await
+}
+
+/// Serves a connection of any kind until its client is gone.
+pub async fn serve(
+    reader: impl AsyncRead + Send + 'static,
+    writer: impl AsyncWrite + Send + 'static,
+) -> io::Result<()> {
+    run(lines::receive(reader, lines::LONGEST), lines::send(writer)).await
+}
+
+fn router() -> Router {
+    Router::new()
+        .request::<CallToolRequest>(|_, params| async move {
+            match params.name.as_str() {
+                "echo" => echo(params.arguments.unwrap_or_default()),
+                name => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {name:?}"))),
+            }
+        })
+        .request::<ListToolsRequest>(|_, _| async {
+            let said = JsonObject::from_iter([("type".to_owned(), json!("string"))]);
+            let schema =
+                ToolInputSchema::new().with_properties([("text".to_owned(), said)]).with_required(["text".to_owned()]);
+            Ok::<_, ErrorObject>(ListToolsResult::new([Tool::new(schema, "echo")]))
+        })
+}
+
+fn echo(mut arguments: JsonObject) -> Result<CallToolResult, ErrorObject> {
+    match arguments.remove("text") {
+        Some(Value::String(text)) => Ok(CallToolResult::new([TextContent::new(text).into()])),
+        _ => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "argument text: expected a string")),
+    }
+}

@@ -1,0 +1,11 @@
+//! The server on standard input and output.
+
+use std::io;
+
+use mcpgen_runtime::transport::{lines, stdio};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> io::Result<()> {
+    let (incoming, outgoing) = stdio::stdio(lines::LONGEST)?;
+    echo_router::run(incoming, outgoing).await
+}

@@ -1,0 +1,46 @@
+//! The servers as programs: built as their users would build them.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// Where programs are, by their packages.
+#[derive(Debug)]
+pub(crate) struct Binaries(BTreeMap<String, PathBuf>);
+
+/// The packages whose programs are measured.
+const PACKAGES: [&str; 5] = ["echo-mcpgen", "echo-router", "echo-rmcp", "echo-hand", "echo-allocations"];
+
+impl Binaries {
+    /// Builds them for release, into a folder of one's own or where cargo puts everything. Each is built by itself:
+    /// together they would share the features of their dependencies, and have more than they need.
+    pub(crate) fn build(target: Option<&Path>) -> Result<Self> {
+        let built = PACKAGES.iter().map(|package| Ok(((*package).to_owned(), build(package, target)?)));
+        Ok(Self(built.collect::<Result<_>>()?))
+    }
+
+    pub(crate) fn path(&self, package: &str) -> Result<&Path> {
+        self.0.get(package).map(PathBuf::as_path).with_context(|| format!("no program of package {package}"))
+    }
+}
+
+fn build(package: &str, target: Option<&Path>) -> Result<PathBuf> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--locked", "--quiet", "--message-format=json", "-p", package]);
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stderr(Stdio::inherit());
+    if let Some(target) = target {
+        command.arg("--target-dir").arg(target);
+    }
+    let output = command.output().context("cargo does not start")?;
+    ensure!(output.status.success(), "cargo build -p {package}: {}", output.status);
+    let text = String::from_utf8(output.stdout)?;
+    let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let ours = messages.filter(|message| message["target"]["name"] == package);
+    let program = ours.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
+    program.with_context(|| format!("package {package} has no program"))
+}

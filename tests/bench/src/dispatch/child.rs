@@ -1,0 +1,68 @@
+//! A server that is a process of its own, on pipes that neither side blocks on.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use echo_driver::{Client, Contender};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::runtime::{Builder, Runtime};
+
+use super::binaries::Binaries;
+
+/// A server, and its client.
+pub(crate) struct Process {
+    runtime: Runtime,
+    pub(crate) client: Client,
+    child: Running,
+}
+
+impl Process {
+    pub(crate) fn start(contender: &Contender, binaries: &Binaries) -> Result<Self> {
+        let program = binaries.path(contender.package)?;
+        let mut command = Command::new(program);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let child = command.spawn().with_context(|| format!("{} does not start", program.display()))?;
+        let mut child = Running(child);
+        let input: ChildStdin = child.0.stdin.take().context("no standard input")?;
+        let output: ChildStdout = child.0.stdout.take().context("no standard output")?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let opened = runtime.block_on(async {
+            let writer = Sender::from_owned_fd(OwnedFd::from(input))?;
+            let reader = Receiver::from_owned_fd(OwnedFd::from(output))?;
+            Client::open(reader, writer, contender.dialect).await
+        });
+        let client = opened.with_context(|| format!("{} as a process", contender.name))?;
+        Ok(Self { runtime, client, child })
+    }
+
+    pub(crate) fn one_by_one(&mut self, times: &mut Vec<Duration>) -> Result<()> {
+        self.runtime.block_on(self.client.one_by_one(times))
+    }
+
+    pub(crate) fn in_flight(&mut self, depth: usize) -> Result<()> {
+        self.runtime.block_on(self.client.in_flight(depth))
+    }
+
+    /// The most memory that it had so far, in bytes.
+    pub(crate) fn peak(&self) -> Result<f64> {
+        let path = format!("/proc/{}/status", self.child.0.id());
+        let status = fs::read_to_string(&path).with_context(|| path.clone())?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
+        let kibibytes: f64 = line.trim().trim_end_matches("kB").trim().parse().context(path)?;
+        Ok(kibibytes * 1024.0)
+    }
+}
+
+/// Ends with whoever has started it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,181 @@
+//! How fast code is generated: all vendored revisions, each beside plain typify, and documents that grow.
+
+use std::fs;
+use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context as _, anyhow, ensure};
+use mcpgen::items::{Options, items};
+use mcpgen::workspace::{Revision, Status, Workspace, schema_path};
+use mcpgen::{Document, build, emit, files, generate, model, normalise};
+use typify::{TypeSpace, TypeSpaceSettings};
+
+use crate::report::{Case, Figure, Goal, OURS, Section};
+use crate::sample::{Contender, alternate, median};
+use crate::synthetic;
+
+/// Generates in turns; `quick` is few of them, and no document of 10,000 definitions.
+pub fn run(quick: bool) -> anyhow::Result<Vec<Section>> {
+    let workspace = Workspace::open(Some(&root()))?;
+    let generated = generate::vendored(&workspace, true)?;
+    ensure!(
+        generated.changes.changes.is_empty(),
+        "what is committed is not what is generated: `cargo mcpgen generate`"
+    );
+    let turns = if quick { 3 } else { 15 };
+    Ok(vec![revisions(&workspace, turns)?, stages(&workspace, turns)?, growth(quick)?])
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All revisions as the command does them, and each beside typify.
+fn revisions(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
+    let check = || drop(black_box(Workspace::open(Some(&root())).and_then(|all| generate::vendored(&all, true))));
+    let all = alternate(vec![Contender::new(OURS, check)], turns);
+    let all = all.into_iter().map(|(contender, nanoseconds)| (contender, nanoseconds / 1e9)).collect();
+    let mut cases = vec![Case::new("all revisions", "s", all).goal(Goal::below(0.5))];
+    let mut notes = vec![
+        "All revisions are generated as `mcpgen generate --check` does it: from the files to formatted Rust, compared \
+         with what is there. For one revision typify generates its types from the same file, and prettyplease formats \
+         them."
+            .to_owned(),
+    ];
+    for revision in &workspace.revisions {
+        let path = workspace.root.join(schema_path(&revision.name));
+        ours(&path, revision)?;
+        let mut contenders = vec![Contender::new(OURS, || drop(black_box(ours(&path, revision))))];
+        let does = quietly(|| by_typify(&path));
+        match &does {
+            Ok(_) => contenders.push(Contender::new(TYPIFY, || drop(black_box(by_typify(&path))))),
+            Err(error) => notes.push(format!("typify does not manage {}: {error}.", revision.name)),
+        }
+        let case = Case::new(&revision.name, "ns", alternate(contenders, turns));
+        cases.push(if does.is_ok() { case.base(TYPIFY).goal(Goal::at_most(3.0, TYPIFY)) } else { case });
+    }
+    Ok(Section { name: "generation", title: "Generation of code".to_owned(), cases, notes })
+}
+
+const TYPIFY: &str = "typify";
+
+fn ours(path: &Path, revision: &Revision) -> Result<usize, mcpgen::Error> {
+    let protocol = model(Document::read(path)?, &revision.name, revision.status == Status::Released)?;
+    Ok(emit(&protocol, &options(&revision.name, None))?.values().map(String::len).sum())
+}
+
+/// As its documentation does it.
+fn by_typify(path: &Path) -> anyhow::Result<usize> {
+    let schema: schemars::schema::RootSchema = serde_json::from_slice(&fs::read(path)?)?;
+    let mut space = TypeSpace::new(TypeSpaceSettings::default().with_struct_builder(false));
+    space.add_root_schema(schema)?;
+    let file = syn::parse2(space.to_stream())?;
+    Ok(prettyplease::unparse(&file).len())
+}
+
+/// Runs what may panic; why it did is the error.
+fn quietly<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let hook = take_hook();
+    set_hook(Box::new(|_| {}));
+    let done = catch_unwind(AssertUnwindSafe(work));
+    set_hook(hook);
+    done.unwrap_or_else(|cause| {
+        let text = cause.downcast_ref::<String>().map(String::as_str).or_else(|| cause.downcast_ref::<&str>().copied());
+        let line = text.and_then(|text| text.lines().next()).unwrap_or("without a word");
+        Err(anyhow!("it panics, `{line}`"))
+    })
+}
+
+fn options(revision: &str, vendored: Option<String>) -> Options {
+    let support = if vendored.is_some() { "crate" } else { generate::SUPPORT }.to_owned();
+    Options {
+        revision: revision.to_owned(),
+        support,
+        command: "bench".to_owned(),
+        source: schema_path(revision),
+        vendored,
+    }
+}
+
+/// Where the time goes, stage by stage, for all revisions together.
+fn stages(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
+    let mut times = [const { Vec::new() }; STAGES.len()];
+    for _ in 0..turns {
+        let mut turn = [0.0; STAGES.len()];
+        for revision in &workspace.revisions {
+            let path = workspace.root.join(schema_path(&revision.name));
+            let released = revision.status == Status::Released;
+            let took = pass(&fs::read(path)?, &revision.name, released, Some(revision.module()))?;
+            turn.iter_mut().zip(took).for_each(|(sum, took)| *sum += took);
+        }
+        times.iter_mut().zip(turn).for_each(|(times, took)| times.push(took));
+    }
+    let case = |(stage, times)| Case::new(stage, "ns", vec![(OURS.to_owned(), median(times))]);
+    let cases = STAGES.into_iter().zip(times).map(case).collect();
+    let title = "Generation of code by stage, all revisions together".to_owned();
+    Ok(Section { name: "generation-stages", title, cases, notes: Vec::new() })
+}
+
+const STAGES: [&str; 5] = ["Document", "Normalised", "Protocol", "Items", "Files"];
+
+/// The pipeline once: nanoseconds of each stage.
+fn pass(schema: &[u8], revision: &str, released: bool, module: Option<String>) -> Result<[f64; 5], mcpgen::Error> {
+    let options = options(revision, module);
+    let (document, reading) = timed(|| Document::parse("schema.json", schema));
+    let document = document?;
+    let (normalised, normalising) = timed(|| normalise::normalise(document, revision, released));
+    let normalised = normalised?;
+    let (protocol, building) = timed(|| build::build(normalised, revision));
+    let protocol = protocol?;
+    let (items, emitting) = timed(|| items(&protocol, &options));
+    let items = items?;
+    let (files, formatting) = timed(|| files::files(&protocol, items, &options));
+    black_box(files?);
+    Ok([reading, normalising, building, emitting, formatting])
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let began = Instant::now();
+    let done = work();
+    (done, began.elapsed().as_nanos() as f64)
+}
+
+/// Time per definition of documents of 100 to 10,000 definitions.
+fn growth(quick: bool) -> anyhow::Result<Section> {
+    let sizes: &[usize] = if quick { &[100, 1_000] } else { &[100, 1_000, 10_000] };
+    let rounds = if quick { 1 } else { 3 };
+    let documents: Vec<(usize, Vec<u8>)> = sizes.iter().map(|&size| (size, synthetic::schema(size))).collect();
+    let mut times = vec![Vec::new(); sizes.len()];
+    for _ in 0..rounds {
+        for ((size, schema), times) in documents.iter().zip(&mut times) {
+            // As many definitions for each size, so that a pause hits all of them alike.
+            let repeats = (1_000 / size).max(1);
+            let (done, took) =
+                timed(|| (0..repeats).try_for_each(|_| pass(schema, "synthetic", false, None).map(drop)));
+            done.with_context(|| format!("{size} definitions"))?;
+            times.push(took / (size * repeats) as f64);
+        }
+    }
+    let figures: Vec<(String, f64)> =
+        sizes.iter().zip(times).map(|(&size, times)| (label(size), median(times))).collect();
+    let largest = figures.last().map(|(_, figure)| *figure).context("a size")?;
+    let mut case = Case::new("time per definition", "ns", figures).base(&label(1_000));
+    case.figures.insert(0, Figure { contender: OURS.to_owned(), median: largest });
+    let cases = vec![case.goal(Goal::at_most(1.5, &label(1_000)))];
+    let notes = vec![format!(
+        "`{OURS}` is the largest document. Definitions are objects with members of all kinds, unions with tags, and \
+         requests, one in ten."
+    )];
+    let title = "Growth of generation with the number of definitions".to_owned();
+    Ok(Section { name: "generation-growth", title, cases, notes })
+}
+
+fn label(size: usize) -> String {
+    match size {
+        10_000 => "10,000 definitions".to_owned(),
+        1_000 => "1,000 definitions".to_owned(),
+        size => format!("{size} definitions"),
+    }
+}

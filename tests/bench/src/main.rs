@@ -1,0 +1,118 @@
+//! The one command: measures mcpgen beside what its users would pick instead, in one run, and writes the tables.
+
+mod cold;
+mod dispatch;
+mod footprint;
+mod generation;
+mod instructions;
+mod messages;
+mod report;
+mod rustc;
+mod sample;
+mod synthetic;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use clap::{Parser, ValueEnum};
+
+use dispatch::binaries::Binaries;
+use report::{Report, Section};
+
+/// Measures mcpgen beside its peers and writes the tables.
+#[derive(Parser)]
+struct Args {
+    /// What is measured; everything, if nothing is named.
+    what: Vec<What>,
+    /// Few rounds: to see that it works, not to believe the figures.
+    #[arg(long)]
+    quick: bool,
+    /// Where report.md and report.json are written.
+    #[arg(long, default_value = "target/bench")]
+    out: PathBuf,
+    /// Writes the tables into the repository's README as well.
+    #[arg(long)]
+    readme: bool,
+    /// Fails if a goal is missed.
+    #[arg(long)]
+    strict: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Decoding and encoding messages of each kind, and how their time grows with their size.
+    Messages,
+    /// The same in instructions, which are the same in each run; needs valgrind.
+    Instructions,
+    /// Calls of a tool, in process and over pipes.
+    Dispatch,
+    /// Size, memory and allocations of a server.
+    Footprint,
+    /// Builds of dependants from nothing.
+    Cold,
+    /// Generating code from schemas.
+    Generation,
+}
+
+fn main() -> ExitCode {
+    // Two ways in which the program is called by what it has called.
+    if let Some(code) = rustc::stand_in() {
+        return code;
+    }
+    let done = instructions::counted().and_then(|counted| if counted { Ok(()) } else { run(&Args::parse()) });
+    done.map_or_else(
+        |error| {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        },
+        |()| ExitCode::SUCCESS,
+    )
+}
+
+fn run(args: &Args) -> anyhow::Result<()> {
+    let all = What::value_variants();
+    let mut sections = Vec::new();
+    for what in all.iter().filter(|what| args.what.is_empty() || args.what.contains(what)) {
+        eprintln!("measuring: {what:?}");
+        for section in measure(*what, args.quick).with_context(|| format!("{what:?}"))? {
+            eprintln!("\n{}", section.markdown());
+            sections.push(section);
+        }
+    }
+    let report = Report::new(sections, args.quick)?;
+    fs::create_dir_all(&args.out)?;
+    fs::write(args.out.join("report.md"), report.markdown())?;
+    fs::write(args.out.join("report.json"), serde_json::to_string_pretty(&report)?)?;
+    if args.readme {
+        update(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md"), &report.markdown())?;
+    }
+    let missed: Vec<String> = report.missed().collect();
+    eprintln!("written to {}; {} goals missed", args.out.display(), missed.len());
+    missed.iter().for_each(|missed| eprintln!("  {missed}"));
+    if args.strict && !missed.is_empty() {
+        bail!("{} goals are missed", missed.len());
+    }
+    Ok(())
+}
+
+fn measure(what: What, quick: bool) -> anyhow::Result<Vec<Section>> {
+    match what {
+        What::Messages => Ok(messages::run(quick)),
+        What::Instructions => instructions::run(quick),
+        What::Dispatch => dispatch::run(quick, &Binaries::build(None)?),
+        What::Footprint => footprint::run(quick, &Binaries::build(None)?),
+        What::Cold => cold::run(quick),
+        What::Generation => generation::run(quick),
+    }
+}
+
+/// Puts the tables between the marks that the page has for them.
+fn update(page: &Path, tables: &str) -> anyhow::Result<()> {
+    const MARKS: [&str; 2] = ["<!-- bench -->\n", "<!-- end of bench -->"];
+    let text = fs::read_to_string(page)?;
+    let (before, rest) = text.split_once(MARKS[0]).context("the README has no mark where the tables begin")?;
+    let (_, after) = rest.split_once(MARKS[1]).context("the README has no mark where the tables end")?;
+    Ok(fs::write(page, [before, MARKS[0], tables, MARKS[1], after].concat())?)
+}
