@@ -14,10 +14,10 @@ use crate::report::{Case, Goal, OURS, Section};
 use crate::rustc::{self, Unit};
 use crate::sample::median;
 
-/// Builds every consumer in turn, several rounds of them; `quick` is one round of the dev profile.
-pub fn run(quick: bool) -> anyhow::Result<Vec<Section>> {
+/// Builds every consumer in turn, so many rounds of them; `quick` is one round of the dev profile.
+pub fn run(quick: bool, rounds: usize) -> anyhow::Result<Vec<Section>> {
     fetch()?;
-    let (rounds, profiles) = if quick { (1, &Profile::ALL[..1]) } else { (2, &Profile::ALL[..]) };
+    let (rounds, profiles) = if quick { (1, &Profile::ALL[..1]) } else { (rounds, &Profile::ALL[..]) };
     let mut cases = Vec::new();
     for &profile in profiles {
         let mut costs = vec![Costs::default(); CONSUMERS.len()];

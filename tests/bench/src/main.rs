@@ -29,6 +29,9 @@ struct Args {
     /// Few rounds: to see that it works, not to believe the figures.
     #[arg(long)]
     quick: bool,
+    /// How often each dependant is built from nothing, which takes longest.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
     /// Where report.md and report.json are written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
@@ -76,12 +79,12 @@ fn run(args: &Args) -> anyhow::Result<()> {
     let mut sections = Vec::new();
     for what in all.iter().filter(|what| args.what.is_empty() || args.what.contains(what)) {
         eprintln!("measuring: {what:?}");
-        for section in measure(*what, args.quick).with_context(|| format!("{what:?}"))? {
+        for section in measure(*what, args).with_context(|| format!("{what:?}"))? {
             eprintln!("\n{}", section.markdown());
             sections.push(section);
         }
     }
-    let report = Report::new(sections, args.quick)?;
+    let report = Report::new(sections)?;
     fs::create_dir_all(&args.out)?;
     fs::write(args.out.join("report.md"), report.markdown())?;
     fs::write(args.out.join("report.json"), serde_json::to_string_pretty(&report)?)?;
@@ -97,13 +100,14 @@ fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure(what: What, quick: bool) -> anyhow::Result<Vec<Section>> {
+fn measure(what: What, args: &Args) -> anyhow::Result<Vec<Section>> {
+    let quick = args.quick;
     match what {
         What::Messages => Ok(messages::run(quick)),
         What::Instructions => instructions::run(quick),
         What::Dispatch => dispatch::run(quick, &Binaries::build(None)?),
         What::Footprint => footprint::run(quick, &Binaries::build(None)?),
-        What::Cold => cold::run(quick),
+        What::Cold => cold::run(quick, args.rounds),
         What::Generation => generation::run(quick),
     }
 }

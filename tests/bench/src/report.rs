@@ -1,5 +1,6 @@
 //! What was measured, as data, and as the tables that people read.
 
+use std::env;
 use std::fmt::{self, Write};
 use std::fs;
 use std::path::Path;
@@ -19,7 +20,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(sections: Vec<Section>, quick: bool) -> anyhow::Result<Self> {
+    pub fn new(sections: Vec<Section>) -> anyhow::Result<Self> {
         let rustc = Command::new("rustc").arg("--version").output().context("rustc")?;
         let rustc = String::from_utf8_lossy(&rustc.stdout).split(" (").next().unwrap_or_default().to_owned();
         let lock = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"))?;
@@ -27,7 +28,11 @@ impl Report {
         let locked = peers.map(|name| locked(&lock, name)).into_iter().flatten();
         Ok(Self {
             date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
-            command: if quick { "tests/bench/run --quick" } else { "tests/bench/run" }.to_owned(),
+            command: ["tests/bench/run".to_owned()]
+                .into_iter()
+                .chain(env::args().skip(1))
+                .collect::<Vec<_>>()
+                .join(" "),
             versions: [rustc].into_iter().chain(locked).collect(),
             sections,
         })
