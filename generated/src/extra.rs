@@ -115,17 +115,8 @@ impl fmt::Display for ExtraError {
 
 impl<T, V: Decode> Unknown for Extra<T, V> {
     fn unknown(&mut self, name: String, object: &mut dyn ObjectAccess) -> Result<(), Error> {
-        add(&mut self.members, name, object)
+        self.members.get_or_insert_default().unknown(name, object)
     }
-}
-
-/// Whatever the type is whose members they are: it is compiled once.
-fn add<V: Decode>(
-    members: &mut Option<Box<BTreeMap<String, V>>>,
-    name: String,
-    object: &mut dyn ObjectAccess,
-) -> Result<(), Error> {
-    members.get_or_insert_default().unknown(name, object)
 }
 
 impl<T, V> Default for Extra<T, V> {
