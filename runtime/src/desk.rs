@@ -1,10 +1,11 @@
 //! Where messages are received: what becomes of each, within limits, and one answer for every request.
 
 use std::collections::{HashMap, VecDeque};
-use std::future::Future;
-use std::panic::AssertUnwindSafe;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::task::{Context as TaskContext, Poll};
+use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, StreamExt, stream};
 use mcpgen_types::{
@@ -13,6 +14,7 @@ use mcpgen_types::{
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio_util::sync::ReusableBoxFuture;
 use tower::ServiceExt;
 use tracing::Instrument;
 
@@ -41,7 +43,16 @@ pub(crate) struct Desk<S> {
     running: JoinSet<()>,
     /// Requests that are answered only when something else ends.
     lasting: JoinSet<()>,
+    /// Where the last one was that was done at once, for the next one.
+    at_once: Option<ReusableBoxFuture<'static, ()>>,
+    /// How many of the next ones are not tried at once.
+    apart: usize,
 }
+
+/// A handler that computes for longer than this before it awaits anything holds up all others of the connection.
+const QUICK: Duration = Duration::from_millis(1);
+/// How many requests get tasks of their own at once after such a handler.
+const APART: usize = 64;
 
 /// Requests that are answered only when something else ends. They are counted by themselves, and no handler's time limit is
 /// theirs.
@@ -83,6 +94,8 @@ impl<S: Requests> Desk<S> {
             waiting_bytes: 0,
             running: JoinSet::new(),
             lasting: JoinSet::new(),
+            at_once: None,
+            apart: 0,
         }
     }
 
@@ -266,8 +279,8 @@ impl<S: Requests> Desk<S> {
             self.lasting.spawn(self.done(work.task));
             return;
         }
-        if !lasts && self.running.len() < self.limits.in_flight.max(1) {
-            return self.begin(work.task);
+        if !lasts && self.waiting.is_empty() && self.has_room() {
+            return self.begin(work.task).await;
         }
         let room = self.limits.waiting_bytes.saturating_sub(self.waiting_bytes);
         if !lasts && self.waiting.len() < self.limits.waiting && work.size <= room {
@@ -300,34 +313,66 @@ impl<S: Requests> Desk<S> {
         Some(refused(id, why))
     }
 
-    /// Waits until something that runs has ended, and begins what waited for it.
-    pub(crate) async fn finished(&mut self) {
-        let (ended, lasting) = tokio::select! {
-            Some(ended) = self.running.join_next() => (ended, false),
-            Some(ended) = self.lasting.join_next() => (ended, true),
-            else => std::future::pending().await,
-        };
-        if lasting { Self::lost(ended) } else { self.ended(ended) }
+    fn has_room(&self) -> bool {
+        self.running.len() < self.limits.in_flight.max(1)
     }
 
-    fn lost(ended: Result<(), tokio::task::JoinError>) {
+    /// Begins one of those that wait, or waits until something that runs has ended. Nothing is lost if it is dropped.
+    pub(crate) async fn finished(&mut self) {
+        if self.has_room() && !self.waiting.is_empty() {
+            // Each of them may be done at once.
+            tokio::task::coop::consume_budget().await;
+            if let Some(work) = self.waiting.pop_front() {
+                self.waiting_bytes -= work.size;
+                self.begin(work.task).await;
+            }
+            return;
+        }
+        let ended = tokio::select! {
+            Some(ended) = self.running.join_next() => ended,
+            Some(ended) = self.lasting.join_next() => ended,
+            else => std::future::pending().await,
+        };
         if let Err(error) = ended {
             tracing::error!(%error, "an answer is lost");
         }
     }
 
-    fn ended(&mut self, ended: Result<(), tokio::task::JoinError>) {
-        Self::lost(ended);
-        while self.running.len() < self.limits.in_flight.max(1) {
-            let Some(work) = self.waiting.pop_front() else { return };
-            self.waiting_bytes -= work.size;
-            self.begin(work.task);
-        }
+    /// What can be done at once is done here, and needs no task of its own.
+    async fn begin(&mut self, task: Task) {
+        let mut work = Some(self.done(task));
+        poll_fn(|cx| {
+            if let Some(work) = work.take() {
+                self.attempt(work, cx);
+            }
+            Poll::Ready(())
+        })
+        .await;
     }
 
-    fn begin(&mut self, task: Task) {
-        let work = self.done(task);
-        self.running.spawn(work);
+    fn attempt(&mut self, work: impl Future<Output = ()> + Send + 'static, cx: &mut TaskContext<'_>) {
+        if self.apart > 0 {
+            self.apart -= 1;
+            self.running.spawn(work);
+            return;
+        }
+        let mut here = match self.at_once.take() {
+            Some(mut here) => {
+                here.set(work);
+                here
+            }
+            None => ReusableBoxFuture::new(work),
+        };
+        let began = Instant::now();
+        let attempted = catch_unwind(AssertUnwindSafe(|| here.poll(cx)));
+        if began.elapsed() > QUICK {
+            self.apart = APART;
+        }
+        match attempted {
+            Ok(Poll::Ready(())) => self.at_once = Some(here),
+            Ok(Poll::Pending) => drop(self.running.spawn(here)),
+            Err(_) => tracing::error!("an answer is lost: its task panicked"),
+        }
     }
 
     /// What does the work, and sends the answer.
@@ -374,7 +419,7 @@ impl<S: Requests> Desk<S> {
     /// Finishes what was asked, for so long.
     pub(crate) async fn drain(&mut self, patience: Duration) {
         let finished = tokio::time::timeout(patience, async {
-            while !self.running.is_empty() || !self.lasting.is_empty() {
+            while !(self.waiting.is_empty() && self.running.is_empty() && self.lasting.is_empty()) {
                 self.finished().await;
             }
         });

@@ -1,7 +1,10 @@
 //! What the newest revision says, in the words of older ones: what they lack is left out, and what they cannot say is
 //! refused.
 
-use mcpgen_types::{JsonObject, Revision, Value};
+use std::cell::Cell;
+
+use mcpgen_types::codec::{Encode, Members, Node, Object};
+use mcpgen_types::{JsonObject, RawJson, Revision, Value};
 
 /// What a revision cannot say.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,11 +24,11 @@ type Since = Revision;
 #[derive(Clone, Copy)]
 enum Inside {
     Anything,
-    One(&'static Kind),
-    Each(&'static Kind),
+    /// By itself, or in an array.
+    Of(&'static Kind),
 }
 
-use Inside::{Anything, Each, One};
+use Inside::{Anything, Of};
 
 const V1: Revision = Revision::V2024_11_05;
 const V2: Revision = Revision::V2025_03_26;
@@ -46,25 +49,33 @@ static RESOURCE: Kind = Kind(&[
     ("_meta", V3, Anything),
     ("title", V3, Anything),
     ("icons", V4, Anything),
-    ("annotations", V1, One(&ANNOTATIONS)),
+    ("annotations", V1, Of(&ANNOTATIONS)),
 ]);
 static CONTENTS: Kind = Kind(&[("_meta", V3, Anything)]);
 /// Of whichever type.
 static CONTENT: Kind = Kind(&[
     ("_meta", V3, Anything),
-    ("annotations", V1, One(&ANNOTATIONS)),
-    ("resource", V1, One(&CONTENTS)),
+    ("annotations", V1, Of(&ANNOTATIONS)),
+    ("resource", V1, Of(&CONTENTS)),
     ("title", V3, Anything),
     ("icons", V4, Anything),
 ]);
+static SAMPLING: Kind = Kind(&[("messages", V1, Of(&MESSAGE))]);
 static ARGUMENT: Kind = Kind(&[("title", V3, Anything)]);
 static PROMPT: Kind = Kind(&[
     ("_meta", V3, Anything),
     ("title", V3, Anything),
     ("icons", V4, Anything),
-    ("arguments", V1, Each(&ARGUMENT)),
+    ("arguments", V1, Of(&ARGUMENT)),
 ]);
-static MESSAGE: Kind = Kind(&[("content", V1, One(&CONTENT))]);
+/// Content that was not always there, by its type.
+static NEW_CONTENT: [(&str, Since, &str); 4] = [
+    ("audio", V2, "content of type `audio`"),
+    ("resource_link", V3, "content of type `resource_link`"),
+    ("tool_use", V4, "content of type `tool_use`"),
+    ("tool_result", V4, "content of type `tool_result`"),
+];
+static MESSAGE: Kind = Kind(&[("content", V1, Of(&CONTENT))]);
 
 /// What every result of the newest revision says.
 macro_rules! result {
@@ -78,73 +89,162 @@ macro_rules! result {
     };
 }
 
+/// A result whose members have always been there.
+static PLAIN: Kind = result! {};
 static RESULTS: &[(&str, Kind)] = &[
-    ("tools/list", result! { "tools", V1, Each(&TOOL) }),
-    ("tools/call", result! { "content", V1, Each(&CONTENT); "structuredContent", V3, Anything }),
-    ("resources/list", result! { "resources", V1, Each(&RESOURCE) }),
-    ("resources/templates/list", result! { "resourceTemplates", V1, Each(&RESOURCE) }),
-    ("resources/read", result! { "contents", V1, Each(&CONTENTS) }),
-    ("prompts/list", result! { "prompts", V1, Each(&PROMPT) }),
-    ("prompts/get", result! { "messages", V1, Each(&MESSAGE) }),
+    ("tools/list", result! { "tools", V1, Of(&TOOL) }),
+    ("tools/call", result! { "content", V1, Of(&CONTENT); "structuredContent", V3, Anything }),
+    ("resources/list", result! { "resources", V1, Of(&RESOURCE) }),
+    ("resources/templates/list", result! { "resourceTemplates", V1, Of(&RESOURCE) }),
+    ("resources/read", result! { "contents", V1, Of(&CONTENTS) }),
+    ("prompts/list", result! { "prompts", V1, Of(&PROMPT) }),
+    ("prompts/get", result! { "messages", V1, Of(&MESSAGE) }),
     ("completion/complete", result! {}),
 ];
 
 /// A result as a revision has it.
-pub(crate) fn result(method: &str, revision: Revision, mut result: JsonObject) -> Result<JsonObject, Unsaid> {
-    if result.get("resultType").is_some_and(|kind| kind == "input_required") {
-        return Err(Unsaid { revision: revision.as_str(), what: "that it needs input, in an answer" });
-    }
-    if let Some((_, kind)) = RESULTS.iter().find(|(known, _)| *known == method) {
-        kind.fit(revision, &mut result)?;
-    }
-    Ok(result)
+pub(crate) fn result<T: Encode>(method: &str, revision: Revision, result: &T) -> Result<RawJson, Unsaid> {
+    let kind = RESULTS.iter().find(|(known, _)| *known == method).map_or(&PLAIN, |(_, kind)| kind);
+    let words = Words::of(revision);
+    // A value that is not decoded has its members inside.
+    let decoded = match result.encode() {
+        Node::Undecoded(result) => result.decode::<Value>().ok(),
+        _ => None,
+    };
+    let node = decoded.as_ref().map_or_else(|| result.encode(), Encode::encode);
+    words.said(RawJson::from(&words.fitted(node, kind)))
 }
 
-impl Kind {
-    fn fit(&self, revision: Revision, object: &mut JsonObject) -> Result<(), Unsaid> {
-        for (name, since, inside) in self.0 {
-            let Some(value) = object.get_mut(*name) else { continue };
-            if revision < *since || !may_be(name, value, revision) {
-                object.remove(*name);
-                continue;
-            }
-            match inside {
-                Anything => {}
-                One(kind) => kind.fit_value(revision, value)?,
-                Each(kind) => {
-                    for value in value.as_array_mut().into_iter().flatten() {
-                        kind.fit_value(revision, value)?;
-                    }
-                }
-            }
-        }
-        Ok(())
+/// What a revision has no words for is noted while a value is written.
+struct Words {
+    revision: Revision,
+    unsaid: Cell<Option<&'static str>>,
+}
+
+impl Words {
+    fn of(revision: Revision) -> Self {
+        Self { revision, unsaid: Cell::new(None) }
     }
 
-    fn fit_value(&self, revision: Revision, value: &mut Value) -> Result<(), Unsaid> {
-        let Some(object) = value.as_object_mut() else { return Ok(()) };
-        if std::ptr::eq(self, &raw const CONTENT) {
-            let (since, what) = match object.get("type").and_then(Value::as_str) {
-                Some("audio") => (V2, "content of type `audio`"),
-                Some("resource_link") => (V3, "content of type `resource_link`"),
-                Some("tool_use") => (V4, "content of type `tool_use`"),
-                Some("tool_result") => (V4, "content of type `tool_result`"),
-                _ => (V1, ""),
-            };
-            if revision < since {
-                return Err(Unsaid { revision: revision.as_str(), what });
+    /// A value that is written without what the revision lacks.
+    fn fitted<'a>(&'a self, node: Node<'a>, kind: &'static Kind) -> Fitted<'a> {
+        match plain(node) {
+            Node::Object(object) => {
+                if std::ptr::eq(kind, &raw const CONTENT) {
+                    self.check_content(object);
+                }
+                Fitted::Object(Filter { object, kind, words: self })
+            }
+            node => Fitted::Else(node),
+        }
+    }
+
+    fn check_content(&self, content: &dyn Object) {
+        let new = NEW_CONTENT.iter().filter(|(_, since, _)| self.revision < *since);
+        for (name, _, what) in new {
+            if has(content, "type", |kind| is_text(kind, name)) {
+                self.unsaid.set(Some(what));
             }
         }
-        self.fit(revision, object)
     }
+
+    /// What was written, if all of it could be said.
+    fn said<T>(&self, written: T) -> Result<T, Unsaid> {
+        self.unsaid.get().map_or(Ok(written), |what| Err(Unsaid { revision: self.revision.as_str(), what }))
+    }
+}
+
+/// A value in the words of a revision.
+enum Fitted<'a> {
+    Object(Filter<'a>),
+    Else(Node<'a>),
+}
+
+impl Encode for Fitted<'_> {
+    fn encode(&self) -> Node<'_> {
+        match self {
+            Self::Object(filter) => Node::Object(filter),
+            Self::Else(node) => *node,
+        }
+    }
+}
+
+/// An object without the members that a revision lacks.
+struct Filter<'a> {
+    object: &'a dyn Object,
+    kind: &'static Kind,
+    words: &'a Words,
+}
+
+impl Object for Filter<'_> {
+    fn members(&self, out: &mut Members<'_>) {
+        self.object.members(&mut Members::new(&mut |name, node| match self
+            .kind
+            .0
+            .iter()
+            .find(|(known, ..)| *known == name)
+        {
+            None => out.node(name, node),
+            Some((_, since, inside)) => {
+                self.words.unsaid.set(unsaid_by(name, node).or(self.words.unsaid.get()));
+                if self.words.revision >= *since && may_be(name, node, self.words.revision) {
+                    self.member(name, node, *inside, out);
+                }
+            }
+        }));
+    }
+}
+
+impl Filter<'_> {
+    fn member(&self, name: &str, node: Node<'_>, inside: Inside, out: &mut Members<'_>) {
+        match (inside, plain(node)) {
+            (Anything, node) => out.node(name, node),
+            (Of(kind), Node::Array(elements)) => {
+                let fitted = |index| self.words.fitted(elements.element(index), kind);
+                out.member(name, &(0..elements.len()).map(fitted).collect::<Vec<_>>());
+            }
+            (Of(kind), node) => out.member(name, &self.words.fitted(node, kind)),
+        }
+    }
+}
+
+/// What older revisions cannot say, whatever they have besides.
+fn unsaid_by(name: &str, node: Node<'_>) -> Option<&'static str> {
+    (name == "resultType" && is_text(node, "input_required")).then_some("that it needs input, in an answer")
 }
 
 /// Whether a revision that has a member has it with this value. Objects were all that there was.
-fn may_be(name: &str, value: &Value, revision: Revision) -> bool {
-    match name {
-        "structuredContent" => revision >= V5 || value.is_object(),
-        "outputSchema" => revision >= V5 || value.get("type").is_some_and(|kind| kind == "object"),
+fn may_be(name: &str, node: Node<'_>, revision: Revision) -> bool {
+    match (name, plain(node)) {
+        ("structuredContent" | "outputSchema", _) if revision >= V5 => true,
+        ("structuredContent", node) => matches!(node, Node::Object(_)),
+        ("outputSchema", Node::Object(schema)) => has(schema, "type", |kind| is_text(kind, "object")),
+        ("outputSchema", _) => false,
         _ => true,
+    }
+}
+
+/// Arrays and objects of serde_json's are arrays and objects.
+fn plain(node: Node<'_>) -> Node<'_> {
+    match node {
+        Node::Value(Value::Array(elements)) => Node::Array(elements),
+        Node::Value(Value::Object(object)) => Node::Object(object),
+        node => node,
+    }
+}
+
+/// Whether an object has such a member.
+fn has(object: &dyn Object, wanted: &str, is_such: impl Fn(Node<'_>) -> bool) -> bool {
+    let mut found = false;
+    object.members(&mut Members::new(&mut |name, node| found |= name == wanted && is_such(node)));
+    found
+}
+
+fn is_text(node: Node<'_>, wanted: &str) -> bool {
+    match node {
+        Node::Str(text) => text == wanted,
+        Node::Value(value) => value == wanted,
+        _ => false,
     }
 }
 
@@ -180,16 +280,12 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
             if revision < V4 && (tools || several) {
                 return cannot("tools, or several contents, in `sampling/createMessage`");
             }
-            for message in params.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
-                match message.get_mut("content") {
-                    Some(Value::Array(contents)) => {
-                        contents.iter_mut().try_for_each(|content| CONTENT.fit_value(revision, content))?;
-                    }
-                    Some(content) => CONTENT.fit_value(revision, content)?,
-                    None => {}
-                }
+            let words = Words::of(revision);
+            let fitted = mcpgen_types::to_value(&words.fitted(Node::Object(&params), &SAMPLING));
+            match words.said(fitted)? {
+                Ok(Value::Object(fitted)) => Ok(fitted),
+                _ => Ok(params),
             }
-            Ok(params)
         }
         _ => Ok(params),
     }

@@ -485,13 +485,7 @@ fn with_newest_meta(params: Option<RawJson>) -> Result<RawJson, ErrorObject> {
 
 /// A result in the words of the request's revision.
 fn older<T: Encode>(context: &Context, result: &T) -> Result<RawJson, ErrorObject> {
-    let result = match mcpgen_types::to_value(result) {
-        Ok(Value::Object(result)) => result,
-        Ok(_) => return Err(errors::internal()),
-        Err(error) => return Err(errors::of(error.into())),
-    };
-    let result = adapt::result(context.method(), context.revision(), result);
-    result.map(|result| RawJson::from(&result)).map_err(|unsaid| {
+    adapt::result(context.method(), context.revision(), result).map_err(|unsaid| {
         tracing::warn!(method = context.method(), %unsaid, "an answer that cannot be given");
         ErrorObject::new(mcpgen_types::ErrorCode::INTERNAL_ERROR, unsaid.to_string())
     })

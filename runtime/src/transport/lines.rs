@@ -3,6 +3,7 @@
 use std::io;
 
 use futures_util::StreamExt;
+use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::bytes::{Buf, BufMut, BytesMut};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, FramedWrite};
@@ -60,7 +61,7 @@ impl Decoder for Lines {
 
     fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         loop {
-            let Some(end) = buffer[self.searched..].iter().position(|byte| *byte == b'\n') else {
+            let Some(end) = memchr(b'\n', &buffer[self.searched..]) else {
                 self.searched = buffer.len();
                 let too_long = !self.skipping && buffer.len() > self.longest;
                 if self.skipping || too_long {
@@ -69,17 +70,15 @@ impl Decoder for Lines {
                 }
                 return Ok(too_long.then_some(Err(ReceiveError::TooLong(self.longest))));
             };
-            let line = buffer.split_to(self.searched + end);
-            buffer.advance(1);
-            self.searched = 0;
-            if std::mem::take(&mut self.skipping) {
-                continue;
-            }
-            if line.len() > self.longest {
-                return Ok(Some(Err(ReceiveError::TooLong(self.longest))));
-            }
-            if let Some(message) = self.message(&line) {
-                return Ok(Some(Ok(message)));
+            let end = std::mem::take(&mut self.searched) + end;
+            let line = match std::mem::take(&mut self.skipping) {
+                true => None,
+                false if end > self.longest => Some(Err(ReceiveError::TooLong(self.longest))),
+                false => self.message(&buffer[..end]).map(Ok),
+            };
+            buffer.advance(end + 1);
+            if line.is_some() {
+                return Ok(line);
             }
         }
     }
