@@ -23,7 +23,7 @@ pub struct RawJson(Repr);
 #[derive(Clone)]
 enum Repr {
     /// JSON on one line.
-    Text(Box<str>),
+    Text(String),
     Tape(Tape),
 }
 
@@ -68,7 +68,7 @@ impl RawJson {
             bytes.push(b',');
         }
         bytes.extend_from_slice(rest.as_bytes());
-        String::from_utf8(bytes).ok().map(|text| Self(Repr::Text(text.into())))
+        String::from_utf8(bytes).ok().map(|text| Self(Repr::Text(text)))
     }
 
     /// The JSON type in a word.
@@ -160,18 +160,18 @@ impl TryFrom<Box<RawValue>> for RawJson {
     fn try_from(text: Box<RawValue>) -> Result<Self, Error> {
         let text: Box<str> = text.into();
         if !has_lines(&text, codec::MAX_DEPTH)? {
-            return Ok(Self(Repr::Text(text)));
+            return Ok(Self(Repr::Text(text.into())));
         }
         // Which can only be white space between tokens, and would break up a message on a transport that puts one on
         // each line.
-        Ok(Self(Repr::Text(text.replace(['\n', '\r'], " ").into())))
+        Ok(Self(Repr::Text(text.replace(['\n', '\r'], " "))))
     }
 }
 
 /// The value's text.
 impl<T: Encode + ?Sized> From<&T> for RawJson {
     fn from(value: &T) -> Self {
-        Self(Repr::Text(crate::to_string(value).into()))
+        Self(Repr::Text(crate::to_string(value)))
     }
 }
 

@@ -41,11 +41,13 @@ pub(crate) struct Picked<'a, const N: usize> {
     pub(crate) values: [Option<&'a RawValue>; N],
     /// One of them that stands twice: said only in the end, so that the others may still be found.
     pub(crate) twice: Option<&'static str>,
+    /// Whether there are other members.
+    pub(crate) others: bool,
 }
 
 impl<'a, const N: usize> Picked<'a, N> {
     pub(crate) fn of(names: [&'static str; N]) -> Self {
-        Self { names, values: [None; N], twice: None }
+        Self { names, values: [None; N], twice: None, others: false }
     }
 
     /// The members of an object; of anything else, an error.
@@ -71,7 +73,10 @@ impl<'de, const N: usize> Visitor<'de> for &mut Picked<'de, N> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(index) = map.next_key_seed(Name(&self.names))? {
             match index {
-                None => drop(map.next_value::<IgnoredAny>()?),
+                None => {
+                    self.others = true;
+                    map.next_value::<IgnoredAny>()?;
+                }
                 Some(index) => {
                     if self.values[index].replace(map.next_value()?).is_some() {
                         self.twice = Some(self.names[index]);

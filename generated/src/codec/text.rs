@@ -66,7 +66,7 @@ pub fn to_string<T: Encode + ?Sized>(value: &T) -> String {
 /// Encodes as JSON text in UTF-8, without white space between tokens.
 #[must_use]
 pub fn to_vec<T: Encode + ?Sized>(value: &T) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(128);
+    let mut bytes = Vec::with_capacity(256);
     write(value.encode(), &mut bytes);
     bytes
 }

@@ -435,9 +435,25 @@ impl Server {
     /// Answers requests of a type in every revision, as if all of them were of the newest one.
     fn answering<R, T, F, Fut>(&self, router: Router, handler: F) -> Router
     where
-        R: Request,
+        R: Request + 'static,
         T: Encode,
         F: Fn(Server, Context, R::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
+    {
+        self.answering_by::<R, _, _, _, _>(router, params::<R>, handler)
+    }
+
+    /// As [`answering`](Self::answering), with what is needed of the params.
+    fn answering_by<R, P, T, F, Fut>(
+        &self,
+        router: Router,
+        params: impl Fn(AnyRequest) -> Result<P, ErrorObject> + Send + Sync + 'static,
+        handler: F,
+    ) -> Router
+    where
+        R: Request,
+        T: Encode,
+        F: Fn(Server, Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
     {
         let this = self.clone();
@@ -446,7 +462,7 @@ impl Server {
             if !this.things().kinds.know(R::METHOD) {
                 return Box::pin(ready(Err(errors::method_not_found(R::METHOD))));
             }
-            let answer = params::<R>(request).map(|params| handler(this.clone(), context.clone(), params));
+            let answer = params(request).map(|params| handler(this.clone(), context.clone(), params));
             Box::pin(async move {
                 let result = answer?.await?;
                 match context.revision().is_legacy() {

@@ -15,8 +15,9 @@ use serde::Serialize;
 
 use super::headers::{self, Header};
 use super::{Asks, Call, DefinitionError, Server};
+use crate::json::{Picked, string};
 use crate::pagination::page;
-use crate::router::Router;
+use crate::router::{AnyRequest, Router};
 use crate::subscriptions::Change;
 
 /// A tool, and the function that it is.
@@ -427,21 +428,10 @@ impl Server {
         Ok(())
     }
 
-    /// What is not needed any more is dropped before the tool runs.
-    fn call_tool(
+    async fn call_tool(
         self,
         context: crate::Context,
-        params: CallToolRequestParams,
-    ) -> impl Future<Output = Result<Asks<CallToolResult>, ErrorObject>> + Send + 'static {
-        let CallToolRequestParams { name, arguments, .. } = params;
-        async move { self.call_named(context, name, arguments.unwrap_or_default()).await }
-    }
-
-    async fn call_named(
-        self,
-        context: crate::Context,
-        name: String,
-        arguments: JsonObject,
+        Called { name, arguments }: Called,
     ) -> Result<Asks<CallToolResult>, ErrorObject> {
         let entry = self.things().tools.iter().find(|entry| entry.tool.name == name).cloned();
         let Some(entry) = entry else {
@@ -460,6 +450,36 @@ impl Server {
             Err(ToolError(Failure::Told(why))) => Ok(Asks::Result(text(why).with_is_error(true))),
             Err(error) => error.into_answer(),
         }
+    }
+}
+
+/// What the params of a call say.
+struct Called {
+    name: String,
+    arguments: JsonObject,
+}
+
+impl Called {
+    fn of(request: AnyRequest) -> Result<Self, ErrorObject> {
+        let legacy = request.context.revision().is_legacy();
+        if let Some(params) = request.params.as_ref().filter(|_| legacy) {
+            if let Some(called) = Self::short(&params.text()) {
+                return Ok(called);
+            }
+        }
+        let CallToolRequestParams { name, arguments, .. } = super::params::<CallToolRequest>(request)?;
+        Ok(Self { name, arguments: arguments.unwrap_or_default() })
+    }
+
+    /// Most calls of the older revisions say nothing else. `None` for all others, right or wrong.
+    fn short(params: &str) -> Option<Self> {
+        let Picked { values: [name, arguments], twice: None, others: false, .. } =
+            Picked::from(params, ["name", "arguments"]).ok()?
+        else {
+            return None;
+        };
+        let arguments = arguments.map(|arguments| mcpgen_types::from_str(arguments.get()));
+        Some(Self { name: string(name?)?.into_owned(), arguments: arguments.transpose().ok()?.unwrap_or_default() })
     }
 }
 
@@ -513,9 +533,7 @@ pub(super) fn routes(server: &Server, router: Router) -> Router {
         result.next_cursor = next;
         Ok(RawJson::from(&result))
     });
-    server.answering::<CallToolRequest, _, _, _>(router, |server: Server, context, params| {
-        server.call_tool(context, params)
-    })
+    server.answering_by::<CallToolRequest, _, _, _, _>(router, Called::of, Server::call_tool)
 }
 
 impl fmt::Debug for Entry {
