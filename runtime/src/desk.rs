@@ -351,8 +351,10 @@ impl<S: Requests> Desk<S> {
     }
 
     fn attempt(&mut self, work: impl Future<Output = ()> + Send + 'static, cx: &mut TaskContext<'_>) {
-        if self.apart > 0 {
-            self.apart -= 1;
+        // Notifications that came before are on their way to their handlers, and may mean something to this one.
+        let notified = self.notify.capacity() < self.notify.max_capacity();
+        if self.apart > 0 || notified {
+            self.apart = self.apart.saturating_sub(1);
             self.running.spawn(work);
             return;
         }

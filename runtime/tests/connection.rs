@@ -3,8 +3,8 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use mcpgen_runtime::connection::{Connection, Limits};
@@ -14,7 +14,7 @@ use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_types::v2025_11_25::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, EmptyResult, PingRequest, TextContent,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ContentBlock, EmptyResult, PingRequest, TextContent,
 };
 use mcpgen_types::{ErrorCode, ErrorObject, RawJson, Revision};
 use serde_json::json;
@@ -263,6 +263,61 @@ async fn ten_thousand_calls_at_once_are_all_answered() {
         let (number, result) = answer.expect("no panic");
         assert_eq!(result.expect("a result"), text(number.to_string()));
     }
+}
+
+/// Those that are there, and who waits for another one.
+#[derive(Default)]
+struct Meeting(Mutex<usize>, Condvar);
+
+impl Meeting {
+    /// Comes, and blocks its thread until somebody else has come too, or for five seconds. Whether somebody has.
+    fn attend(&self) -> bool {
+        let mut present = self.0.lock().expect("nobody panics");
+        *present += 1;
+        self.1.notify_all();
+        let alone = |present: &mut usize| *present < 2;
+        !self.1.wait_timeout_while(present, Duration::from_secs(5), alone).expect("nobody panics").1.timed_out()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn handlers_that_compute_do_so_beside_each_other() {
+    let meeting = Arc::new(Meeting::default());
+    let peer = both(Router::new().request::<CallToolRequest>(move |_: Context, params: CallToolRequestParams| {
+        let meeting = Arc::clone(&meeting);
+        async move {
+            match params.name.as_str() {
+                "compute" => std::thread::sleep(Duration::from_millis(20)),
+                _ => return Ok(text(meeting.attend().to_string())),
+            }
+            Ok::<_, ErrorObject>(text("computed"))
+        }
+    }));
+    assert_eq!(peer.call::<CallToolRequest>(call("compute")).await.expect("a result"), text("computed"));
+    let (one, other) =
+        tokio::join!(peer.call::<CallToolRequest>(call("meet")), peer.call::<CallToolRequest>(call("meet")));
+    assert_eq!((one.expect("a result"), other.expect("a result")), (text("true"), text("true")));
+}
+
+#[tokio::test]
+async fn what_can_be_answered_at_once_needs_no_task() {
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let counted =
+        Router::new().request::<CallToolRequest>(move |_: Context, params: CallToolRequestParams| async move {
+            if params.name == "later" {
+                tokio::task::yield_now().await;
+            }
+            Ok::<_, ErrorObject>(text(tasks().to_string()))
+        });
+    let peer = both(counted);
+    let mut counts = Vec::new();
+    for name in ["now", "later", "now"] {
+        let result = peer.call::<CallToolRequest>(call(name)).await.expect("a result");
+        let [ContentBlock::TextContent(said)] = result.content.as_slice() else { panic!("{result:?}") };
+        counts.push(said.text.parse::<usize>().expect("a number"));
+    }
+    assert_eq!(counts[1], counts[0] + 1, "{counts:?}");
+    assert_eq!(counts[2], counts[0], "{counts:?}");
 }
 
 #[tokio::test]
