@@ -115,7 +115,11 @@ impl Tree {
 }
 
 fn last_wins(entries: &Entries) -> BTreeMap<&str, &Tree> {
-    entries.iter().map(|(key, value)| (&**key, value)).collect()
+    let mut members = BTreeMap::new();
+    for (key, value) in entries {
+        members.insert(&**key, value);
+    }
+    members
 }
 
 impl Decode for Tree {

@@ -114,7 +114,11 @@ impl<T: Decode> Unknown for BTreeMap<String, T> {
 ///
 /// [`ErrorKind::Missing`] if there is none.
 pub fn required<T>(name: &'static str, value: Option<T>) -> Result<T, Error> {
-    value.ok_or_else(|| Error::missing(name))
+    // Without a closure, which would be compiled for each type.
+    match value {
+        Some(value) => Ok(value),
+        None => Err(Error::missing(name)),
+    }
 }
 
 /// The slot of a member whose value is fixed.

@@ -1,7 +1,5 @@
 //! `serde_json`'s own values.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value};
 
 use crate::{Error, JsonObject};
@@ -58,7 +56,11 @@ impl From<Tree> for Value {
             Tree::Text(text) => Self::String(text.into_owned()),
             Tree::Array(elements) => elements.into_iter().map(Self::from).collect(),
             Tree::Object(entries) => {
-                Self::Object(entries.into_iter().map(|(key, value)| (Cow::into_owned(key), value.into())).collect())
+                let mut object = JsonObject::new();
+                for (key, value) in entries {
+                    object.insert(key.into_owned(), value.into());
+                }
+                Self::Object(object)
             }
         }
     }
