@@ -14,7 +14,7 @@ use crate::naming::escape;
 use crate::protocol::Protocol;
 use crate::workspace::{Revision, Workspace, check_name, schema_path};
 use crate::write::{Changes, sync};
-use crate::{emit, model};
+use crate::{emit, model, share};
 
 /// Where the modules of vendored revisions go, below the root.
 pub const FOLDER: &str = "generated/src";
@@ -79,15 +79,17 @@ type Module = (Summary, BTreeMap<String, String>);
 /// The modules of all revisions, made at the same time.
 fn modules(workspace: &Workspace) -> Result<Vec<Result<Module, Error>>, Error> {
     let models = workspace.models()?;
+    let threads_of_each = share::threads().div_ceil(models.len().max(1));
     Ok(thread::scope(|scope| {
         let rows = workspace.revisions.iter().zip(&models);
-        let threads: Vec<_> = rows.map(|(row, protocol)| scope.spawn(|| module(row, protocol))).collect();
+        let threads: Vec<_> =
+            rows.map(|(row, protocol)| scope.spawn(move || module(row, protocol, threads_of_each))).collect();
         // A panic is as much a defect here as in one thread.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
     }))
 }
 
-fn module(row: &Revision, protocol: &Protocol) -> Result<Module, Error> {
+fn module(row: &Revision, protocol: &Protocol, threads: usize) -> Result<Module, Error> {
     let options = Options {
         revision: row.name.clone(),
         support: "crate".to_owned(),
@@ -96,7 +98,7 @@ fn module(row: &Revision, protocol: &Protocol) -> Result<Module, Error> {
         vendored: Some(row.module()),
     };
     conservation(protocol)?;
-    let files = emit(protocol, &options)?;
+    let files = share::emit(protocol, &options, threads)?;
     Ok((summary(protocol, files.len()), files))
 }
 

@@ -43,6 +43,7 @@ pub mod normalise;
 pub mod prose;
 pub mod protocol;
 pub mod schema;
+mod share;
 mod titles;
 pub mod typify;
 pub mod workspace;
@@ -70,6 +71,5 @@ pub fn model(document: Document, revision: &str, released: bool) -> Result<Proto
 /// # Errors
 /// [`Error::Emit`], which is a defect of mcpgen, or [`Error::Usage`] if `options.support` is no path.
 pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, String>, Error> {
-    let items = items::items(protocol, options)?;
-    files::files(protocol, items, options)
+    share::emit(protocol, options, share::threads())
 }

@@ -1,17 +1,24 @@
 //! `schemars::JsonSchema` for every type of a revision: the facts of its definition, behind the feature `schemars`.
 
 use indexmap::IndexMap;
+use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{Item, ident};
 use crate::json::Json;
 use crate::protocol::{Origin, Protocol, Shape, TypeDef};
+use crate::share::Share;
 
 /// The file that holds the facts.
 pub(crate) const AREA: &str = "json_schema";
 
 /// The facts and the impls of all types that are not another type's name.
-pub(super) fn item(protocol: &Protocol) -> Item {
+pub(super) fn item(protocol: &Protocol, share: &Share) -> Item {
+    let tokens = if share.has(AREA) { tokens(protocol) } else { TokenStream::new() };
+    Item { area: AREA.to_owned(), names: Vec::new(), serde: None, tokens }
+}
+
+fn tokens(protocol: &Protocol) -> TokenStream {
     let mut definitions = protocol.facts.clone();
     let facts = Json::Object(protocol.facts.clone());
     let mut pairs = Vec::new();
@@ -26,12 +33,11 @@ pub(super) fn item(protocol: &Protocol) -> Item {
         pairs.push(quote!(#name => #rust));
     }
     let facts = Json::Object(IndexMap::from([("$defs".to_owned(), Json::Object(definitions))])).to_string();
-    let tokens = quote! {
+    quote! {
         /// The definitions of the revision, without prose.
         const FACTS: &str = #facts;
         mcpgen_core::codec::json_schema_impls! { FACTS; #(#pairs),* }
-    };
-    Item { area: AREA.to_owned(), names: Vec::new(), serde: None, tokens }
+    }
 }
 
 /// The schema of an inline type, by its pointer; what an intersection made has none of its own.

@@ -10,6 +10,7 @@ use crate::decision::Condition;
 use crate::error::Error;
 use crate::naming::Namespace;
 use crate::protocol::{Content, Member, Messages, Params, Shape, Side, Type, TypeId, Union};
+use crate::share::Share;
 
 impl Emitter<'_> {
     /// Everything of a revision that no single type owns.
@@ -242,10 +243,13 @@ impl Emitter<'_> {
     }
 
     /// What a request or notification is to dispatchers, by its type.
-    pub(super) fn method_impls(&mut self) -> Result<BTreeMap<TypeId, TokenStream>, Error> {
+    pub(super) fn method_impls(&mut self, share: &Share) -> Result<BTreeMap<TypeId, TokenStream>, Error> {
         let mut impls = BTreeMap::new();
         for request in &self.protocol.requests {
             let def = &self.protocol.types[request.type_id];
+            if !share.has(&def.area) {
+                continue;
+            }
             let (name, method, revision) = (ident(&def.rust), &request.method, self.revision());
             let params = self.params(request.params.as_ref())?;
             let result = self.resolver.resolve(&request.result)?;
@@ -265,6 +269,9 @@ impl Emitter<'_> {
         }
         for notification in &self.protocol.notifications {
             let def = &self.protocol.types[notification.type_id];
+            if !share.has(&def.area) {
+                continue;
+            }
             let (name, method, revision) = (ident(&def.rust), &notification.method, self.revision());
             let params = self.params(notification.params.as_ref())?;
             let tokens = quote! {

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::naming;
 use crate::protocol::{AliasRule, Protocol, Shape, Type, TypeDef, TypeId};
+use crate::share::Share;
 use crate::typify::Resolver;
 
 pub use docs::Docs;
@@ -55,21 +56,26 @@ pub struct Item {
 /// # Errors
 /// [`Error::Emit`], which is a defect of mcpgen.
 pub fn items(protocol: &Protocol, options: &Options) -> Result<Vec<Item>, Error> {
+    some(protocol, options, &Share::All)
+}
+
+/// All items, of which those of other areas have no code.
+pub(crate) fn some(protocol: &Protocol, options: &Options, share: &Share) -> Result<Vec<Item>, Error> {
     let mut emitter =
         Emitter { protocol, options, docs: Docs::new(protocol, options), resolver: Resolver::new(protocol)? };
     let mut items = Vec::new();
     let mut order: Vec<TypeId> = (0..protocol.types.len()).collect();
     // Inline types stand right after what they were found in: by pointer, which sorts parents first.
     order.sort_by(|a, b| protocol.types[*a].pointer.cmp(&protocol.types[*b].pointer).then(a.cmp(b)));
-    let mut methods = emitter.method_impls()?;
+    let mut methods = emitter.method_impls(share)?;
     for id in order {
-        let mut item = emitter.item(id)?;
+        let mut item = emitter.item(id, share)?;
         item.tokens.extend(methods.remove(&id));
         items.push(item);
     }
     items.extend(emitter.messages()?);
     if options.vendored.is_some() {
-        items.push(json_schema::item(protocol));
+        items.push(json_schema::item(protocol, share));
     }
     Ok(items)
 }
@@ -83,9 +89,10 @@ struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    fn item(&mut self, id: TypeId) -> Result<Item, Error> {
+    fn item(&mut self, id: TypeId, share: &Share) -> Result<Item, Error> {
         let def = &self.protocol.types[id];
         let tokens = match &def.shape {
+            _ if !share.has(&def.area) => TokenStream::new(),
             Shape::Struct(body) => self.structure(id, body)?,
             Shape::Union(union) => self.union(id, union)?,
             Shape::Enum(values) => self.enumeration(id, values),
