@@ -462,10 +462,9 @@ struct Called {
 impl Called {
     fn of(request: AnyRequest) -> Result<Self, ErrorObject> {
         let legacy = request.context.revision().is_legacy();
-        if let Some(params) = request.params.as_ref().filter(|_| legacy) {
-            if let Some(called) = Self::short(&params.text()) {
-                return Ok(called);
-            }
+        let params = request.params.as_ref().filter(|_| legacy);
+        if let Some(called) = params.and_then(|params| Self::short(&params.text())) {
+            return Ok(called);
         }
         let CallToolRequestParams { name, arguments, .. } = super::params::<CallToolRequest>(request)?;
         Ok(Self { name, arguments: arguments.unwrap_or_default() })
