@@ -67,3 +67,27 @@ pub(crate) fn emit(protocol: &Protocol, options: &Options, threads: usize) -> Re
 pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::{Workspace, schema_path};
+
+    #[test]
+    fn the_text_does_not_depend_on_the_threads() {
+        let workspace = Workspace::open(None).expect("the project's own");
+        for (row, protocol) in workspace.revisions.iter().zip(workspace.models().expect("models")) {
+            let options = Options {
+                revision: row.name.clone(),
+                support: "crate".to_owned(),
+                command: "test".to_owned(),
+                source: schema_path(&row.name),
+                vendored: Some(row.module()),
+            };
+            let alone = emit(&protocol, &options, 1).expect("code");
+            for threads in [2, 3, 100] {
+                assert_eq!(emit(&protocol, &options, threads).expect("code"), alone, "{} on {threads}", row.name);
+            }
+        }
+    }
+}

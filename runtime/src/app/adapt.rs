@@ -52,6 +52,13 @@ static RESOURCE: Kind = Kind(&[
     ("annotations", V1, Of(&ANNOTATIONS)),
 ]);
 static CONTENTS: Kind = Kind(&[("_meta", V3, Anything)]);
+/// Content that was not always there, by its type.
+static NEW_CONTENT: [(&str, Since, &str); 4] = [
+    ("audio", V2, "content of type `audio`"),
+    ("resource_link", V3, "content of type `resource_link`"),
+    ("tool_use", V4, "content of type `tool_use`"),
+    ("tool_result", V4, "content of type `tool_result`"),
+];
 /// Of whichever type.
 static CONTENT: Kind = Kind(&[
     ("_meta", V3, Anything),
@@ -60,7 +67,6 @@ static CONTENT: Kind = Kind(&[
     ("title", V3, Anything),
     ("icons", V4, Anything),
 ]);
-static SAMPLING: Kind = Kind(&[("messages", V1, Of(&MESSAGE))]);
 static ARGUMENT: Kind = Kind(&[("title", V3, Anything)]);
 static PROMPT: Kind = Kind(&[
     ("_meta", V3, Anything),
@@ -68,14 +74,8 @@ static PROMPT: Kind = Kind(&[
     ("icons", V4, Anything),
     ("arguments", V1, Of(&ARGUMENT)),
 ]);
-/// Content that was not always there, by its type.
-static NEW_CONTENT: [(&str, Since, &str); 4] = [
-    ("audio", V2, "content of type `audio`"),
-    ("resource_link", V3, "content of type `resource_link`"),
-    ("tool_use", V4, "content of type `tool_use`"),
-    ("tool_result", V4, "content of type `tool_result`"),
-];
 static MESSAGE: Kind = Kind(&[("content", V1, Of(&CONTENT))]);
+static SAMPLING: Kind = Kind(&[("messages", V1, Of(&MESSAGE))]);
 
 /// What every result of the newest revision says.
 macro_rules! result {
@@ -178,25 +178,21 @@ struct Filter<'a> {
 
 impl Object for Filter<'_> {
     fn members(&self, out: &mut Members<'_>) {
-        self.object.members(&mut Members::new(&mut |name, node| match self
-            .kind
-            .0
-            .iter()
-            .find(|(known, ..)| *known == name)
-        {
-            None => out.node(name, node),
-            Some((_, since, inside)) => {
-                self.words.unsaid.set(unsaid_by(name, node).or(self.words.unsaid.get()));
-                if self.words.revision >= *since && may_be(name, node, self.words.revision) {
-                    self.member(name, node, *inside, out);
-                }
-            }
-        }));
+        self.object.members(&mut Members::new(&mut |name, node| self.member(name, node, out)));
     }
 }
 
 impl Filter<'_> {
-    fn member(&self, name: &str, node: Node<'_>, inside: Inside, out: &mut Members<'_>) {
+    fn member(&self, name: &str, node: Node<'_>, out: &mut Members<'_>) {
+        let Some((_, since, inside)) = self.kind.0.iter().find(|(known, ..)| *known == name) else {
+            return out.node(name, node);
+        };
+        if name == "resultType" && is_text(node, "input_required") {
+            self.words.unsaid.set(Some("that it needs input, in an answer"));
+        }
+        if self.words.revision < *since || !may_be(name, node, self.words.revision) {
+            return;
+        }
         match (inside, plain(node)) {
             (Anything, node) => out.node(name, node),
             (Of(kind), Node::Array(elements)) => {
@@ -206,11 +202,6 @@ impl Filter<'_> {
             (Of(kind), node) => out.member(name, &self.words.fitted(node, kind)),
         }
     }
-}
-
-/// What older revisions cannot say, whatever they have besides.
-fn unsaid_by(name: &str, node: Node<'_>) -> Option<&'static str> {
-    (name == "resultType" && is_text(node, "input_required")).then_some("that it needs input, in an answer")
 }
 
 /// Whether a revision that has a member has it with this value. Objects were all that there was.
