@@ -84,10 +84,8 @@ mod tests {
                 source: schema_path(&row.name),
                 vendored: Some(row.module()),
             };
-            let alone = emit(&protocol, &options, 1).expect("code");
-            for threads in [2, 3, 100] {
-                assert_eq!(emit(&protocol, &options, threads).expect("code"), alone, "{} on {threads}", row.name);
-            }
+            let [alone, together] = [1, 3].map(|threads| emit(&protocol, &options, threads).expect("code"));
+            assert_eq!(alone, together, "{}", row.name);
         }
     }
 }
