@@ -331,23 +331,12 @@ fn a_number_keeps_its_form() {
     }
 }
 
-/// Beyond the doubles there is one clear error, and text that nobody reads is kept all the same.
+/// Beyond the doubles there is one clear error.
 #[test]
 fn a_number_beyond_the_doubles() {
     for number in ["1e309", "-1e309", "1e999999999999", "17976931348623157e400"] {
         for place in PLACES {
             let text = (place.document)(number);
-            let Json::Object(document) = Json::parse(&text) else { continue };
-            // A response's result is not read, and comes back as it came.
-            if place.name == "ServerMessage"
-                && document.iter().any(|(name, value)| name == "result" && *value != Json::Object(vec![]))
-            {
-                let message: ServerMessage = mcpgen_types::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
-                let again = Json::parse(&mcpgen_types::to_string(&message));
-                assert_eq!(again.get("result"), Json::Object(document).get("result"));
-                assert!(mcpgen_types::to_value(&message).is_err(), "{text}");
-                continue;
-            }
             let refused = (place.refused)(&text);
             assert!(refused.contains("number out of range"), "{}: {text}: {refused}", place.name);
         }
