@@ -90,7 +90,10 @@ impl RawJson {
     /// Writes the value as JSON text.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match &self.0 {
-            Repr::Text(text) => out.extend_from_slice(text.as_bytes()),
+            Repr::Text(text) => {
+                out.reserve(text.len() + codec::AFTER);
+                out.extend_from_slice(text.as_bytes());
+            }
             Repr::Tape(tape) => tape.write(out),
         }
     }

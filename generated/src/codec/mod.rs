@@ -84,7 +84,7 @@ pub(crate) use {
     de::parse,
     event::describe,
     tape::Tape,
-    write::write,
+    write::{AFTER, write},
 };
 
 /// What decoding gives: for modules in which `Result` is a type of the protocol.

@@ -70,11 +70,16 @@ fn close(mark: u8, [open, close]: &[u8; 2], out: &mut Vec<u8>) {
     out.push(*close);
 }
 
+/// Room for what comes after a long text, so that a buffer that has just grown for it need not grow again.
+pub(crate) const AFTER: usize = 64;
+
 fn string(text: &str, out: &mut Vec<u8>) {
     if is_escaped(text.as_bytes()) {
+        // Prose is escaped at the ends of its lines and at quotations.
+        out.reserve(text.len() + text.len() / 8 + AFTER);
         return scalar(text, out);
     }
-    out.reserve(text.len() + 2);
+    out.reserve(text.len() + AFTER);
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
     out.push(b'"');
