@@ -226,20 +226,20 @@ struct Paths<'a> {
 }
 
 /// Paths of std that the prelude offers by their last segment.
-const PRELUDE: &[&str] = &[
-    "std::option::Option",
-    "std::option::Option::Some",
-    "std::option::Option::None",
-    "std::result::Result",
-    "std::result::Result::Ok",
-    "std::result::Result::Err",
-    "std::string::String",
-    "std::vec::Vec",
-    "std::boxed::Box",
-    "std::convert::From",
-    "std::convert::Into",
-    "std::convert::TryFrom",
-    "std::default::Default",
+const PRELUDE: &[&[&str]] = &[
+    &["std", "option", "Option"],
+    &["std", "option", "Option", "Some"],
+    &["std", "option", "Option", "None"],
+    &["std", "result", "Result"],
+    &["std", "result", "Result", "Ok"],
+    &["std", "result", "Result", "Err"],
+    &["std", "string", "String"],
+    &["std", "vec", "Vec"],
+    &["std", "boxed", "Box"],
+    &["std", "convert", "From"],
+    &["std", "convert", "Into"],
+    &["std", "convert", "TryFrom"],
+    &["std", "default", "Default"],
 ];
 
 /// Names that std has a derive macro of too, so that a link must say that the type is meant.
@@ -261,18 +261,14 @@ impl<'a> Paths<'a> {
             self.note_sibling(path);
             return;
         }
-        let text = joined(path);
-        if text == "std::collections::BTreeMap" && self.is_free(path, 2) {
+        if begins(path, &["std", "collections", "BTreeMap"]) && path.segments.len() == 3 && self.is_free(path, 2) {
             self.uses_map = true;
-            *path = tail(path, 2);
-            return;
+            return cut(path, 2);
         }
         // The prelude name may be the whole path or its beginning (`Default::default`).
-        let begins =
-            |known: &&&str| text.strip_prefix(**known).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
-        let last = PRELUDE.iter().filter(begins).map(|known| known.matches("::").count()).max();
+        let last = PRELUDE.iter().filter(|known| begins(path, known)).map(|known| known.len() - 1).max();
         if let Some(last) = last.filter(|&last| self.is_free(path, last)) {
-            *path = tail(path, last);
+            cut(path, last);
         }
     }
 
@@ -291,16 +287,16 @@ impl<'a> Paths<'a> {
             *path = full;
         } else {
             self.from_core.insert(name);
-            *path = tail(path, 1);
+            cut(path, 1);
         }
     }
 
     fn note_sibling(&mut self, path: &syn::Path) {
-        use syn::ext::IdentExt as _;
         let Some(first) = path.segments.first() else { return };
-        let name = first.ident.unraw().to_string();
-        if self.home.get(&name).is_some_and(|home| home != self.area) {
-            self.from_siblings.insert(name);
+        let name = first.ident.to_string();
+        let name = name.strip_prefix("r#").unwrap_or(&name);
+        if self.home.get(name).is_some_and(|home| home != self.area) {
+            self.from_siblings.insert(name.to_owned());
         }
     }
 }
@@ -316,18 +312,15 @@ fn visible(text: &str) -> String {
     out
 }
 
-/// The names of a path with `::` between them.
-fn joined(path: &syn::Path) -> String {
-    let mut text = String::new();
-    for (index, segment) in path.segments.iter().enumerate() {
-        text.push_str(if index > 0 { "::" } else { "" });
-        text.push_str(&segment.ident.to_string());
-    }
-    text
+/// Whether a path is this one, or goes on from it.
+fn begins(path: &syn::Path, with: &[&str]) -> bool {
+    path.segments.len() >= with.len() && path.segments.iter().zip(with).all(|(segment, name)| segment.ident == name)
 }
 
-fn tail(path: &syn::Path, skipped: usize) -> syn::Path {
-    syn::Path { leading_colon: None, segments: path.segments.iter().skip(skipped).cloned().collect() }
+/// Takes off the beginning of a path.
+fn cut(path: &mut syn::Path, segments: usize) {
+    path.leading_colon = None;
+    path.segments = std::mem::take(&mut path.segments).into_iter().skip(segments).collect();
 }
 
 impl VisitMut for Paths<'_> {
