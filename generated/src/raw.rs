@@ -36,11 +36,19 @@ impl RawJson {
     pub fn decode<T: Decode>(&self) -> Result<T, Error> {
         match &self.0 {
             Repr::Text(text) => crate::from_str(text),
-            Repr::Tape(tape) => {
-                let mut slot = None;
-                let put = tape.replay(&mut slot).and_then(|()| codec::filled(slot));
-                put.map_err(|error| error.with_type_name(T::NAME))
-            }
+            Repr::Tape(tape) => codec::named(|slot| tape.replay(slot)),
+        }
+    }
+
+    /// Decodes the value as [`decode`](Self::decode) does, but moves long strings out of it.
+    ///
+    /// # Errors
+    ///
+    /// The value is not a valid `T`.
+    pub fn into_decoded<T: Decode>(self) -> Result<T, Error> {
+        match self.0 {
+            Repr::Text(text) => crate::from_str(&text),
+            Repr::Tape(tape) => codec::named(|slot| tape.give(slot)),
         }
     }
 
@@ -50,6 +58,15 @@ impl RawJson {
         match &self.0 {
             Repr::Text(text) => Cow::Borrowed(text),
             Repr::Tape(_) => Cow::Owned(crate::to_string(self)),
+        }
+    }
+
+    /// The JSON text, which is no copy of that which the value was made from.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        match self.0 {
+            Repr::Text(text) => text,
+            Repr::Tape(_) => crate::to_string(&self),
         }
     }
 

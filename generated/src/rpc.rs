@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::codec::{Decode, Encode, Event, Field, Members, Node, Object, required};
+use crate::codec::{Decode, Encode, Event, Members, Node, Object, required};
 use crate::{Error, Extra, KnownMembers, RequestId};
 
 /// What a peer says went wrong with a request: the `error` member of an error response.
@@ -55,10 +55,7 @@ impl Decode for ErrorObject {
         let mut message = None;
         let mut data = None;
         let mut extra = Extra::default();
-        event.object(
-            &mut [Field::new("code", &mut code), Field::new("message", &mut message), Field::new("data", &mut data)],
-            &mut extra,
-        )?;
+        event.object(Self::MEMBERS, &mut [&mut code, &mut message, &mut data], &mut extra)?;
         Ok(Self { code: required("code", code)?, message: required("message", message)?, data, extra })
     }
 }

@@ -1,7 +1,7 @@
 //! The support core, under types written as the generator writes them.
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
-use mcpgen_types::codec::{self, Condition, Field, Guard, JsonTypes, Literal};
+use mcpgen_types::codec::{self, Condition, Guard, JsonTypes, Literal};
 use mcpgen_types::{
     Declares, Error, ErrorCode, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Message, Never, NotificationSet,
     Number, ProgressToken, RawJson, Request, RequestId, RequestMessage, RequestSet, ResponseMessage, ResultType,
@@ -35,13 +35,8 @@ mod types {
             let mut input_schema = None;
             let mut extra = Extra::default();
             event.object(
-                &mut [
-                    Field::new("name", &mut name),
-                    Field::new("title", &mut title),
-                    Field::new("parent", &mut parent),
-                    Field::new("icons", &mut icons),
-                    Field::new("inputSchema", &mut input_schema),
-                ],
+                &["name", "title", "parent", "icons", "inputSchema"],
+                &mut [&mut name, &mut title, &mut parent, &mut icons, &mut input_schema],
                 &mut extra,
             )?;
             Ok(Self {
@@ -84,7 +79,7 @@ mod types {
         fn decode(event: codec::Event<'_>) -> ::std::result::Result<Self, Error> {
             let mut r#type = codec::Constant::new(Literal::Str("object"));
             let mut extra = Extra::default();
-            event.object(&mut [Field::new("type", &mut r#type)], &mut extra)?;
+            event.object(&["type"], &mut [&mut r#type], &mut extra)?;
             r#type.required("type")?;
             Ok(Self { extra })
         }
@@ -115,10 +110,7 @@ mod types {
             let mut src = None;
             let mut width = None;
             let mut scale = None;
-            event.object(
-                &mut [Field::new("src", &mut src), Field::new("width", &mut width), Field::new("scale", &mut scale)],
-                &mut codec::Closed,
-            )?;
+            event.object(&["src", "width", "scale"], &mut [&mut src, &mut width, &mut scale], &mut codec::Closed)?;
             Ok(Self { src: codec::required("src", src)?, width, scale })
         }
     }
@@ -191,10 +183,7 @@ mod types {
                     let mut tag = codec::Constant::new(Literal::Str($tag));
                     let mut $member = None;
                     let mut extra = Extra::default();
-                    event.object(
-                        &mut [Field::new("type", &mut tag), Field::new(stringify!($member), &mut $member)],
-                        &mut extra,
-                    )?;
+                    event.object(&["type", stringify!($member)], &mut [&mut tag, &mut $member], &mut extra)?;
                     tag.required("type")?;
                     Ok(Self { $member: codec::required(stringify!($member), $member)?, extra })
                 }
@@ -335,12 +324,14 @@ mod types {
                     $(let mut $envelope = None;
                     let mut $version = codec::Constant::new(Literal::Str("2.0"));)*
                     event.object(
-                        &mut [
-                            Field::new("method", &mut method),
-                            Field::new("params", &mut params),
-                            $(Field::new(stringify!($version), &mut $version),
-                            Field::new(stringify!($envelope), &mut $envelope),)*
-                        ],
+                &["method",
+                            "params",
+                            $(stringify!($version),
+                            stringify!($envelope),)*],
+                &mut [&mut method,
+                            &mut params,
+                            $(&mut $version,
+                            &mut $envelope,)*],
                         &mut extra,
                     )?;
                     method.required("method")?;
@@ -883,6 +874,49 @@ fn results_are_decoded_by_request() {
         "",
         "response: expected a response, found an error",
     );
+}
+
+#[test]
+fn responses_are_encoded_in_place() {
+    let read = r#"{"jsonrpc":"2.0","id":1,"result":{"a":[1,"é"]},"more":true}"#;
+    let long = "x".repeat(5000);
+    let mut response: ResponseMessage = mcpgen_types::from_str(read).unwrap();
+    for (id, result) in [
+        (RequestId::Integer(-7), RawJson::from(&json!({}))),
+        (RequestId::String("\"é\n".repeat(200)), RawJson::from(&json!({ "text": long }))),
+        (RequestId::Integer(i64::MAX), response.result.clone()),
+    ] {
+        let built = ResponseMessage::new(id, result);
+        assert_eq!(String::from_utf8(built.clone().into_vec()).unwrap(), mcpgen_types::to_string(&built));
+    }
+    assert_eq!(response.clone().into_vec(), read.as_bytes());
+    response.extra.remove("more");
+    assert_eq!(response.clone().into_vec(), mcpgen_types::to_vec(&response));
+}
+
+#[test]
+fn undecoded_strings_of_any_length() {
+    let texts = [0, 1, 63, 64, 65, 5000].map(|length| "é\n".repeat(length / 3) + &"x".repeat(length % 3));
+    let keys = texts.iter().cloned().zip(texts.iter().rev());
+    let value = json!({"all": &texts, "by": keys.map(|(key, text)| (key, json!({ "t": text }))).collect::<Value>()});
+    let text = value.to_string();
+    let raw: RawJson = mcpgen_types::from_str(&text).unwrap();
+    assert_eq!(raw.to_string(), text);
+    assert_eq!(raw.decode::<Value>().unwrap(), value);
+    assert_eq!(raw.decode::<Value>().unwrap(), value, "the first time took nothing away");
+    assert_eq!(raw.clone().into_decoded::<Value>().unwrap(), value);
+    assert_eq!(RawJson::from(&value).into_decoded::<Value>().unwrap(), value, "from text");
+
+    for text in &texts {
+        let tool = json!({"name": text, "inputSchema": {"type": "object", text: text}});
+        let response = ResponseMessage::new(1, mcpgen_types::from_str::<RawJson>(&tool.to_string()).unwrap());
+        let tools = [response.decode::<OldPing>(), response.into_result::<OldPing>()].map(Result::unwrap);
+        assert_eq!(tools.map(|tool| mcpgen_types::to_value(&tool).unwrap()), [tool.clone(), tool]);
+    }
+    let wrong = ResponseMessage::new(1, mcpgen_types::from_str::<RawJson>(r#"{"name":1}"#).unwrap());
+    let errors =
+        [wrong.decode::<OldPing>(), wrong.into_result::<OldPing>()].map(|result| result.unwrap_err().to_string());
+    assert_eq!(errors, ["ping result: name: expected string, found number"; 2].map(String::from));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use mcpgen_tests::decisions::REVISIONS;
 use mcpgen_tests::judge::subschemas;
 use mcpgen_tests::registry::{Entry, REGISTRY};
 use mcpgen_tests::{Proof, schema};
-use mcpgen_types::codec::{self, Bound, Bounds, Decode, Encode, Event, Field, Length, Literal, Node};
+use mcpgen_types::codec::{self, Bound, Bounds, Decode, Encode, Event, Length, Literal, Node};
 use mcpgen_types::{Error, ErrorKind, Never};
 use serde_json::{Map, Value};
 
@@ -449,7 +449,7 @@ impl Decode for Closed {
 
     fn decode(event: Event<'_>) -> Result<Self, Error> {
         let mut name = None;
-        event.object(&mut [Field::new("name", &mut name)], &mut codec::Closed)?;
+        event.object(&["name"], &mut [&mut name], &mut codec::Closed)?;
         Ok(Self { name: codec::required("name", name)? })
     }
 }

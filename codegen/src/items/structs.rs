@@ -212,11 +212,11 @@ impl Emitter<'_> {
 }
 
 fn decode_body(body: &Struct, event: &Ident) -> TokenStream {
-    let (mut locals, mut slots, mut checks, mut values) =
-        (TokenStream::new(), TokenStream::new(), TokenStream::new(), TokenStream::new());
+    let (mut locals, mut slots, mut checks, mut present, mut values) =
+        (TokenStream::new(), TokenStream::new(), TokenStream::new(), TokenStream::new(), TokenStream::new());
     for member in &body.members {
         let (name, wire) = (ident(&member.rust), &member.wire);
-        slots.extend(quote!(::mcpgen_core::codec::Field::new(#wire, &mut #name),));
+        slots.extend(quote!(&mut #name,));
         match &member.content {
             Content::Constant(value) => {
                 let value = literal(value);
@@ -229,11 +229,15 @@ fn decode_body(body: &Struct, event: &Ident) -> TokenStream {
             }
             Content::Value(_) => {
                 locals.extend(quote!(let mut #name = ::std::option::Option::None;));
-                values.extend(if member.required {
-                    quote!(#name: ::mcpgen_core::codec::required(#wire, #name)?,)
-                } else {
-                    quote!(#name,)
-                });
+                values.extend(quote!(#name,));
+                if member.required {
+                    // Before anything is moved, so that less has to be given up where it is not there.
+                    present.extend(quote! {
+                        let ::std::option::Option::Some(#name) = #name else {
+                            return ::std::result::Result::Err(::mcpgen_core::Error::missing(#wire));
+                        };
+                    });
+                }
             }
         }
     }
@@ -246,8 +250,9 @@ fn decode_body(body: &Struct, event: &Ident) -> TokenStream {
     };
     quote! {
         #locals
-        #event.object(&mut [#slots], #unknown)?;
+        #event.object(<Self as ::mcpgen_core::KnownMembers>::MEMBERS, &mut [#slots], #unknown)?;
         #checks
+        #present
         ::std::result::Result::Ok(Self { #values })
     }
 }

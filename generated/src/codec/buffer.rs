@@ -160,7 +160,10 @@ pub(super) fn read_entry(object: &mut dyn ObjectAccess, entries: &mut Entries) -
 
 /// What a slot holds after it was given its value.
 pub(crate) fn filled<T>(slot: Option<T>) -> Result<T, Error> {
-    slot.ok_or_else(|| Error::new(ErrorKind::Json { message: "the reader gave no value".to_owned() }))
+    match slot {
+        Some(value) => Ok(value),
+        None => Err(Error::new(ErrorKind::Json { message: "the reader gave no value".to_owned() })),
+    }
 }
 
 /// Elements read already, then those that are still to be read.

@@ -21,7 +21,8 @@ pub trait Decode: Sized {
 
 impl<T: Decode> Slot for Option<T> {
     fn put(&mut self, event: Event<'_>) -> Result<(), Error> {
-        *self = Some(T::decode(event)?);
+        // It is given one value; so there is none to be dropped, which would take a copy of this one.
+        self.get_or_insert(T::decode(event)?);
         Ok(())
     }
 }
@@ -130,7 +131,7 @@ impl<T: Decode> Decode for BTreeMap<String, T> {
 
     fn decode(event: Event<'_>) -> Result<Self, Error> {
         let mut members = BTreeMap::new();
-        event.object(&mut [], &mut members)?;
+        event.object(&[], &mut [], &mut members)?;
         Ok(members)
     }
 }

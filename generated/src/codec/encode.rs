@@ -88,8 +88,13 @@ impl<'a> Members<'a> {
     }
 
     /// A member whose value is fixed.
+    #[inline]
     pub fn constant(&mut self, name: &str, value: Literal) {
-        self.node(name, value.encode());
+        match value {
+            // Known where this is compiled, as a rule.
+            Literal::Str(text) => self.node(name, Node::Str(text)),
+            other => self.node(name, other.encode()),
+        }
     }
 
     /// The members that the type does not name.

@@ -18,10 +18,7 @@
 //!         let mut src = None;
 //!         let mut theme = None;
 //!         let mut extra = Extra::default();
-//!         event.object(
-//!             &mut [codec::Field::new("src", &mut src), codec::Field::new("theme", &mut theme)],
-//!             &mut extra,
-//!         )?;
+//!         event.object(&["src", "theme"], &mut [&mut src, &mut theme], &mut extra)?;
 //!         Ok(Self { src: codec::required("src", src)?, theme, extra })
 //!     }
 //! }
@@ -68,7 +65,7 @@ pub use decode::Decode;
 pub use encode::{Elements, Encode, Members, Node, Object};
 pub use event::{ArrayAccess, Event, ObjectAccess, Slot};
 pub use literal::Literal;
-pub use object::{Closed, Constant, Field, Unknown, required};
+pub use object::{Closed, Constant, Unknown, required};
 pub use union::{Condition, Guard, JsonTypes};
 
 #[cfg(feature = "schemars")]
@@ -84,6 +81,7 @@ pub(crate) use {
     de::parse,
     event::describe,
     tape::Tape,
+    text::named,
     write::{AFTER, write},
 };
 

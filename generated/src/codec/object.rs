@@ -7,36 +7,28 @@ use crate::{Error, ErrorKind};
 
 use super::{Decode, Event, Literal, ObjectAccess, Slot, describe};
 
-/// A member that a type knows, and the place for its value.
-pub struct Field<'a> {
-    name: &'static str,
-    slot: &'a mut dyn Slot,
-    seen: bool,
-}
-
-impl<'a> Field<'a> {
-    /// The member `name`, of which `slot` takes the value.
-    pub fn new(name: &'static str, slot: &'a mut dyn Slot) -> Self {
-        Self { name, slot, seen: false }
-    }
-}
-
 impl Event<'_> {
-    /// Decodes an object: the values of known members go to their `fields`, the others to `unknown`.
+    /// Decodes an object: the value of the member `names[i]` goes to `slots[i]`, what has no slot to `unknown`.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Type`] if the value is no object, [`ErrorKind::Duplicate`] if a known member
     /// stands twice; the errors of slots and of `unknown`, with the key in their path.
-    pub fn object(self, fields: &mut [Field<'_>], unknown: &mut dyn Unknown) -> Result<(), Error> {
+    pub fn object(
+        self,
+        names: &[&'static str],
+        slots: &mut [&mut dyn Slot],
+        unknown: &mut dyn Unknown,
+    ) -> Result<(), Error> {
         let Event::Object(object) = self else {
             return Err(self.mismatch("object"));
         };
-        let mut next = 0;
+        let names = &names[..names.len().min(slots.len())];
+        let (mut seen, mut next) = (Seen::default(), 0);
         loop {
             let mut key = Key::Known(0);
             let more = object.key(&mut |name| {
-                key = match find(fields, next, &name) {
+                key = match find(names, next, &name) {
                     Some(index) => Key::Known(index),
                     None => Key::Unknown(name.into_owned()),
                 };
@@ -46,7 +38,10 @@ impl Event<'_> {
             }
             match key {
                 Key::Known(index) => {
-                    fields[index].read(object)?;
+                    if !seen.first(index) {
+                        return Err(Error::new(ErrorKind::Duplicate).at_key(names[index]));
+                    }
+                    object.value(&mut *slots[index]).map_err(|error| error.at_key(names[index]))?;
                     next = index + 1;
                 }
                 Key::Unknown(name) => unknown.unknown(name, object)?,
@@ -61,18 +56,34 @@ enum Key {
 }
 
 /// Starts after the last hit: a document in the schema's order costs one comparison a member.
-fn find(fields: &[Field<'_>], next: usize, name: &str) -> Option<usize> {
-    let (before, after) = fields.split_at(next);
-    let hit = |field: &Field<'_>| field.name == name;
+fn find(names: &[&'static str], next: usize, name: &str) -> Option<usize> {
+    let (before, after) = names.split_at(next);
+    let hit = |known: &&str| *known == name;
     after.iter().position(hit).map(|index| index + next).or_else(|| before.iter().position(hit))
 }
 
-impl Field<'_> {
-    fn read(&mut self, object: &mut dyn ObjectAccess) -> Result<(), Error> {
-        if std::mem::replace(&mut self.seen, true) {
-            return Err(Error::new(ErrorKind::Duplicate).at_key(self.name));
+/// The members that were there: few types have more than a word has bits.
+#[derive(Default)]
+struct Seen {
+    first: u64,
+    more: Vec<usize>,
+}
+
+impl Seen {
+    /// Whether it is the first time.
+    fn first(&mut self, index: usize) -> bool {
+        match 1u64.checked_shl(u32::try_from(index).unwrap_or(u32::MAX)) {
+            Some(bit) => {
+                let first = self.first & bit == 0;
+                self.first |= bit;
+                first
+            }
+            None => {
+                let first = !self.more.contains(&index);
+                self.more.push(index);
+                first
+            }
         }
-        object.value(self.slot).map_err(|error| error.at_key(self.name))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Values that are decoded later, as the sequence of their tokens.
 //!
 //! Reading a document once and playing its tokens back costs less than reading it twice, and less than a tree: all
-//! strings stand in one piece of memory.
+//! short strings stand in one piece of memory. Long ones have their own, which is moved to whoever plays the tape for
+//! the last time.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::{slice, vec};
 
 use crate::{Error, Number};
 
@@ -14,17 +15,24 @@ use super::{ArrayAccess, Decode, Event, Node, ObjectAccess, Slot, write};
 #[derive(Clone, Debug)]
 pub(crate) struct Tape {
     tokens: Vec<Token>,
-    /// All keys and strings, one after the other.
+    /// All keys and short strings, one after the other.
     text: String,
+    /// All long strings.
+    long: Vec<String>,
 }
+
+/// From how many bytes on a string is long. It gets memory of its own in the end anyway; a short one, such as a tag, may not.
+const LONG: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 enum Token {
     Null,
     Bool(bool),
     Number(Number),
-    /// A string, or the key of the value that follows; its length in bytes.
+    /// A short string, or the key of the value that follows; its length in bytes.
     Text(usize),
+    /// The next long string.
+    Long,
     Array,
     Object,
     /// Of the array or the object.
@@ -35,6 +43,12 @@ impl Tape {
     /// Gives the value to `slot`, as its reader would have done.
     pub(crate) fn replay(&self, slot: &mut dyn Slot) -> Result<(), Error> {
         self.player().give(slot)
+    }
+
+    /// The same, for the last time: long strings are moved.
+    pub(crate) fn give(self, slot: &mut dyn Slot) -> Result<(), Error> {
+        let long = Long::Owned(self.long.into_iter());
+        Player { tokens: self.tokens.iter(), text: &self.text, long }.give(slot)
     }
 
     /// Writes the value as JSON text.
@@ -48,7 +62,7 @@ impl Tape {
             None | Some(Token::Null | Token::End) => "null",
             Some(Token::Bool(_)) => "boolean",
             Some(Token::Number(_)) => "number",
-            Some(Token::Text(_)) => "string",
+            Some(Token::Text(_) | Token::Long) => "string",
             Some(Token::Array) => "array",
             Some(Token::Object) => "object",
         }
@@ -61,8 +75,10 @@ impl Tape {
             Event::Unsigned(integer) => Token::Number(integer.into()),
             Event::Signed(integer) => Token::Number(integer.into()),
             Event::Float(_) => Token::Number(event.number()?),
-            Event::Str(text) => self.note(text),
-            Event::String(text) => self.note(&text),
+            Event::Str(text) if text.len() < LONG => self.note(text),
+            Event::String(text) if text.len() < LONG => self.note(&text),
+            Event::Str(text) => self.keep(text.to_owned()),
+            Event::String(text) => self.keep(text),
             Event::Array(array) => {
                 self.tokens.push(Token::Array);
                 Event::Array(array).array(self)?;
@@ -100,8 +116,13 @@ impl Tape {
         Token::Text(text.len())
     }
 
+    fn keep(&mut self, text: String) -> Token {
+        self.long.push(text);
+        Token::Long
+    }
+
     fn player(&self) -> Player<'_> {
-        Player { tape: self, token: Cell::new(0), text: Cell::new(0) }
+        Player { tokens: self.tokens.iter(), text: &self.text, long: Long::Borrowed(self.long.iter()) }
     }
 }
 
@@ -116,36 +137,47 @@ impl Decode for Tape {
 
     fn decode(event: Event<'_>) -> Result<Self, Error> {
         // As much as most results are.
-        let mut tape = Self { tokens: Vec::with_capacity(32), text: String::with_capacity(256) };
+        let mut tape = Self { tokens: Vec::with_capacity(32), text: String::with_capacity(256), long: Vec::new() };
         tape.record(event)?;
         Ok(tape)
     }
 }
 
-/// A place on a tape, from which it is played.
+/// What is left of a tape that is played.
 struct Player<'t> {
-    tape: &'t Tape,
-    token: Cell<usize>,
-    text: Cell<usize>,
+    tokens: slice::Iter<'t, Token>,
+    text: &'t str,
+    long: Long<'t>,
+}
+
+enum Long<'t> {
+    Borrowed(slice::Iter<'t, String>),
+    Owned(vec::IntoIter<String>),
 }
 
 impl<'t> Player<'t> {
     /// The next token; after the last one, ends.
-    fn pull(&self) -> Token {
-        let place = self.token.get();
-        self.token.set(place + 1);
-        self.tape.tokens.get(place).copied().unwrap_or(Token::End)
+    fn pull(&mut self) -> Token {
+        self.tokens.next().copied().unwrap_or(Token::End)
     }
 
     /// Whether an array or an object goes on.
     fn goes_on(&self) -> bool {
-        !matches!(self.tape.tokens.get(self.token.get()), None | Some(Token::End))
+        !matches!(self.tokens.as_slice().first(), None | Some(Token::End))
     }
 
-    fn read(&self, length: usize) -> &'t str {
-        let begin = self.text.get();
-        self.text.set(begin + length);
-        &self.tape.text[begin..begin + length]
+    fn read(&mut self, length: usize) -> &'t str {
+        let (text, rest) = self.text.split_at(length);
+        self.text = rest;
+        text
+    }
+
+    /// The next long string as it can be had.
+    fn read_long(&mut self) -> Cow<'t, str> {
+        match &mut self.long {
+            Long::Borrowed(long) => Cow::Borrowed(long.next().map_or("", String::as_str)),
+            Long::Owned(long) => Cow::Owned(long.next().unwrap_or_default()),
+        }
     }
 
     fn give(&mut self, slot: &mut dyn Slot) -> Result<(), Error> {
@@ -154,13 +186,17 @@ impl<'t> Player<'t> {
             Token::Bool(value) => slot.put(Event::Bool(value)),
             Token::Number(number) => slot.put(number.event()),
             Token::Text(length) => slot.put(Event::Str(self.read(length))),
+            Token::Long => match self.read_long() {
+                Cow::Borrowed(text) => slot.put(Event::Str(text)),
+                Cow::Owned(text) => slot.put(Event::String(text)),
+            },
             Token::Array => slot.put(Event::Array(self)),
             Token::Object => slot.put(Event::Object(self)),
         }
     }
 
     /// The key that comes next; `None` at the end of the object, which is passed.
-    fn next_key(&self) -> Option<&'t str> {
+    fn next_key(&mut self) -> Option<&'t str> {
         match self.pull() {
             Token::Text(length) => Some(self.read(length)),
             _ => None,
@@ -190,12 +226,13 @@ impl ObjectAccess for Player<'_> {
 
 impl Player<'_> {
     /// Writes the value that comes next as JSON text.
-    fn write(&self, out: &mut Vec<u8>) {
+    fn write(&mut self, out: &mut Vec<u8>) {
         match self.pull() {
             Token::Null | Token::End => write(Node::Null, out),
             Token::Bool(value) => write(Node::Bool(value), out),
             Token::Number(number) => write(number.node(), out),
             Token::Text(length) => write(Node::Str(self.read(length)), out),
+            Token::Long => write(Node::Str(&self.read_long()), out),
             Token::Array => {
                 out.push(b'[');
                 while self.goes_on() {

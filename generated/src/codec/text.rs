@@ -91,9 +91,13 @@ pub fn to_value<T: Encode + ?Sized>(value: &T) -> Result<Value, Error> {
     node_value(value.encode())
 }
 
-fn named<T: Decode>(read: impl FnOnce(&mut dyn Slot) -> Result<(), Error>) -> Result<T, Error> {
+pub(crate) fn named<T: Decode>(read: impl FnOnce(&mut dyn Slot) -> Result<(), Error>) -> Result<T, Error> {
     let mut slot = None;
-    read(&mut slot).and_then(|()| filled(slot)).map_err(|error| error.with_type_name(T::NAME))
+    // Without closures, into which the value would be moved.
+    match read(&mut slot) {
+        Ok(()) => filled(slot),
+        Err(error) => Err(error.with_type_name(T::NAME)),
+    }
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, Error> {

@@ -1,4 +1,4 @@
-//! Nodes to JSON text: the structure here, scalars and escapes by serde_json.
+//! Nodes to JSON text: the structure and strings here, numbers by serde_json.
 
 use serde::Serialize;
 use serde_json::{Number, Value};
@@ -35,9 +35,7 @@ fn array(elements: &dyn Elements, out: &mut Vec<u8>) {
 fn map(object: &dyn Object, out: &mut Vec<u8>) {
     let mut mark = b'{';
     object.members(&mut Members::new(&mut |name, node| {
-        out.push(mark);
-        string(name, out);
-        out.push(b':');
+        quoted([mark, b'"'], name, *b"\":", out);
         write(node, out);
         mark = b',';
     }));
@@ -74,30 +72,91 @@ fn close(mark: u8, [open, close]: &[u8; 2], out: &mut Vec<u8>) {
 pub(crate) const AFTER: usize = 64;
 
 fn string(text: &str, out: &mut Vec<u8>) {
-    if is_escaped(text.as_bytes()) {
-        // Prose is escaped at the ends of its lines and at quotations.
-        out.reserve(text.len() + text.len() / 8 + AFTER);
-        return scalar(text, out);
-    }
+    quoted([b'"'], text, [b'"'], out);
+}
+
+/// Writes a string with what stands beside it; the quotation marks are the last before it and the first after it.
+fn quoted<const B: usize, const A: usize>(before: [u8; B], text: &str, after: [u8; A], out: &mut Vec<u8>) {
     out.reserve(text.len() + AFTER);
-    out.push(b'"');
-    out.extend_from_slice(text.as_bytes());
-    out.push(b'"');
+    out.extend_from_slice(&before);
+    if is_escaped(text.as_bytes()) {
+        escaped(text.as_bytes(), out);
+    } else {
+        out.extend_from_slice(text.as_bytes());
+    }
+    out.extend_from_slice(&after);
+}
+
+/// Writes a string that has to be escaped, as serde_json does, but many bytes at a time.
+fn escaped(mut text: &[u8], out: &mut Vec<u8>) {
+    // Prose is escaped at the ends of its lines and at quotations.
+    out.reserve(text.len() + text.len() / 8 + AFTER);
+    while let Some((plain, byte, rest)) = next_escape(text) {
+        out.extend_from_slice(plain);
+        match byte {
+            b'"' => out.extend_from_slice(br#"\""#),
+            b'\\' => out.extend_from_slice(br"\\"),
+            b'\n' => out.extend_from_slice(br"\n"),
+            b'\r' => out.extend_from_slice(br"\r"),
+            b'\t' => out.extend_from_slice(br"\t"),
+            0x08 => out.extend_from_slice(br"\b"),
+            0x0c => out.extend_from_slice(br"\f"),
+            control => {
+                let digit = |digit: u8| b"0123456789abcdef"[usize::from(digit)];
+                out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(control >> 4), digit(control & 0xf)]);
+            }
+        }
+        text = rest;
+    }
+    out.extend_from_slice(text);
+}
+
+/// What is written as it is, the byte after it that is not, and the rest; `None` if nothing has to be escaped.
+fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
+    let (words, last) = text.as_chunks::<8>();
+    // In this order of bytes, the first that is found is one: only those after it are told falsely.
+    let found = words.iter().map(|word| escapes(u64::from_le_bytes(*word))).enumerate().find(|(_, found)| *found != 0);
+    let at = match found {
+        Some((index, found)) => index * 8 + found.trailing_zeros() as usize / 8,
+        None => text.len() - last.len() + last.iter().position(|byte| is_escaped_word(&[*byte]))?,
+    };
+    let (plain, rest) = text.split_at(at);
+    rest.split_first().map(|(byte, rest)| (plain, *byte, rest))
 }
 
 /// Whether a string has to be escaped: it has a quotation mark, a backslash or a control character.
+#[inline]
 fn is_escaped(text: &[u8]) -> bool {
-    let (words, rest) = text.as_chunks::<8>();
-    let mut last = [b' '; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    // All of them, which is quicker than to stop at the first.
-    words.iter().chain([&last]).fold(0, |found, word| found | escapes(u64::from_ne_bytes(*word))) != 0
+    // Its first and its last bytes, which may be the same ones; most names end there.
+    let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) else { return is_escaped_word(text) };
+    let ends = escapes(u64::from_ne_bytes(*first)) | escapes(u64::from_ne_bytes(*last));
+    ends != 0 || text.len() > 16 && is_escaped_text(text)
 }
+
+/// The same of less than eight bytes.
+#[inline]
+fn is_escaped_word(text: &[u8]) -> bool {
+    let word = match (text.first_chunk(), text.last_chunk()) {
+        (Some(first), Some(last)) => u64::from(u32::from_ne_bytes(*first)) | u64::from(u32::from_ne_bytes(*last)) << 32,
+        _ => text.iter().fold(EACH * u64::from(b' '), |word, byte| word << 8 | u64::from(*byte)),
+    };
+    escapes(word) != 0
+}
+
+/// The same of whole words, whatever comes after them.
+fn is_escaped_text(text: &[u8]) -> bool {
+    let (words, _) = text.as_chunks::<8>();
+    // Many at once, which is quicker than to stop at the first; but long prose has one near its beginning.
+    let found = |words: &[[u8; 8]]| words.iter().fold(0, |found, word| found | escapes(u64::from_ne_bytes(*word))) != 0;
+    words.chunks(32).any(found)
+}
+
+/// One in each byte.
+const EACH: u64 = u64::MAX / 0xff;
 
 /// Eight bytes at once: not 0 if one of them has to be escaped. A subtraction borrows from a byte's highest bit if the
 /// byte is less, and what one byte borrows from the next does no harm where something is found anyway.
 fn escapes(word: u64) -> u64 {
-    const EACH: u64 = u64::MAX / 0xff;
     let less = |word: u64, than: u8| word.wrapping_sub(EACH * u64::from(than)) & !word;
     let is = |byte: u8| less(word ^ (EACH * u64::from(byte)), 1);
     (less(word, b' ') | is(b'"') | is(b'\\')) & (EACH * 0x80)
@@ -123,5 +182,19 @@ mod tests {
             }
         }
         assert!(!is_escaped("\u{7f}\u{80}\u{a0}é漢🦀".as_bytes()));
+    }
+
+    #[test]
+    fn strings_are_written_as_serde_json_writes_them() {
+        let characters: String = (0..0x100).filter_map(char::from_u32).chain("漢🦀\u{2028}\u{2029}".chars()).collect();
+        let pairs = characters
+            .chars()
+            .flat_map(|a| ["\0", "\u{1f}", " ", "!", "\"", "\\", "é"].map(|b| format!("{a}{b}{a}{a}")));
+        let long = (0..40).map(|length| "x".repeat(length) + &characters + &"\n".repeat(length) + "end");
+        for text in pairs.chain(long).chain([characters.repeat(20)]) {
+            let mut written = Vec::new();
+            string(&text, &mut written);
+            assert_eq!(String::from_utf8(written).ok(), serde_json::to_string(&text).ok());
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 mod read;
 
-use crate::codec::{Decode, Encode, Event, Literal, Members, Node, Object, deserialize, serialize};
+use crate::codec::{self, Decode, Encode, Event, Literal, Members, Node, Object, deserialize, serialize};
 use crate::{
     Error, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Never, NotificationSet, RawJson, Request, RequestId,
     RequestSet, TaskRequest,
@@ -109,6 +109,23 @@ impl ResponseMessage {
         Self { id: id.into(), result: result.into(), extra: Extra::default() }
     }
 
+    /// Encodes the message as [`to_vec`](crate::to_vec) does, in the memory that the result's text has already.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<u8> {
+        if !self.extra.is_empty() {
+            return crate::to_vec(&self);
+        }
+        let mut bytes = self.result.into_text().into_bytes();
+        let length = bytes.len();
+        bytes.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        codec::write(self.id.encode(), &mut bytes);
+        bytes.extend_from_slice(br#","result":"#);
+        let head = bytes.len() - length;
+        bytes.rotate_right(head);
+        bytes.push(b'}');
+        bytes
+    }
+
     /// Decodes the result as that of a request `Q`.
     ///
     /// # Errors
@@ -116,6 +133,15 @@ impl ResponseMessage {
     /// It is not a valid one. The error calls it, for example, `tools/list result`.
     pub fn decode<Q: Request>(&self) -> Result<Q::Result, Error> {
         self.result.decode().map_err(|error| error.with_type_name(format!("{} result", Q::METHOD)))
+    }
+
+    /// Decodes the result as [`decode`](Self::decode) does, but moves long strings out of it.
+    ///
+    /// # Errors
+    ///
+    /// It is not a valid one. The error calls it, for example, `tools/list result`.
+    pub fn into_result<Q: Request>(self) -> Result<Q::Result, Error> {
+        self.result.into_decoded().map_err(|error| error.with_type_name(format!("{} result", Q::METHOD)))
     }
 
     /// Decodes the result as that of a request `Q` which was run as a task.
@@ -160,15 +186,18 @@ impl<R: RequestSet, N: NotificationSet> Decode for Message<R, N> {
     const NAME: &'static str = "message";
 
     fn decode(event: Event<'_>) -> Result<Self, Error> {
-        let mut body = read::Typed::<R, N>::default();
-        let outcome = read::read(event, &mut body)?;
-        Ok(match (outcome, body.request, body.notification) {
-            (Outcome::Request(id), Some(request), _) => Self::Request(RequestMessage { id, request }),
-            (Outcome::Notification, _, Some(notification)) => Self::Notification(NotificationMessage { notification }),
-            (Outcome::Response(response), ..) => Self::Response(response),
-            (Outcome::Error(error), ..) => Self::Error(error),
-            _ => return Err(Error::missing("method")),
-        })
+        let mut body = read::Typed(None);
+        match read::read(event, &mut body)? {
+            Outcome::Response(response) => return Ok(Self::Response(response)),
+            Outcome::Error(error) => return Ok(Self::Error(error)),
+            Outcome::Notification => {}
+            Outcome::Request(id) => {
+                if let Some(Self::Request(request)) = &mut body.0 {
+                    request.id = id;
+                }
+            }
+        }
+        codec::filled(body.0)
     }
 }
 

@@ -8,8 +8,8 @@ use std::{array, iter, vec};
 
 use crate::codec::{Constant, Entries, Entry, Event, Literal, ObjectAccess, Slot, Tree, filled};
 use crate::{
-    Declares, Error, ErrorId, ErrorKind, ErrorMessage, ErrorObject, Extra, NotificationSet, RawJson, RequestId,
-    RequestSet, ResponseMessage,
+    Declares, Error, ErrorId, ErrorKind, ErrorMessage, ErrorObject, Extra, Message, NotificationMessage,
+    NotificationSet, RawJson, RequestId, RequestMessage, RequestSet, ResponseMessage,
 };
 
 /// Reads one message; the body of a request or a notification goes to `body`.
@@ -52,22 +52,14 @@ pub(super) enum Kind {
     Notification,
 }
 
-/// The place for a request or a notification, whatever their types.
+/// The place for a request or a notification, whatever their types. The id of a request is not its affair.
 pub(super) trait Body {
     fn find(&self, kind: Kind, method: &str) -> Option<Found>;
     fn decode(&mut self, kind: Kind, found: Found, event: Event<'_>) -> Result<(), Error>;
 }
 
-pub(super) struct Typed<R, N> {
-    pub(super) request: Option<R>,
-    pub(super) notification: Option<N>,
-}
-
-impl<R, N> Default for Typed<R, N> {
-    fn default() -> Self {
-        Self { request: None, notification: None }
-    }
-}
+/// Where the message stays, without a copy on the way.
+pub(super) struct Typed<R, N>(pub(super) Option<Message<R, N>>);
 
 impl<R: RequestSet, N: NotificationSet> Body for Typed<R, N> {
     fn find(&self, kind: Kind, method: &str) -> Option<Found> {
@@ -81,8 +73,15 @@ impl<R: RequestSet, N: NotificationSet> Body for Typed<R, N> {
 
     fn decode(&mut self, kind: Kind, found: Found, event: Event<'_>) -> Result<(), Error> {
         match kind {
-            Kind::Request => self.request = Some(R::of_method(found.member, event)?),
-            Kind::Notification => self.notification = Some(N::of_method(found.member, event)?),
+            Kind::Request => {
+                let request = R::of_method(found.member, event)?;
+                // The id is known in the end.
+                self.0.get_or_insert(Message::Request(RequestMessage { id: RequestId::Integer(0), request }));
+            }
+            Kind::Notification => {
+                let notification = N::of_method(found.member, event)?;
+                self.0.get_or_insert(Message::Notification(NotificationMessage { notification }));
+            }
         }
         Ok(())
     }
@@ -266,7 +265,7 @@ impl Envelope {
     }
 
     /// All members are read.
-    fn finish(self, body: &mut dyn Body) -> Result<Outcome, Error> {
+    fn finish(mut self, body: &mut dyn Body) -> Result<Outcome, Error> {
         if let Some(method) = &self.method {
             let found = method.notification.ok_or_else(|| method.unknown(Kind::Notification))?;
             return self.stream(Kind::Notification, found, None, body);
@@ -302,7 +301,7 @@ impl Envelope {
 
     /// Decodes the body from what is buffered and from what follows.
     fn stream(
-        mut self,
+        &mut self,
         kind: Kind,
         found: Found,
         live: Option<&mut dyn ObjectAccess>,
@@ -315,10 +314,10 @@ impl Envelope {
         let named = [Some(Name::Method), jsonrpc.then_some(Name::Jsonrpc), id.then_some(Name::Id)];
         let front = named.into_iter().flatten();
         let rest = std::mem::take(&mut self.rest).into_iter();
-        let mut members = BodyMembers { envelope: &mut self, kind, declares, front, rest, held: None, live };
+        let mut members = BodyMembers { envelope: self, kind, declares, front, rest, held: None, live };
         body.decode(kind, found, Event::Object(&mut members))?;
         self.insist(Name::Jsonrpc)?;
-        match (kind, self.id) {
+        match (kind, std::mem::take(&mut self.id)) {
             (Kind::Notification, _) => Ok(Outcome::Notification),
             (Kind::Request, ErrorId::Id(id)) => Ok(Outcome::Request(id)),
             (Kind::Request, _) => Err(Error::missing("id")),

@@ -3,7 +3,7 @@
 
 //! The life of a connection: methods without a namespace.
 use std::collections::BTreeMap;
-use crate::{Extra, JsonObject, KnownMembers, Number, Revision, Value, codec};
+use crate::{Error, Extra, JsonObject, KnownMembers, Number, Revision, Value, codec};
 use super::{EmptyResult, LoggingLevel, Meta, ProgressToken};
 
 /// Tells the receiver that the sender no longer wants the answer to one of its requests.
@@ -55,17 +55,15 @@ impl codec::Decode for CancelledNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -138,17 +136,14 @@ impl codec::Decode for CancelledNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("reason", &mut reason),
-                    codec::Field::new("requestId", &mut request_id),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut reason, &mut request_id],
                 &mut extra,
             )?;
-        Ok(Self {
-            reason,
-            request_id: codec::required("requestId", request_id)?,
-            extra,
-        })
+        let Some(request_id) = request_id else {
+            return Err(Error::missing("requestId"));
+        };
+        Ok(Self { reason, request_id, extra })
     }
 }
 
@@ -249,11 +244,8 @@ impl codec::Decode for ClientCapabilities {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("experimental", &mut experimental),
-                    codec::Field::new("roots", &mut roots),
-                    codec::Field::new("sampling", &mut sampling),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut experimental, &mut roots, &mut sampling],
                 &mut extra,
             )?;
         Ok(Self {
@@ -329,7 +321,8 @@ impl codec::Decode for ClientCapabilitiesRoots {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("listChanged", &mut list_changed)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed],
                 &mut extra,
             )?;
         Ok(Self { list_changed, extra })
@@ -397,17 +390,17 @@ impl codec::Decode for Implementation {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("version", &mut version),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut name, &mut version],
                 &mut extra,
             )?;
-        Ok(Self {
-            name: codec::required("name", name)?,
-            version: codec::required("version", version)?,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        let Some(version) = version else {
+            return Err(Error::missing("version"));
+        };
+        Ok(Self { name, version, extra })
     }
 }
 
@@ -473,17 +466,15 @@ impl codec::Decode for InitializeRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -569,17 +560,23 @@ impl codec::Decode for InitializeRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("capabilities", &mut capabilities),
-                    codec::Field::new("clientInfo", &mut client_info),
-                    codec::Field::new("protocolVersion", &mut protocol_version),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut capabilities, &mut client_info, &mut protocol_version],
                 &mut extra,
             )?;
+        let Some(capabilities) = capabilities else {
+            return Err(Error::missing("capabilities"));
+        };
+        let Some(client_info) = client_info else {
+            return Err(Error::missing("clientInfo"));
+        };
+        let Some(protocol_version) = protocol_version else {
+            return Err(Error::missing("protocolVersion"));
+        };
         Ok(Self {
-            capabilities: codec::required("capabilities", capabilities)?,
-            client_info: codec::required("clientInfo", client_info)?,
-            protocol_version: codec::required("protocolVersion", protocol_version)?,
+            capabilities,
+            client_info,
+            protocol_version,
             extra,
         })
     }
@@ -689,21 +686,31 @@ impl codec::Decode for InitializeResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("capabilities", &mut capabilities),
-                    codec::Field::new("instructions", &mut instructions),
-                    codec::Field::new("protocolVersion", &mut protocol_version),
-                    codec::Field::new("serverInfo", &mut server_info),
+                    &mut meta,
+                    &mut capabilities,
+                    &mut instructions,
+                    &mut protocol_version,
+                    &mut server_info,
                 ],
                 &mut extra,
             )?;
+        let Some(capabilities) = capabilities else {
+            return Err(Error::missing("capabilities"));
+        };
+        let Some(protocol_version) = protocol_version else {
+            return Err(Error::missing("protocolVersion"));
+        };
+        let Some(server_info) = server_info else {
+            return Err(Error::missing("serverInfo"));
+        };
         Ok(Self {
             meta,
-            capabilities: codec::required("capabilities", capabilities)?,
+            capabilities,
             instructions,
-            protocol_version: codec::required("protocolVersion", protocol_version)?,
-            server_info: codec::required("serverInfo", server_info)?,
+            protocol_version,
+            server_info,
             extra,
         })
     }
@@ -789,10 +796,8 @@ impl codec::Decode for InitializedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -868,7 +873,7 @@ impl codec::Decode for InitializedNotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -935,17 +940,15 @@ impl codec::Decode for LoggingMessageNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1027,19 +1030,17 @@ impl codec::Decode for LoggingMessageNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("level", &mut level),
-                    codec::Field::new("logger", &mut logger),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut data, &mut level, &mut logger],
                 &mut extra,
             )?;
-        Ok(Self {
-            data: codec::required("data", data)?,
-            level: codec::required("level", level)?,
-            logger,
-            extra,
-        })
+        let Some(data) = data else {
+            return Err(Error::missing("data"));
+        };
+        let Some(level) = level else {
+            return Err(Error::missing("level"));
+        };
+        Ok(Self { data, level, logger, extra })
     }
 }
 
@@ -1117,10 +1118,8 @@ impl codec::Decode for PingRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -1199,7 +1198,7 @@ impl codec::Decode for PingRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -1266,17 +1265,15 @@ impl codec::Decode for ProgressNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1359,16 +1356,19 @@ impl codec::Decode for ProgressNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("progress", &mut progress),
-                    codec::Field::new("progressToken", &mut progress_token),
-                    codec::Field::new("total", &mut total),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut progress, &mut progress_token, &mut total],
                 &mut extra,
             )?;
+        let Some(progress) = progress else {
+            return Err(Error::missing("progress"));
+        };
+        let Some(progress_token) = progress_token else {
+            return Err(Error::missing("progressToken"));
+        };
         Ok(Self {
-            progress: codec::required("progress", progress)?,
-            progress_token: codec::required("progressToken", progress_token)?,
+            progress,
+            progress_token,
             total,
             extra,
         })
@@ -1519,12 +1519,13 @@ impl codec::Decode for ServerCapabilities {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("experimental", &mut experimental),
-                    codec::Field::new("logging", &mut logging),
-                    codec::Field::new("prompts", &mut prompts),
-                    codec::Field::new("resources", &mut resources),
-                    codec::Field::new("tools", &mut tools),
+                    &mut experimental,
+                    &mut logging,
+                    &mut prompts,
+                    &mut resources,
+                    &mut tools,
                 ],
                 &mut extra,
             )?;
@@ -1605,7 +1606,8 @@ impl codec::Decode for ServerCapabilitiesPrompts {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("listChanged", &mut list_changed)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed],
                 &mut extra,
             )?;
         Ok(Self { list_changed, extra })
@@ -1686,10 +1688,8 @@ impl codec::Decode for ServerCapabilitiesResources {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("listChanged", &mut list_changed),
-                    codec::Field::new("subscribe", &mut subscribe),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed, &mut subscribe],
                 &mut extra,
             )?;
         Ok(Self {
@@ -1763,7 +1763,8 @@ impl codec::Decode for ServerCapabilitiesTools {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("listChanged", &mut list_changed)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed],
                 &mut extra,
             )?;
         Ok(Self { list_changed, extra })

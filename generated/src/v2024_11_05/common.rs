@@ -54,7 +54,8 @@ impl codec::Decode for Annotated {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("annotations", &mut annotations)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut annotations],
                 &mut extra,
             )?;
         Ok(Self { annotations, extra })
@@ -141,10 +142,8 @@ impl codec::Decode for Annotations {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("audience", &mut audience),
-                    codec::Field::new("priority", &mut priority),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut audience, &mut priority],
                 &mut extra,
             )?;
         Ok(Self { audience, priority, extra })
@@ -294,17 +293,17 @@ impl codec::Decode for EmbeddedResource {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("resource", &mut resource),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut annotations, &mut resource, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(resource) = resource else {
+            return Err(Error::missing("resource"));
+        };
         Ok(Self {
             annotations,
-            resource: codec::required("resource", resource)?,
+            resource,
             extra,
         })
     }
@@ -399,19 +398,21 @@ impl codec::Decode for ImageContent {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut annotations, &mut data, &mut mime_type, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(data) = data else {
+            return Err(Error::missing("data"));
+        };
+        let Some(mime_type) = mime_type else {
+            return Err(Error::missing("mimeType"));
+        };
         Ok(Self {
             annotations,
-            data: codec::required("data", data)?,
-            mime_type: codec::required("mimeType", mime_type)?,
+            data,
+            mime_type,
             extra,
         })
     }
@@ -486,7 +487,8 @@ impl codec::Decode for Meta {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("progressToken", &mut progress_token)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut progress_token],
                 &mut extra,
             )?;
         Ok(Self { progress_token, extra })
@@ -555,17 +557,14 @@ impl codec::Decode for Notification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -631,7 +630,7 @@ impl codec::Decode for NotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -698,17 +697,14 @@ impl codec::Decode for PaginatedRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -773,7 +769,7 @@ impl codec::Decode for PaginatedRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut cursor = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("cursor", &mut cursor)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
         Ok(Self { cursor, extra })
     }
 }
@@ -856,10 +852,8 @@ impl codec::Decode for PaginatedResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor],
                 &mut extra,
             )?;
         Ok(Self { meta, next_cursor, extra })
@@ -940,17 +934,14 @@ impl codec::Decode for Request {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -1016,7 +1007,7 @@ impl codec::Decode for RequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -1085,17 +1076,14 @@ impl codec::Decode for ResourceContents {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut mime_type, &mut uri],
                 &mut extra,
             )?;
-        Ok(Self {
-            mime_type,
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { mime_type, uri, extra })
     }
 }
 
@@ -1163,7 +1151,7 @@ impl codec::Decode for Result {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -1294,19 +1282,15 @@ impl codec::Decode for TextContent {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("text", &mut text),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut annotations, &mut text, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
-        Ok(Self {
-            annotations,
-            text: codec::required("text", text)?,
-            extra,
-        })
+        let Some(text) = text else {
+            return Err(Error::missing("text"));
+        };
+        Ok(Self { annotations, text, extra })
     }
 }
 

@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The frame of JSON-RPC 2.0, as the schema describes it.
-use crate::{Extra, JsonObject, KnownMembers, Value, codec};
+use crate::{Error, Extra, JsonObject, KnownMembers, Value, codec};
 use super::{Meta, RequestId, Result};
 
 /// The answer to a request that failed.
@@ -53,19 +53,18 @@ impl codec::Decode for JsonRpcError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("error", &mut error),
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut error, &mut id, &mut jsonrpc],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            error: codec::required("error", error)?,
-            id: codec::required("id", id)?,
-            extra,
-        })
+        let Some(error) = error else {
+            return Err(Error::missing("error"));
+        };
+        let Some(id) = id else {
+            return Err(Error::missing("id"));
+        };
+        Ok(Self { error, id, extra })
     }
 }
 
@@ -140,19 +139,17 @@ impl codec::Decode for JsonRpcErrorError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
-        Ok(Self {
-            code: codec::required("code", code)?,
-            data,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(code) = code else {
+            return Err(Error::missing("code"));
+        };
+        let Some(message) = message else {
+            return Err(Error::missing("message"));
+        };
+        Ok(Self { code, data, message, extra })
     }
 }
 
@@ -341,19 +338,15 @@ impl codec::Decode for JsonRpcNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -420,7 +413,7 @@ impl codec::Decode for JsonRpcNotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -498,21 +491,18 @@ impl codec::Decode for JsonRpcRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(Error::missing("id"));
+        };
+        let Some(method) = method else {
+            return Err(Error::missing("method"));
+        };
+        Ok(Self { id, method, params, extra })
     }
 }
 
@@ -580,7 +570,7 @@ impl codec::Decode for JsonRpcRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -646,19 +636,18 @@ impl codec::Decode for JsonRpcResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 

@@ -157,17 +157,15 @@ impl codec::Decode for SetLevelRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -231,11 +229,11 @@ impl codec::Decode for SetLevelRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut level = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("level", &mut level)], &mut extra)?;
-        Ok(Self {
-            level: codec::required("level", level)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut level], &mut extra)?;
+        let Some(level) = level else {
+            return Err(Error::missing("level"));
+        };
+        Ok(Self { level, extra })
     }
 }
 

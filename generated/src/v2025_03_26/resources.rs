@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `resources` of the protocol.
-use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
+use crate::{Error, Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{Annotations, EmptyResult};
 
 /// A resource, or a part of one, as binary data.
@@ -62,17 +62,20 @@ impl codec::Decode for BlobResourceContents {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("blob", &mut blob),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut blob, &mut mime_type, &mut uri],
                 &mut extra,
             )?;
+        let Some(blob) = blob else {
+            return Err(Error::missing("blob"));
+        };
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
         Ok(Self {
-            blob: codec::required("blob", blob)?,
+            blob,
             mime_type,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -230,10 +233,8 @@ impl codec::Decode for ListResourceTemplatesRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -311,7 +312,7 @@ impl codec::Decode for ListResourceTemplatesRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut cursor = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("cursor", &mut cursor)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
         Ok(Self { cursor, extra })
     }
 }
@@ -397,20 +398,17 @@ impl codec::Decode for ListResourceTemplatesResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("resourceTemplates", &mut resource_templates),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor, &mut resource_templates],
                 &mut extra,
             )?;
+        let Some(resource_templates) = resource_templates else {
+            return Err(Error::missing("resourceTemplates"));
+        };
         Ok(Self {
             meta,
             next_cursor,
-            resource_templates: codec::required(
-                "resourceTemplates",
-                resource_templates,
-            )?,
+            resource_templates,
             extra,
         })
     }
@@ -489,10 +487,8 @@ impl codec::Decode for ListResourcesRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -570,7 +566,7 @@ impl codec::Decode for ListResourcesRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut cursor = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("cursor", &mut cursor)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
         Ok(Self { cursor, extra })
     }
 }
@@ -654,17 +650,17 @@ impl codec::Decode for ListResourcesResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("resources", &mut resources),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor, &mut resources],
                 &mut extra,
             )?;
+        let Some(resources) = resources else {
+            return Err(Error::missing("resources"));
+        };
         Ok(Self {
             meta,
             next_cursor,
-            resources: codec::required("resources", resources)?,
+            resources,
             extra,
         })
     }
@@ -732,17 +728,15 @@ impl codec::Decode for ReadResourceRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -806,11 +800,11 @@ impl codec::Decode for ReadResourceRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut uri = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("uri", &mut uri)], &mut extra)?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 
@@ -882,17 +876,14 @@ impl codec::Decode for ReadResourceResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("contents", &mut contents),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut contents],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            contents: codec::required("contents", contents)?,
-            extra,
-        })
+        let Some(contents) = contents else {
+            return Err(Error::missing("contents"));
+        };
+        Ok(Self { meta, contents, extra })
     }
 }
 
@@ -1013,23 +1004,30 @@ impl codec::Decode for Resource {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("size", &mut size),
-                    codec::Field::new("uri", &mut uri),
+                    &mut annotations,
+                    &mut description,
+                    &mut mime_type,
+                    &mut name,
+                    &mut size,
+                    &mut uri,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
         Ok(Self {
             annotations,
             description,
             mime_type,
-            name: codec::required("name", name)?,
+            name,
             size,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -1116,10 +1114,8 @@ impl codec::Decode for ResourceListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -1198,7 +1194,7 @@ impl codec::Decode for ResourceListChangedNotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -1305,21 +1301,28 @@ impl codec::Decode for ResourceTemplate {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("uriTemplate", &mut uri_template),
+                    &mut annotations,
+                    &mut description,
+                    &mut mime_type,
+                    &mut name,
+                    &mut uri_template,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        let Some(uri_template) = uri_template else {
+            return Err(Error::missing("uriTemplate"));
+        };
         Ok(Self {
             annotations,
             description,
             mime_type,
-            name: codec::required("name", name)?,
-            uri_template: codec::required("uriTemplate", uri_template)?,
+            name,
+            uri_template,
             extra,
         })
     }
@@ -1391,17 +1394,15 @@ impl codec::Decode for ResourceUpdatedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1460,11 +1461,11 @@ impl codec::Decode for ResourceUpdatedNotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut uri = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("uri", &mut uri)], &mut extra)?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 
@@ -1530,17 +1531,15 @@ impl codec::Decode for SubscribeRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1604,11 +1603,11 @@ impl codec::Decode for SubscribeRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut uri = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("uri", &mut uri)], &mut extra)?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 
@@ -1682,17 +1681,20 @@ impl codec::Decode for TextResourceContents {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("text", &mut text),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut mime_type, &mut text, &mut uri],
                 &mut extra,
             )?;
+        let Some(text) = text else {
+            return Err(Error::missing("text"));
+        };
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
         Ok(Self {
             mime_type,
-            text: codec::required("text", text)?,
-            uri: codec::required("uri", uri)?,
+            text,
+            uri,
             extra,
         })
     }
@@ -1761,17 +1763,15 @@ impl codec::Decode for UnsubscribeRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1833,11 +1833,11 @@ impl codec::Decode for UnsubscribeRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut uri = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("uri", &mut uri)], &mut extra)?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 

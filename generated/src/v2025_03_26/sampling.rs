@@ -54,17 +54,15 @@ impl codec::Decode for CreateMessageRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -226,22 +224,29 @@ impl codec::Decode for CreateMessageRequestParams {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("includeContext", &mut include_context),
-                    codec::Field::new("maxTokens", &mut max_tokens),
-                    codec::Field::new("messages", &mut messages),
-                    codec::Field::new("metadata", &mut metadata),
-                    codec::Field::new("modelPreferences", &mut model_preferences),
-                    codec::Field::new("stopSequences", &mut stop_sequences),
-                    codec::Field::new("systemPrompt", &mut system_prompt),
-                    codec::Field::new("temperature", &mut temperature),
+                    &mut include_context,
+                    &mut max_tokens,
+                    &mut messages,
+                    &mut metadata,
+                    &mut model_preferences,
+                    &mut stop_sequences,
+                    &mut system_prompt,
+                    &mut temperature,
                 ],
                 &mut extra,
             )?;
+        let Some(max_tokens) = max_tokens else {
+            return Err(Error::missing("maxTokens"));
+        };
+        let Some(messages) = messages else {
+            return Err(Error::missing("messages"));
+        };
         Ok(Self {
             include_context,
-            max_tokens: codec::required("maxTokens", max_tokens)?,
-            messages: codec::required("messages", messages)?,
+            max_tokens,
+            messages,
             metadata,
             model_preferences,
             stop_sequences,
@@ -421,20 +426,24 @@ impl codec::Decode for CreateMessageResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("model", &mut model),
-                    codec::Field::new("role", &mut role),
-                    codec::Field::new("stopReason", &mut stop_reason),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut content, &mut model, &mut role, &mut stop_reason],
                 &mut extra,
             )?;
+        let Some(content) = content else {
+            return Err(Error::missing("content"));
+        };
+        let Some(model) = model else {
+            return Err(Error::missing("model"));
+        };
+        let Some(role) = role else {
+            return Err(Error::missing("role"));
+        };
         Ok(Self {
             meta,
-            content: codec::required("content", content)?,
-            model: codec::required("model", model)?,
-            role: codec::required("role", role)?,
+            content,
+            model,
+            role,
             stop_reason,
             extra,
         })
@@ -607,7 +616,7 @@ impl codec::Decode for ModelHint {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut name = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("name", &mut name)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut name], &mut extra)?;
         Ok(Self { name, extra })
     }
 }
@@ -728,14 +737,12 @@ impl codec::Decode for ModelPreferences {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("costPriority", &mut cost_priority),
-                    codec::Field::new("hints", &mut hints),
-                    codec::Field::new(
-                        "intelligencePriority",
-                        &mut intelligence_priority,
-                    ),
-                    codec::Field::new("speedPriority", &mut speed_priority),
+                    &mut cost_priority,
+                    &mut hints,
+                    &mut intelligence_priority,
+                    &mut speed_priority,
                 ],
                 &mut extra,
             )?;
@@ -999,17 +1006,17 @@ impl codec::Decode for SamplingMessage {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("role", &mut role),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut content, &mut role],
                 &mut extra,
             )?;
-        Ok(Self {
-            content: codec::required("content", content)?,
-            role: codec::required("role", role)?,
-            extra,
-        })
+        let Some(content) = content else {
+            return Err(Error::missing("content"));
+        };
+        let Some(role) = role else {
+            return Err(Error::missing("role"));
+        };
+        Ok(Self { content, role, extra })
     }
 }
 

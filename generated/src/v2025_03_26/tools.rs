@@ -3,7 +3,7 @@
 
 //! The area `tools` of the protocol.
 use std::collections::BTreeMap;
-use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
+use crate::{Error, Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{AudioContent, EmbeddedResource, ImageContent, TextContent};
 
 /// Calls a tool of the server.
@@ -54,17 +54,15 @@ impl codec::Decode for CallToolRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -143,17 +141,14 @@ impl codec::Decode for CallToolRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("arguments", &mut arguments),
-                    codec::Field::new("name", &mut name),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut arguments, &mut name],
                 &mut extra,
             )?;
-        Ok(Self {
-            arguments,
-            name: codec::required("name", name)?,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        Ok(Self { arguments, name, extra })
     }
 }
 
@@ -242,16 +237,16 @@ impl codec::Decode for CallToolResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("isError", &mut is_error),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut content, &mut is_error],
                 &mut extra,
             )?;
+        let Some(content) = content else {
+            return Err(Error::missing("content"));
+        };
         Ok(Self {
             meta,
-            content: codec::required("content", content)?,
+            content,
             is_error,
             extra,
         })
@@ -448,10 +443,8 @@ impl codec::Decode for ListToolsRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -529,7 +522,7 @@ impl codec::Decode for ListToolsRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut cursor = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("cursor", &mut cursor)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
         Ok(Self { cursor, extra })
     }
 }
@@ -611,17 +604,17 @@ impl codec::Decode for ListToolsResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("tools", &mut tools),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor, &mut tools],
                 &mut extra,
             )?;
+        let Some(tools) = tools else {
+            return Err(Error::missing("tools"));
+        };
         Ok(Self {
             meta,
             next_cursor,
-            tools: codec::required("tools", tools)?,
+            tools,
             extra,
         })
     }
@@ -723,19 +716,21 @@ impl codec::Decode for Tool {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("inputSchema", &mut input_schema),
-                    codec::Field::new("name", &mut name),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut annotations, &mut description, &mut input_schema, &mut name],
                 &mut extra,
             )?;
+        let Some(input_schema) = input_schema else {
+            return Err(Error::missing("inputSchema"));
+        };
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
         Ok(Self {
             annotations,
             description,
-            input_schema: codec::required("inputSchema", input_schema)?,
-            name: codec::required("name", name)?,
+            input_schema,
+            name,
             extra,
         })
     }
@@ -828,11 +823,8 @@ impl codec::Decode for ToolInputSchema {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("properties", &mut properties),
-                    codec::Field::new("required", &mut required),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut properties, &mut required, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
@@ -968,12 +960,13 @@ impl codec::Decode for ToolAnnotations {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("destructiveHint", &mut destructive_hint),
-                    codec::Field::new("idempotentHint", &mut idempotent_hint),
-                    codec::Field::new("openWorldHint", &mut open_world_hint),
-                    codec::Field::new("readOnlyHint", &mut read_only_hint),
-                    codec::Field::new("title", &mut title),
+                    &mut destructive_hint,
+                    &mut idempotent_hint,
+                    &mut open_world_hint,
+                    &mut read_only_hint,
+                    &mut title,
                 ],
                 &mut extra,
             )?;
@@ -1068,10 +1061,8 @@ impl codec::Decode for ToolListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -1147,7 +1138,7 @@ impl codec::Decode for ToolListChangedNotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }

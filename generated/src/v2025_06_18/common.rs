@@ -83,11 +83,8 @@ impl codec::Decode for Annotations {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("audience", &mut audience),
-                    codec::Field::new("lastModified", &mut last_modified),
-                    codec::Field::new("priority", &mut priority),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut audience, &mut last_modified, &mut priority],
                 &mut extra,
             )?;
         Ok(Self {
@@ -256,21 +253,28 @@ impl codec::Decode for AudioContent {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("type", &mut r#type),
+                    &mut meta,
+                    &mut annotations,
+                    &mut data,
+                    &mut mime_type,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(data) = data else {
+            return Err(Error::missing("data"));
+        };
+        let Some(mime_type) = mime_type else {
+            return Err(Error::missing("mimeType"));
+        };
         Ok(Self {
             meta,
             annotations,
-            data: codec::required("data", data)?,
-            mime_type: codec::required("mimeType", mime_type)?,
+            data,
+            mime_type,
             extra,
         })
     }
@@ -344,17 +348,14 @@ impl codec::Decode for BaseMetadata {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut name, &mut title],
                 &mut extra,
             )?;
-        Ok(Self {
-            name: codec::required("name", name)?,
-            title,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        Ok(Self { name, title, extra })
     }
 }
 
@@ -597,19 +598,18 @@ impl codec::Decode for EmbeddedResource {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("resource", &mut resource),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut annotations, &mut resource, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(resource) = resource else {
+            return Err(Error::missing("resource"));
+        };
         Ok(Self {
             meta,
             annotations,
-            resource: codec::required("resource", resource)?,
+            resource,
             extra,
         })
     }
@@ -719,21 +719,28 @@ impl codec::Decode for ImageContent {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("type", &mut r#type),
+                    &mut meta,
+                    &mut annotations,
+                    &mut data,
+                    &mut mime_type,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(data) = data else {
+            return Err(Error::missing("data"));
+        };
+        let Some(mime_type) = mime_type else {
+            return Err(Error::missing("mimeType"));
+        };
         Ok(Self {
             meta,
             annotations,
-            data: codec::required("data", data)?,
-            mime_type: codec::required("mimeType", mime_type)?,
+            data,
+            mime_type,
             extra,
         })
     }
@@ -809,7 +816,8 @@ impl codec::Decode for Meta {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("progressToken", &mut progress_token)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut progress_token],
                 &mut extra,
             )?;
         Ok(Self { progress_token, extra })
@@ -878,17 +886,14 @@ impl codec::Decode for Notification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -954,7 +959,7 @@ impl codec::Decode for NotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -1021,17 +1026,14 @@ impl codec::Decode for PaginatedRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -1096,7 +1098,7 @@ impl codec::Decode for PaginatedRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut cursor = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("cursor", &mut cursor)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
         Ok(Self { cursor, extra })
     }
 }
@@ -1179,10 +1181,8 @@ impl codec::Decode for PaginatedResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor],
                 &mut extra,
             )?;
         Ok(Self { meta, next_cursor, extra })
@@ -1263,17 +1263,14 @@ impl codec::Decode for Request {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -1339,7 +1336,7 @@ impl codec::Decode for RequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -1421,17 +1418,17 @@ impl codec::Decode for ResourceContents {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut mime_type, &mut uri],
                 &mut extra,
             )?;
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
         Ok(Self {
             meta,
             mime_type,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -1585,29 +1582,36 @@ impl codec::Decode for ResourceLink {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("size", &mut size),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
-                    codec::Field::new("uri", &mut uri),
+                    &mut meta,
+                    &mut annotations,
+                    &mut description,
+                    &mut mime_type,
+                    &mut name,
+                    &mut size,
+                    &mut title,
+                    &mut r#type,
+                    &mut uri,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
         Ok(Self {
             meta,
             annotations,
             description,
             mime_type,
-            name: codec::required("name", name)?,
+            name,
             size,
             title,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -1684,7 +1688,7 @@ impl codec::Decode for Result {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -1828,19 +1832,18 @@ impl codec::Decode for TextContent {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("text", &mut text),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut annotations, &mut text, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(text) = text else {
+            return Err(Error::missing("text"));
+        };
         Ok(Self {
             meta,
             annotations,
-            text: codec::required("text", text)?,
+            text,
             extra,
         })
     }

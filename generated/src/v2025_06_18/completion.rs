@@ -3,7 +3,7 @@
 
 //! The area `completion` of the protocol.
 use std::collections::BTreeMap;
-use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
+use crate::{Error, Extra, JsonObject, KnownMembers, Revision, codec};
 
 /// Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
 ///
@@ -54,17 +54,15 @@ impl codec::Decode for CompleteRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -154,17 +152,20 @@ impl codec::Decode for CompleteRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("argument", &mut argument),
-                    codec::Field::new("context", &mut context),
-                    codec::Field::new("ref", &mut r#ref),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut argument, &mut context, &mut r#ref],
                 &mut extra,
             )?;
+        let Some(argument) = argument else {
+            return Err(Error::missing("argument"));
+        };
+        let Some(r#ref) = r#ref else {
+            return Err(Error::missing("ref"));
+        };
         Ok(Self {
-            argument: codec::required("argument", argument)?,
+            argument,
             context,
-            r#ref: codec::required("ref", r#ref)?,
+            r#ref,
             extra,
         })
     }
@@ -228,17 +229,17 @@ impl codec::Decode for CompleteRequestParamsArgument {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("value", &mut value),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut name, &mut value],
                 &mut extra,
             )?;
-        Ok(Self {
-            name: codec::required("name", name)?,
-            value: codec::required("value", value)?,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        let Some(value) = value else {
+            return Err(Error::missing("value"));
+        };
+        Ok(Self { name, value, extra })
     }
 }
 
@@ -306,7 +307,8 @@ impl codec::Decode for CompleteRequestParamsContext {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut arguments = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("arguments", &mut arguments)], &mut extra)?;
+        event
+            .object(<Self as KnownMembers>::MEMBERS, &mut [&mut arguments], &mut extra)?;
         Ok(Self { arguments, extra })
     }
 }
@@ -457,17 +459,14 @@ impl codec::Decode for CompleteResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("completion", &mut completion),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut completion],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            completion: codec::required("completion", completion)?,
-            extra,
-        })
+        let Some(completion) = completion else {
+            return Err(Error::missing("completion"));
+        };
+        Ok(Self { meta, completion, extra })
     }
 }
 
@@ -546,17 +545,17 @@ impl codec::Decode for CompleteResultCompletion {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("hasMore", &mut has_more),
-                    codec::Field::new("total", &mut total),
-                    codec::Field::new("values", &mut values),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut has_more, &mut total, &mut values],
                 &mut extra,
             )?;
+        let Some(values) = values else {
+            return Err(Error::missing("values"));
+        };
         Ok(Self {
             has_more,
             total,
-            values: codec::required("values", values)?,
+            values,
             extra,
         })
     }
@@ -631,19 +630,15 @@ impl codec::Decode for PromptReference {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut name, &mut title, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
-        Ok(Self {
-            name: codec::required("name", name)?,
-            title,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        Ok(Self { name, title, extra })
     }
 }
 
@@ -704,17 +699,15 @@ impl codec::Decode for ResourceTemplateReference {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("type", &mut r#type),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut r#type, &mut uri],
                 &mut extra,
             )?;
         r#type.required("type")?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 

@@ -88,12 +88,8 @@ impl codec::Decode for BooleanSchema {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("default", &mut default),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut default, &mut description, &mut title, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
@@ -170,17 +166,15 @@ impl codec::Decode for ElicitRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -255,15 +249,19 @@ impl codec::Decode for ElicitRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("message", &mut message),
-                    codec::Field::new("requestedSchema", &mut requested_schema),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut message, &mut requested_schema],
                 &mut extra,
             )?;
+        let Some(message) = message else {
+            return Err(Error::missing("message"));
+        };
+        let Some(requested_schema) = requested_schema else {
+            return Err(Error::missing("requestedSchema"));
+        };
         Ok(Self {
-            message: codec::required("message", message)?,
-            requested_schema: codec::required("requestedSchema", requested_schema)?,
+            message,
+            requested_schema,
             extra,
         })
     }
@@ -339,16 +337,16 @@ impl codec::Decode for ElicitRequestParamsRequestedSchema {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("properties", &mut properties),
-                    codec::Field::new("required", &mut required),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut properties, &mut required, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(properties) = properties else {
+            return Err(Error::missing("properties"));
+        };
         Ok(Self {
-            properties: codec::required("properties", properties)?,
+            properties,
             required,
             extra,
         })
@@ -439,16 +437,16 @@ impl codec::Decode for ElicitResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("action", &mut action),
-                    codec::Field::new("content", &mut content),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut action, &mut content],
                 &mut extra,
             )?;
+        let Some(action) = action else {
+            return Err(Error::missing("action"));
+        };
         Ok(Self {
             meta,
-            action: codec::required("action", action)?,
+            action,
             content,
             extra,
         })
@@ -711,19 +709,23 @@ impl codec::Decode for EnumSchema {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("enum", &mut r#enum),
-                    codec::Field::new("enumNames", &mut enum_names),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
+                    &mut description,
+                    &mut r#enum,
+                    &mut enum_names,
+                    &mut title,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(r#enum) = r#enum else {
+            return Err(Error::missing("enum"));
+        };
         Ok(Self {
             description,
-            r#enum: codec::required("enum", r#enum)?,
+            r#enum,
             enum_names,
             title,
             extra,
@@ -841,21 +843,25 @@ impl codec::Decode for NumberSchema {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("maximum", &mut maximum),
-                    codec::Field::new("minimum", &mut minimum),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
+                    &mut description,
+                    &mut maximum,
+                    &mut minimum,
+                    &mut title,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
+        let Some(r#type) = r#type else {
+            return Err(Error::missing("type"));
+        };
         Ok(Self {
             description,
             maximum,
             minimum,
             title,
-            r#type: codec::required("type", r#type)?,
+            r#type,
             extra,
         })
     }
@@ -1169,13 +1175,14 @@ impl codec::Decode for StringSchema {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("format", &mut format),
-                    codec::Field::new("maxLength", &mut max_length),
-                    codec::Field::new("minLength", &mut min_length),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
+                    &mut description,
+                    &mut format,
+                    &mut max_length,
+                    &mut min_length,
+                    &mut title,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;

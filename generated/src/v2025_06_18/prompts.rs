@@ -3,7 +3,7 @@
 
 //! The area `prompts` of the protocol.
 use std::collections::BTreeMap;
-use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
+use crate::{Error, Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{ContentBlock, Role};
 
 /// Fetches a prompt with its arguments filled in.
@@ -53,17 +53,15 @@ impl codec::Decode for GetPromptRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -144,17 +142,14 @@ impl codec::Decode for GetPromptRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("arguments", &mut arguments),
-                    codec::Field::new("name", &mut name),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut arguments, &mut name],
                 &mut extra,
             )?;
-        Ok(Self {
-            arguments,
-            name: codec::required("name", name)?,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        Ok(Self { arguments, name, extra })
     }
 }
 
@@ -238,17 +233,17 @@ impl codec::Decode for GetPromptResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("messages", &mut messages),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut description, &mut messages],
                 &mut extra,
             )?;
+        let Some(messages) = messages else {
+            return Err(Error::missing("messages"));
+        };
         Ok(Self {
             meta,
             description,
-            messages: codec::required("messages", messages)?,
+            messages,
             extra,
         })
     }
@@ -327,10 +322,8 @@ impl codec::Decode for ListPromptsRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -408,7 +401,7 @@ impl codec::Decode for ListPromptsRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut cursor = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("cursor", &mut cursor)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
         Ok(Self { cursor, extra })
     }
 }
@@ -490,17 +483,17 @@ impl codec::Decode for ListPromptsResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("prompts", &mut prompts),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor, &mut prompts],
                 &mut extra,
             )?;
+        let Some(prompts) = prompts else {
+            return Err(Error::missing("prompts"));
+        };
         Ok(Self {
             meta,
             next_cursor,
-            prompts: codec::required("prompts", prompts)?,
+            prompts,
             extra,
         })
     }
@@ -617,20 +610,24 @@ impl codec::Decode for Prompt {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("arguments", &mut arguments),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
+                    &mut meta,
+                    &mut arguments,
+                    &mut description,
+                    &mut name,
+                    &mut title,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
         Ok(Self {
             meta,
             arguments,
             description,
-            name: codec::required("name", name)?,
+            name,
             title,
             extra,
         })
@@ -736,17 +733,16 @@ impl codec::Decode for PromptArgument {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("required", &mut required),
-                    codec::Field::new("title", &mut title),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut description, &mut name, &mut required, &mut title],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
         Ok(Self {
             description,
-            name: codec::required("name", name)?,
+            name,
             required,
             title,
             extra,
@@ -833,10 +829,8 @@ impl codec::Decode for PromptListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -917,7 +911,7 @@ impl codec::Decode for PromptListChangedNotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -982,17 +976,17 @@ impl codec::Decode for PromptMessage {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("role", &mut role),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut content, &mut role],
                 &mut extra,
             )?;
-        Ok(Self {
-            content: codec::required("content", content)?,
-            role: codec::required("role", role)?,
-            extra,
-        })
+        let Some(content) = content else {
+            return Err(Error::missing("content"));
+        };
+        let Some(role) = role else {
+            return Err(Error::missing("role"));
+        };
+        Ok(Self { content, role, extra })
     }
 }
 

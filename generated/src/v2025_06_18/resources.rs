@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `resources` of the protocol.
-use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
+use crate::{Error, Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{Annotations, EmptyResult};
 
 /// A resource, or a part of one, as binary data.
@@ -75,19 +75,21 @@ impl codec::Decode for BlobResourceContents {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("blob", &mut blob),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut blob, &mut mime_type, &mut uri],
                 &mut extra,
             )?;
+        let Some(blob) = blob else {
+            return Err(Error::missing("blob"));
+        };
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
         Ok(Self {
             meta,
-            blob: codec::required("blob", blob)?,
+            blob,
             mime_type,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -246,10 +248,8 @@ impl codec::Decode for ListResourceTemplatesRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -327,7 +327,7 @@ impl codec::Decode for ListResourceTemplatesRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut cursor = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("cursor", &mut cursor)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
         Ok(Self { cursor, extra })
     }
 }
@@ -413,20 +413,17 @@ impl codec::Decode for ListResourceTemplatesResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("resourceTemplates", &mut resource_templates),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor, &mut resource_templates],
                 &mut extra,
             )?;
+        let Some(resource_templates) = resource_templates else {
+            return Err(Error::missing("resourceTemplates"));
+        };
         Ok(Self {
             meta,
             next_cursor,
-            resource_templates: codec::required(
-                "resourceTemplates",
-                resource_templates,
-            )?,
+            resource_templates,
             extra,
         })
     }
@@ -505,10 +502,8 @@ impl codec::Decode for ListResourcesRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -586,7 +581,7 @@ impl codec::Decode for ListResourcesRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut cursor = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("cursor", &mut cursor)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
         Ok(Self { cursor, extra })
     }
 }
@@ -670,17 +665,17 @@ impl codec::Decode for ListResourcesResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("resources", &mut resources),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor, &mut resources],
                 &mut extra,
             )?;
+        let Some(resources) = resources else {
+            return Err(Error::missing("resources"));
+        };
         Ok(Self {
             meta,
             next_cursor,
-            resources: codec::required("resources", resources)?,
+            resources,
             extra,
         })
     }
@@ -748,17 +743,15 @@ impl codec::Decode for ReadResourceRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -822,11 +815,11 @@ impl codec::Decode for ReadResourceRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut uri = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("uri", &mut uri)], &mut extra)?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 
@@ -898,17 +891,14 @@ impl codec::Decode for ReadResourceResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("contents", &mut contents),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut contents],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            contents: codec::required("contents", contents)?,
-            extra,
-        })
+        let Some(contents) = contents else {
+            return Err(Error::missing("contents"));
+        };
+        Ok(Self { meta, contents, extra })
     }
 }
 
@@ -1056,27 +1046,34 @@ impl codec::Decode for Resource {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("size", &mut size),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("uri", &mut uri),
+                    &mut meta,
+                    &mut annotations,
+                    &mut description,
+                    &mut mime_type,
+                    &mut name,
+                    &mut size,
+                    &mut title,
+                    &mut uri,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
         Ok(Self {
             meta,
             annotations,
             description,
             mime_type,
-            name: codec::required("name", name)?,
+            name,
             size,
             title,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -1165,10 +1162,8 @@ impl codec::Decode for ResourceListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -1247,7 +1242,7 @@ impl codec::Decode for ResourceListChangedNotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -1381,25 +1376,32 @@ impl codec::Decode for ResourceTemplate {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("uriTemplate", &mut uri_template),
+                    &mut meta,
+                    &mut annotations,
+                    &mut description,
+                    &mut mime_type,
+                    &mut name,
+                    &mut title,
+                    &mut uri_template,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(Error::missing("name"));
+        };
+        let Some(uri_template) = uri_template else {
+            return Err(Error::missing("uriTemplate"));
+        };
         Ok(Self {
             meta,
             annotations,
             description,
             mime_type,
-            name: codec::required("name", name)?,
+            name,
             title,
-            uri_template: codec::required("uriTemplate", uri_template)?,
+            uri_template,
             extra,
         })
     }
@@ -1473,17 +1475,15 @@ impl codec::Decode for ResourceUpdatedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1542,11 +1542,11 @@ impl codec::Decode for ResourceUpdatedNotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut uri = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("uri", &mut uri)], &mut extra)?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 
@@ -1612,17 +1612,15 @@ impl codec::Decode for SubscribeRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1686,11 +1684,11 @@ impl codec::Decode for SubscribeRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut uri = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("uri", &mut uri)], &mut extra)?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 
@@ -1777,19 +1775,21 @@ impl codec::Decode for TextResourceContents {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("text", &mut text),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut mime_type, &mut text, &mut uri],
                 &mut extra,
             )?;
+        let Some(text) = text else {
+            return Err(Error::missing("text"));
+        };
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
         Ok(Self {
             meta,
             mime_type,
-            text: codec::required("text", text)?,
-            uri: codec::required("uri", uri)?,
+            text,
+            uri,
             extra,
         })
     }
@@ -1859,17 +1859,15 @@ impl codec::Decode for UnsubscribeRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1931,11 +1929,11 @@ impl codec::Decode for UnsubscribeRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut uri = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("uri", &mut uri)], &mut extra)?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 

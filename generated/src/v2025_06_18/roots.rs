@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `roots` of the protocol.
-use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
+use crate::{Error, Extra, JsonObject, KnownMembers, Revision, codec};
 use super::Meta;
 
 /// Asks the client for its roots, the directories and files that the server may work on.
@@ -63,10 +63,8 @@ impl codec::Decode for ListRootsRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -145,7 +143,7 @@ impl codec::Decode for ListRootsRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -215,17 +213,14 @@ impl codec::Decode for ListRootsResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("roots", &mut roots),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut roots],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            roots: codec::required("roots", roots)?,
-            extra,
-        })
+        let Some(roots) = roots else {
+            return Err(Error::missing("roots"));
+        };
+        Ok(Self { meta, roots, extra })
     }
 }
 
@@ -310,19 +305,14 @@ impl codec::Decode for Root {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut name, &mut uri],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            name,
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        let Some(uri) = uri else {
+            return Err(Error::missing("uri"));
+        };
+        Ok(Self { meta, name, uri, extra })
     }
 }
 
@@ -405,10 +395,8 @@ impl codec::Decode for RootsListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -486,7 +474,7 @@ impl codec::Decode for RootsListChangedNotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }

@@ -60,19 +60,16 @@ impl codec::Decode for CancelledNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -174,11 +171,8 @@ impl codec::Decode for CancelledNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("reason", &mut reason),
-                    codec::Field::new("requestId", &mut request_id),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut reason, &mut request_id],
                 &mut extra,
             )?;
         Ok(Self {
@@ -324,12 +318,13 @@ impl codec::Decode for ClientCapabilities {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("elicitation", &mut elicitation),
-                    codec::Field::new("experimental", &mut experimental),
-                    codec::Field::new("roots", &mut roots),
-                    codec::Field::new("sampling", &mut sampling),
-                    codec::Field::new("tasks", &mut tasks),
+                    &mut elicitation,
+                    &mut experimental,
+                    &mut roots,
+                    &mut sampling,
+                    &mut tasks,
                 ],
                 &mut extra,
             )?;
@@ -425,10 +420,8 @@ impl codec::Decode for ClientCapabilitiesElicitation {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("form", &mut form),
-                    codec::Field::new("url", &mut url),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut form, &mut url],
                 &mut extra,
             )?;
         Ok(Self { form, url, extra })
@@ -498,7 +491,8 @@ impl codec::Decode for ClientCapabilitiesRoots {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("listChanged", &mut list_changed)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed],
                 &mut extra,
             )?;
         Ok(Self { list_changed, extra })
@@ -587,10 +581,8 @@ impl codec::Decode for ClientCapabilitiesSampling {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("context", &mut context),
-                    codec::Field::new("tools", &mut tools),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut context, &mut tools],
                 &mut extra,
             )?;
         Ok(Self { context, tools, extra })
@@ -687,11 +679,8 @@ impl codec::Decode for ClientCapabilitiesTasks {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("cancel", &mut cancel),
-                    codec::Field::new("list", &mut list),
-                    codec::Field::new("requests", &mut requests),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut cancel, &mut list, &mut requests],
                 &mut extra,
             )?;
         Ok(Self {
@@ -785,10 +774,8 @@ impl codec::Decode for ClientCapabilitiesTasksRequests {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("elicitation", &mut elicitation),
-                    codec::Field::new("sampling", &mut sampling),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut elicitation, &mut sampling],
                 &mut extra,
             )?;
         Ok(Self {
@@ -860,7 +847,7 @@ impl codec::Decode for ClientCapabilitiesTasksRequestsElicitation {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut create = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("create", &mut create)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut create], &mut extra)?;
         Ok(Self { create, extra })
     }
 }
@@ -927,7 +914,8 @@ impl codec::Decode for ClientCapabilitiesTasksRequestsSampling {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("createMessage", &mut create_message)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut create_message],
                 &mut extra,
             )?;
         Ok(Self { create_message, extra })
@@ -1050,22 +1038,29 @@ impl codec::Decode for Implementation {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("icons", &mut icons),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("version", &mut version),
-                    codec::Field::new("websiteUrl", &mut website_url),
+                    &mut description,
+                    &mut icons,
+                    &mut name,
+                    &mut title,
+                    &mut version,
+                    &mut website_url,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        let Some(version) = version else {
+            return Err(crate::Error::missing("version"));
+        };
         Ok(Self {
             description,
             icons,
-            name: codec::required("name", name)?,
+            name,
             title,
-            version: codec::required("version", version)?,
+            version,
             website_url,
             extra,
         })
@@ -1148,21 +1143,19 @@ impl codec::Decode for InitializeRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -1266,19 +1259,29 @@ impl codec::Decode for InitializeRequestParams {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("capabilities", &mut capabilities),
-                    codec::Field::new("clientInfo", &mut client_info),
-                    codec::Field::new("protocolVersion", &mut protocol_version),
+                    &mut meta,
+                    &mut capabilities,
+                    &mut client_info,
+                    &mut protocol_version,
                 ],
                 &mut extra,
             )?;
+        let Some(capabilities) = capabilities else {
+            return Err(crate::Error::missing("capabilities"));
+        };
+        let Some(client_info) = client_info else {
+            return Err(crate::Error::missing("clientInfo"));
+        };
+        let Some(protocol_version) = protocol_version else {
+            return Err(crate::Error::missing("protocolVersion"));
+        };
         Ok(Self {
             meta,
-            capabilities: codec::required("capabilities", capabilities)?,
-            client_info: codec::required("clientInfo", client_info)?,
-            protocol_version: codec::required("protocolVersion", protocol_version)?,
+            capabilities,
+            client_info,
+            protocol_version,
             extra,
         })
     }
@@ -1389,21 +1392,31 @@ impl codec::Decode for InitializeResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("capabilities", &mut capabilities),
-                    codec::Field::new("instructions", &mut instructions),
-                    codec::Field::new("protocolVersion", &mut protocol_version),
-                    codec::Field::new("serverInfo", &mut server_info),
+                    &mut meta,
+                    &mut capabilities,
+                    &mut instructions,
+                    &mut protocol_version,
+                    &mut server_info,
                 ],
                 &mut extra,
             )?;
+        let Some(capabilities) = capabilities else {
+            return Err(crate::Error::missing("capabilities"));
+        };
+        let Some(protocol_version) = protocol_version else {
+            return Err(crate::Error::missing("protocolVersion"));
+        };
+        let Some(server_info) = server_info else {
+            return Err(crate::Error::missing("serverInfo"));
+        };
         Ok(Self {
             meta,
-            capabilities: codec::required("capabilities", capabilities)?,
+            capabilities,
             instructions,
-            protocol_version: codec::required("protocolVersion", protocol_version)?,
-            server_info: codec::required("serverInfo", server_info)?,
+            protocol_version,
+            server_info,
             extra,
         })
     }
@@ -1487,11 +1500,8 @@ impl codec::Decode for InitializedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
@@ -1571,19 +1581,16 @@ impl codec::Decode for LoggingMessageNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1681,18 +1688,20 @@ impl codec::Decode for LoggingMessageNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("level", &mut level),
-                    codec::Field::new("logger", &mut logger),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut data, &mut level, &mut logger],
                 &mut extra,
             )?;
+        let Some(data) = data else {
+            return Err(crate::Error::missing("data"));
+        };
+        let Some(level) = level else {
+            return Err(crate::Error::missing("level"));
+        };
         Ok(Self {
             meta,
-            data: codec::required("data", data)?,
-            level: codec::required("level", level)?,
+            data,
+            level,
             logger,
             extra,
         })
@@ -1775,21 +1784,16 @@ impl codec::Decode for PingRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -1867,19 +1871,16 @@ impl codec::Decode for ProgressNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1996,20 +1997,27 @@ impl codec::Decode for ProgressNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("message", &mut message),
-                    codec::Field::new("progress", &mut progress),
-                    codec::Field::new("progressToken", &mut progress_token),
-                    codec::Field::new("total", &mut total),
+                    &mut meta,
+                    &mut message,
+                    &mut progress,
+                    &mut progress_token,
+                    &mut total,
                 ],
                 &mut extra,
             )?;
+        let Some(progress) = progress else {
+            return Err(crate::Error::missing("progress"));
+        };
+        let Some(progress_token) = progress_token else {
+            return Err(crate::Error::missing("progressToken"));
+        };
         Ok(Self {
             meta,
             message,
-            progress: codec::required("progress", progress)?,
-            progress_token: codec::required("progressToken", progress_token)?,
+            progress,
+            progress_token,
             total,
             extra,
         })
@@ -2177,14 +2185,15 @@ impl codec::Decode for ServerCapabilities {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("completions", &mut completions),
-                    codec::Field::new("experimental", &mut experimental),
-                    codec::Field::new("logging", &mut logging),
-                    codec::Field::new("prompts", &mut prompts),
-                    codec::Field::new("resources", &mut resources),
-                    codec::Field::new("tasks", &mut tasks),
-                    codec::Field::new("tools", &mut tools),
+                    &mut completions,
+                    &mut experimental,
+                    &mut logging,
+                    &mut prompts,
+                    &mut resources,
+                    &mut tasks,
+                    &mut tools,
                 ],
                 &mut extra,
             )?;
@@ -2269,7 +2278,8 @@ impl codec::Decode for ServerCapabilitiesPrompts {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("listChanged", &mut list_changed)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed],
                 &mut extra,
             )?;
         Ok(Self { list_changed, extra })
@@ -2350,10 +2360,8 @@ impl codec::Decode for ServerCapabilitiesResources {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("listChanged", &mut list_changed),
-                    codec::Field::new("subscribe", &mut subscribe),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed, &mut subscribe],
                 &mut extra,
             )?;
         Ok(Self {
@@ -2454,11 +2462,8 @@ impl codec::Decode for ServerCapabilitiesTasks {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("cancel", &mut cancel),
-                    codec::Field::new("list", &mut list),
-                    codec::Field::new("requests", &mut requests),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut cancel, &mut list, &mut requests],
                 &mut extra,
             )?;
         Ok(Self {
@@ -2535,7 +2540,7 @@ impl codec::Decode for ServerCapabilitiesTasksRequests {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut tools = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("tools", &mut tools)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut tools], &mut extra)?;
         Ok(Self { tools, extra })
     }
 }
@@ -2600,7 +2605,7 @@ impl codec::Decode for ServerCapabilitiesTasksRequestsTools {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut call = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("call", &mut call)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut call], &mut extra)?;
         Ok(Self { call, extra })
     }
 }
@@ -2667,7 +2672,8 @@ impl codec::Decode for ServerCapabilitiesTools {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("listChanged", &mut list_changed)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed],
                 &mut extra,
             )?;
         Ok(Self { list_changed, extra })

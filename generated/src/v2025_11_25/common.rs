@@ -83,11 +83,8 @@ impl codec::Decode for Annotations {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("audience", &mut audience),
-                    codec::Field::new("lastModified", &mut last_modified),
-                    codec::Field::new("priority", &mut priority),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut audience, &mut last_modified, &mut priority],
                 &mut extra,
             )?;
         Ok(Self {
@@ -256,21 +253,28 @@ impl codec::Decode for AudioContent {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("type", &mut r#type),
+                    &mut meta,
+                    &mut annotations,
+                    &mut data,
+                    &mut mime_type,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(data) = data else {
+            return Err(crate::Error::missing("data"));
+        };
+        let Some(mime_type) = mime_type else {
+            return Err(crate::Error::missing("mimeType"));
+        };
         Ok(Self {
             meta,
             annotations,
-            data: codec::required("data", data)?,
-            mime_type: codec::required("mimeType", mime_type)?,
+            data,
+            mime_type,
             extra,
         })
     }
@@ -344,17 +348,14 @@ impl codec::Decode for BaseMetadata {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut name, &mut title],
                 &mut extra,
             )?;
-        Ok(Self {
-            name: codec::required("name", name)?,
-            title,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        Ok(Self { name, title, extra })
     }
 }
 
@@ -425,7 +426,8 @@ impl codec::Decode for Meta {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("progressToken", &mut progress_token)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut progress_token],
                 &mut extra,
             )?;
         Ok(Self { progress_token, extra })
@@ -670,19 +672,18 @@ impl codec::Decode for EmbeddedResource {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("resource", &mut resource),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut annotations, &mut resource, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(resource) = resource else {
+            return Err(crate::Error::missing("resource"));
+        };
         Ok(Self {
             meta,
             annotations,
-            resource: codec::required("resource", resource)?,
+            resource,
             extra,
         })
     }
@@ -773,19 +774,17 @@ impl codec::Decode for Error {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
-        Ok(Self {
-            code: codec::required("code", code)?,
-            data,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(code) = code else {
+            return Err(crate::Error::missing("code"));
+        };
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { code, data, message, extra })
     }
 }
 
@@ -883,18 +882,17 @@ impl codec::Decode for Icon {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("sizes", &mut sizes),
-                    codec::Field::new("src", &mut src),
-                    codec::Field::new("theme", &mut theme),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut mime_type, &mut sizes, &mut src, &mut theme],
                 &mut extra,
             )?;
+        let Some(src) = src else {
+            return Err(crate::Error::missing("src"));
+        };
         Ok(Self {
             mime_type,
             sizes,
-            src: codec::required("src", src)?,
+            src,
             theme,
             extra,
         })
@@ -1023,7 +1021,7 @@ impl codec::Decode for Icons {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut icons = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("icons", &mut icons)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut icons], &mut extra)?;
         Ok(Self { icons, extra })
     }
 }
@@ -1120,21 +1118,28 @@ impl codec::Decode for ImageContent {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("type", &mut r#type),
+                    &mut meta,
+                    &mut annotations,
+                    &mut data,
+                    &mut mime_type,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(data) = data else {
+            return Err(crate::Error::missing("data"));
+        };
+        let Some(mime_type) = mime_type else {
+            return Err(crate::Error::missing("mimeType"));
+        };
         Ok(Self {
             meta,
             annotations,
-            data: codec::required("data", data)?,
-            mime_type: codec::required("mimeType", mime_type)?,
+            data,
+            mime_type,
             extra,
         })
     }
@@ -1206,17 +1211,14 @@ impl codec::Decode for Notification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(crate::Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -1284,7 +1286,7 @@ impl codec::Decode for NotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -1360,21 +1362,18 @@ impl codec::Decode for PaginatedRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(method) = method else {
+            return Err(crate::Error::missing("method"));
+        };
+        Ok(Self { id, method, params, extra })
     }
 }
 
@@ -1460,10 +1459,8 @@ impl codec::Decode for PaginatedRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("cursor", &mut cursor),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut cursor],
                 &mut extra,
             )?;
         Ok(Self { meta, cursor, extra })
@@ -1549,10 +1546,8 @@ impl codec::Decode for PaginatedResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor],
                 &mut extra,
             )?;
         Ok(Self { meta, next_cursor, extra })
@@ -1621,11 +1616,11 @@ impl codec::Decode for RelatedTaskMetadata {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut task_id = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("taskId", &mut task_id)], &mut extra)?;
-        Ok(Self {
-            task_id: codec::required("taskId", task_id)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut task_id], &mut extra)?;
+        let Some(task_id) = task_id else {
+            return Err(crate::Error::missing("taskId"));
+        };
+        Ok(Self { task_id, extra })
     }
 }
 
@@ -1691,17 +1686,14 @@ impl codec::Decode for Request {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(crate::Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -1782,7 +1774,7 @@ impl codec::Decode for RequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -1864,17 +1856,17 @@ impl codec::Decode for ResourceContents {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut mime_type, &mut uri],
                 &mut extra,
             )?;
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
         Ok(Self {
             meta,
             mime_type,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -2041,31 +2033,38 @@ impl codec::Decode for ResourceLink {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("icons", &mut icons),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("size", &mut size),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
-                    codec::Field::new("uri", &mut uri),
+                    &mut meta,
+                    &mut annotations,
+                    &mut description,
+                    &mut icons,
+                    &mut mime_type,
+                    &mut name,
+                    &mut size,
+                    &mut title,
+                    &mut r#type,
+                    &mut uri,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
         Ok(Self {
             meta,
             annotations,
             description,
             icons,
             mime_type,
-            name: codec::required("name", name)?,
+            name,
             size,
             title,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -2143,17 +2142,14 @@ impl codec::Decode for ResourceRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut uri],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
+        Ok(Self { meta, uri, extra })
     }
 }
 
@@ -2221,7 +2217,7 @@ impl codec::Decode for Result {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -2361,10 +2357,8 @@ impl codec::Decode for TaskAugmentedRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("task", &mut task),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut task],
                 &mut extra,
             )?;
         Ok(Self { meta, task, extra })
@@ -2434,7 +2428,7 @@ impl codec::Decode for TaskMetadata {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut ttl = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("ttl", &mut ttl)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut ttl], &mut extra)?;
         Ok(Self { ttl, extra })
     }
 }
@@ -2519,19 +2513,18 @@ impl codec::Decode for TextContent {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("text", &mut text),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut annotations, &mut text, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(text) = text else {
+            return Err(crate::Error::missing("text"));
+        };
         Ok(Self {
             meta,
             annotations,
-            text: codec::required("text", text)?,
+            text,
             extra,
         })
     }
@@ -2607,19 +2600,15 @@ impl codec::Decode for UrlElicitationRequiredError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("error", &mut error),
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut error, &mut id, &mut jsonrpc],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            error: codec::required("error", error)?,
-            id,
-            extra,
-        })
+        let Some(error) = error else {
+            return Err(crate::Error::missing("error"));
+        };
+        Ok(Self { error, id, extra })
     }
 }
 
@@ -2687,19 +2676,18 @@ impl codec::Decode for UrlElicitationRequiredErrorError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
         code.required("code")?;
-        Ok(Self {
-            data: codec::required("data", data)?,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(data) = data else {
+            return Err(crate::Error::missing("data"));
+        };
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { data, message, extra })
     }
 }
 

@@ -65,21 +65,19 @@ impl codec::Decode for CompleteRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -186,19 +184,21 @@ impl codec::Decode for CompleteRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("argument", &mut argument),
-                    codec::Field::new("context", &mut context),
-                    codec::Field::new("ref", &mut r#ref),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut argument, &mut context, &mut r#ref],
                 &mut extra,
             )?;
+        let Some(argument) = argument else {
+            return Err(crate::Error::missing("argument"));
+        };
+        let Some(r#ref) = r#ref else {
+            return Err(crate::Error::missing("ref"));
+        };
         Ok(Self {
             meta,
-            argument: codec::required("argument", argument)?,
+            argument,
             context,
-            r#ref: codec::required("ref", r#ref)?,
+            r#ref,
             extra,
         })
     }
@@ -263,17 +263,17 @@ impl codec::Decode for CompleteRequestParamsArgument {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("value", &mut value),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut name, &mut value],
                 &mut extra,
             )?;
-        Ok(Self {
-            name: codec::required("name", name)?,
-            value: codec::required("value", value)?,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        let Some(value) = value else {
+            return Err(crate::Error::missing("value"));
+        };
+        Ok(Self { name, value, extra })
     }
 }
 
@@ -341,7 +341,8 @@ impl codec::Decode for CompleteRequestParamsContext {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut arguments = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("arguments", &mut arguments)], &mut extra)?;
+        event
+            .object(<Self as KnownMembers>::MEMBERS, &mut [&mut arguments], &mut extra)?;
         Ok(Self { arguments, extra })
     }
 }
@@ -492,17 +493,14 @@ impl codec::Decode for CompleteResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("completion", &mut completion),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut completion],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            completion: codec::required("completion", completion)?,
-            extra,
-        })
+        let Some(completion) = completion else {
+            return Err(crate::Error::missing("completion"));
+        };
+        Ok(Self { meta, completion, extra })
     }
 }
 
@@ -581,17 +579,17 @@ impl codec::Decode for CompleteResultCompletion {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("hasMore", &mut has_more),
-                    codec::Field::new("total", &mut total),
-                    codec::Field::new("values", &mut values),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut has_more, &mut total, &mut values],
                 &mut extra,
             )?;
+        let Some(values) = values else {
+            return Err(crate::Error::missing("values"));
+        };
         Ok(Self {
             has_more,
             total,
-            values: codec::required("values", values)?,
+            values,
             extra,
         })
     }
@@ -666,19 +664,15 @@ impl codec::Decode for PromptReference {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut name, &mut title, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
-        Ok(Self {
-            name: codec::required("name", name)?,
-            title,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        Ok(Self { name, title, extra })
     }
 }
 
@@ -739,17 +733,15 @@ impl codec::Decode for ResourceTemplateReference {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("type", &mut r#type),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut r#type, &mut uri],
                 &mut extra,
             )?;
         r#type.required("type")?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 

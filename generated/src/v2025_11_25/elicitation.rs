@@ -89,12 +89,8 @@ impl codec::Decode for BooleanSchema {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("default", &mut default),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut default, &mut description, &mut title, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
@@ -183,21 +179,19 @@ impl codec::Decode for ElicitRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -323,20 +317,27 @@ impl codec::Decode for ElicitRequestFormParams {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("message", &mut message),
-                    codec::Field::new("mode", &mut mode),
-                    codec::Field::new("requestedSchema", &mut requested_schema),
-                    codec::Field::new("task", &mut task),
+                    &mut meta,
+                    &mut message,
+                    &mut mode,
+                    &mut requested_schema,
+                    &mut task,
                 ],
                 &mut extra,
             )?;
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        let Some(requested_schema) = requested_schema else {
+            return Err(crate::Error::missing("requestedSchema"));
+        };
         Ok(Self {
             meta,
-            message: codec::required("message", message)?,
+            message,
             mode: mode.is_present(),
-            requested_schema: codec::required("requestedSchema", requested_schema)?,
+            requested_schema,
             task,
             extra,
         })
@@ -435,18 +436,17 @@ impl codec::Decode for ElicitRequestFormParamsRequestedSchema {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("$schema", &mut schema),
-                    codec::Field::new("properties", &mut properties),
-                    codec::Field::new("required", &mut required),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut schema, &mut properties, &mut required, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(properties) = properties else {
+            return Err(crate::Error::missing("properties"));
+        };
         Ok(Self {
             schema,
-            properties: codec::required("properties", properties)?,
+            properties,
             required,
             extra,
         })
@@ -651,23 +651,33 @@ impl codec::Decode for ElicitRequestUrlParams {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("elicitationId", &mut elicitation_id),
-                    codec::Field::new("message", &mut message),
-                    codec::Field::new("mode", &mut mode),
-                    codec::Field::new("task", &mut task),
-                    codec::Field::new("url", &mut url),
+                    &mut meta,
+                    &mut elicitation_id,
+                    &mut message,
+                    &mut mode,
+                    &mut task,
+                    &mut url,
                 ],
                 &mut extra,
             )?;
         mode.required("mode")?;
+        let Some(elicitation_id) = elicitation_id else {
+            return Err(crate::Error::missing("elicitationId"));
+        };
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        let Some(url) = url else {
+            return Err(crate::Error::missing("url"));
+        };
         Ok(Self {
             meta,
-            elicitation_id: codec::required("elicitationId", elicitation_id)?,
-            message: codec::required("message", message)?,
+            elicitation_id,
+            message,
             task,
-            url: codec::required("url", url)?,
+            url,
             extra,
         })
     }
@@ -760,16 +770,16 @@ impl codec::Decode for ElicitResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("action", &mut action),
-                    codec::Field::new("content", &mut content),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut action, &mut content],
                 &mut extra,
             )?;
+        let Some(action) = action else {
+            return Err(crate::Error::missing("action"));
+        };
         Ok(Self {
             meta,
-            action: codec::required("action", action)?,
+            action,
             content,
             extra,
         })
@@ -1016,19 +1026,16 @@ impl codec::Decode for ElicitationCompleteNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1095,13 +1102,14 @@ impl codec::Decode for ElicitationCompleteNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("elicitationId", &mut elicitation_id)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut elicitation_id],
                 &mut extra,
             )?;
-        Ok(Self {
-            elicitation_id: codec::required("elicitationId", elicitation_id)?,
-            extra,
-        })
+        let Some(elicitation_id) = elicitation_id else {
+            return Err(crate::Error::missing("elicitationId"));
+        };
+        Ok(Self { elicitation_id, extra })
     }
 }
 
@@ -1395,21 +1403,25 @@ impl codec::Decode for LegacyTitledEnumSchema {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("default", &mut default),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("enum", &mut r#enum),
-                    codec::Field::new("enumNames", &mut enum_names),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
+                    &mut default,
+                    &mut description,
+                    &mut r#enum,
+                    &mut enum_names,
+                    &mut title,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(r#enum) = r#enum else {
+            return Err(crate::Error::missing("enum"));
+        };
         Ok(Self {
             default,
             description,
-            r#enum: codec::required("enum", r#enum)?,
+            r#enum,
             enum_names,
             title,
             extra,
@@ -1622,23 +1634,27 @@ impl codec::Decode for NumberSchema {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("default", &mut default),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("maximum", &mut maximum),
-                    codec::Field::new("minimum", &mut minimum),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
+                    &mut default,
+                    &mut description,
+                    &mut maximum,
+                    &mut minimum,
+                    &mut title,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
+        let Some(r#type) = r#type else {
+            return Err(crate::Error::missing("type"));
+        };
         Ok(Self {
             default,
             description,
             maximum,
             minimum,
             title,
-            r#type: codec::required("type", r#type)?,
+            r#type,
             extra,
         })
     }
@@ -2158,14 +2174,15 @@ impl codec::Decode for StringSchema {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("default", &mut default),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("format", &mut format),
-                    codec::Field::new("maxLength", &mut max_length),
-                    codec::Field::new("minLength", &mut min_length),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
+                    &mut default,
+                    &mut description,
+                    &mut format,
+                    &mut max_length,
+                    &mut min_length,
+                    &mut title,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
@@ -2381,22 +2398,26 @@ impl codec::Decode for TitledMultiSelectEnumSchema {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("default", &mut default),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("items", &mut items),
-                    codec::Field::new("maxItems", &mut max_items),
-                    codec::Field::new("minItems", &mut min_items),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
+                    &mut default,
+                    &mut description,
+                    &mut items,
+                    &mut max_items,
+                    &mut min_items,
+                    &mut title,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(items) = items else {
+            return Err(crate::Error::missing("items"));
+        };
         Ok(Self {
             default,
             description,
-            items: codec::required("items", items)?,
+            items,
             max_items,
             min_items,
             title,
@@ -2461,11 +2482,11 @@ impl codec::Decode for TitledMultiSelectEnumSchemaItems {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut any_of = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("anyOf", &mut any_of)], &mut extra)?;
-        Ok(Self {
-            any_of: codec::required("anyOf", any_of)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut any_of], &mut extra)?;
+        let Some(any_of) = any_of else {
+            return Err(crate::Error::missing("anyOf"));
+        };
+        Ok(Self { any_of, extra })
     }
 }
 
@@ -2525,17 +2546,17 @@ impl codec::Decode for TitledMultiSelectEnumSchemaItemsAnyOfItem {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("const", &mut r#const),
-                    codec::Field::new("title", &mut title),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut r#const, &mut title],
                 &mut extra,
             )?;
-        Ok(Self {
-            r#const: codec::required("const", r#const)?,
-            title: codec::required("title", title)?,
-            extra,
-        })
+        let Some(r#const) = r#const else {
+            return Err(crate::Error::missing("const"));
+        };
+        let Some(title) = title else {
+            return Err(crate::Error::missing("title"));
+        };
+        Ok(Self { r#const, title, extra })
     }
 }
 
@@ -2637,20 +2658,24 @@ impl codec::Decode for TitledSingleSelectEnumSchema {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("default", &mut default),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("oneOf", &mut one_of),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
+                    &mut default,
+                    &mut description,
+                    &mut one_of,
+                    &mut title,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(one_of) = one_of else {
+            return Err(crate::Error::missing("oneOf"));
+        };
         Ok(Self {
             default,
             description,
-            one_of: codec::required("oneOf", one_of)?,
+            one_of,
             title,
             extra,
         })
@@ -2717,17 +2742,17 @@ impl codec::Decode for TitledSingleSelectEnumSchemaOneOfItem {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("const", &mut r#const),
-                    codec::Field::new("title", &mut title),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut r#const, &mut title],
                 &mut extra,
             )?;
-        Ok(Self {
-            r#const: codec::required("const", r#const)?,
-            title: codec::required("title", title)?,
-            extra,
-        })
+        let Some(r#const) = r#const else {
+            return Err(crate::Error::missing("const"));
+        };
+        let Some(title) = title else {
+            return Err(crate::Error::missing("title"));
+        };
+        Ok(Self { r#const, title, extra })
     }
 }
 
@@ -2782,13 +2807,14 @@ impl codec::Decode for UrlElicitationRequiredErrorErrorData {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("elicitations", &mut elicitations)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut elicitations],
                 &mut extra,
             )?;
-        Ok(Self {
-            elicitations: codec::required("elicitations", elicitations)?,
-            extra,
-        })
+        let Some(elicitations) = elicitations else {
+            return Err(crate::Error::missing("elicitations"));
+        };
+        Ok(Self { elicitations, extra })
     }
 }
 
@@ -2915,22 +2941,26 @@ impl codec::Decode for UntitledMultiSelectEnumSchema {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("default", &mut default),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("items", &mut items),
-                    codec::Field::new("maxItems", &mut max_items),
-                    codec::Field::new("minItems", &mut min_items),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
+                    &mut default,
+                    &mut description,
+                    &mut items,
+                    &mut max_items,
+                    &mut min_items,
+                    &mut title,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(items) = items else {
+            return Err(crate::Error::missing("items"));
+        };
         Ok(Self {
             default,
             description,
-            items: codec::required("items", items)?,
+            items,
             max_items,
             min_items,
             title,
@@ -2998,17 +3028,15 @@ impl codec::Decode for UntitledMultiSelectEnumSchemaItems {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("enum", &mut r#enum),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut r#enum, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
-        Ok(Self {
-            r#enum: codec::required("enum", r#enum)?,
-            extra,
-        })
+        let Some(r#enum) = r#enum else {
+            return Err(crate::Error::missing("enum"));
+        };
+        Ok(Self { r#enum, extra })
     }
 }
 
@@ -3110,20 +3138,24 @@ impl codec::Decode for UntitledSingleSelectEnumSchema {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("default", &mut default),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("enum", &mut r#enum),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
+                    &mut default,
+                    &mut description,
+                    &mut r#enum,
+                    &mut title,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(r#enum) = r#enum else {
+            return Err(crate::Error::missing("enum"));
+        };
         Ok(Self {
             default,
             description,
-            r#enum: codec::required("enum", r#enum)?,
+            r#enum,
             title,
             extra,
         })

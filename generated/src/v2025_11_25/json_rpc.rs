@@ -59,19 +59,15 @@ impl codec::Decode for JsonRpcErrorResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("error", &mut error),
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut error, &mut id, &mut jsonrpc],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            error: codec::required("error", error)?,
-            id,
-            extra,
-        })
+        let Some(error) = error else {
+            return Err(crate::Error::missing("error"));
+        };
+        Ok(Self { error, id, extra })
     }
 }
 
@@ -260,19 +256,15 @@ impl codec::Decode for JsonRpcNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(crate::Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -351,21 +343,18 @@ impl codec::Decode for JsonRpcRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(method) = method else {
+            return Err(crate::Error::missing("method"));
+        };
+        Ok(Self { id, method, params, extra })
     }
 }
 
@@ -506,19 +495,18 @@ impl codec::Decode for JsonRpcResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 

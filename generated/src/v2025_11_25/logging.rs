@@ -167,21 +167,19 @@ impl codec::Decode for SetLevelRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -264,17 +262,14 @@ impl codec::Decode for SetLevelRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("level", &mut level),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut level],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            level: codec::required("level", level)?,
-            extra,
-        })
+        let Some(level) = level else {
+            return Err(crate::Error::missing("level"));
+        };
+        Ok(Self { meta, level, extra })
     }
 }
 

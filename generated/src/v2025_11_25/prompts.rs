@@ -65,21 +65,19 @@ impl codec::Decode for GetPromptRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -177,17 +175,17 @@ impl codec::Decode for GetPromptRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("arguments", &mut arguments),
-                    codec::Field::new("name", &mut name),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut arguments, &mut name],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
             meta,
             arguments,
-            name: codec::required("name", name)?,
+            name,
             extra,
         })
     }
@@ -274,17 +272,17 @@ impl codec::Decode for GetPromptResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("messages", &mut messages),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut description, &mut messages],
                 &mut extra,
             )?;
+        let Some(messages) = messages else {
+            return Err(crate::Error::missing("messages"));
+        };
         Ok(Self {
             meta,
             description,
-            messages: codec::required("messages", messages)?,
+            messages,
             extra,
         })
     }
@@ -364,21 +362,16 @@ impl codec::Decode for ListPromptsRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -469,17 +462,17 @@ impl codec::Decode for ListPromptsResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("prompts", &mut prompts),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor, &mut prompts],
                 &mut extra,
             )?;
+        let Some(prompts) = prompts else {
+            return Err(crate::Error::missing("prompts"));
+        };
         Ok(Self {
             meta,
             next_cursor,
-            prompts: codec::required("prompts", prompts)?,
+            prompts,
             extra,
         })
     }
@@ -609,22 +602,26 @@ impl codec::Decode for Prompt {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("arguments", &mut arguments),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("icons", &mut icons),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
+                    &mut meta,
+                    &mut arguments,
+                    &mut description,
+                    &mut icons,
+                    &mut name,
+                    &mut title,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
             meta,
             arguments,
             description,
             icons,
-            name: codec::required("name", name)?,
+            name,
             title,
             extra,
         })
@@ -731,17 +728,16 @@ impl codec::Decode for PromptArgument {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("required", &mut required),
-                    codec::Field::new("title", &mut title),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut description, &mut name, &mut required, &mut title],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
             description,
-            name: codec::required("name", name)?,
+            name,
             required,
             title,
             extra,
@@ -826,11 +822,8 @@ impl codec::Decode for PromptListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
@@ -910,17 +903,17 @@ impl codec::Decode for PromptMessage {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("role", &mut role),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut content, &mut role],
                 &mut extra,
             )?;
-        Ok(Self {
-            content: codec::required("content", content)?,
-            role: codec::required("role", role)?,
-            extra,
-        })
+        let Some(content) = content else {
+            return Err(crate::Error::missing("content"));
+        };
+        let Some(role) = role else {
+            return Err(crate::Error::missing("role"));
+        };
+        Ok(Self { content, role, extra })
     }
 }
 

@@ -64,21 +64,16 @@ impl codec::Decode for ListRootsRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -157,17 +152,14 @@ impl codec::Decode for ListRootsResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("roots", &mut roots),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut roots],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            roots: codec::required("roots", roots)?,
-            extra,
-        })
+        let Some(roots) = roots else {
+            return Err(crate::Error::missing("roots"));
+        };
+        Ok(Self { meta, roots, extra })
     }
 }
 
@@ -252,19 +244,14 @@ impl codec::Decode for Root {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut name, &mut uri],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            name,
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
+        Ok(Self { meta, name, uri, extra })
     }
 }
 
@@ -345,11 +332,8 @@ impl codec::Decode for RootsListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;

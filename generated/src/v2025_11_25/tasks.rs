@@ -63,21 +63,19 @@ impl codec::Decode for CancelTaskRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -141,11 +139,11 @@ impl codec::Decode for CancelTaskRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut task_id = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("taskId", &mut task_id)], &mut extra)?;
-        Ok(Self {
-            task_id: codec::required("taskId", task_id)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut task_id], &mut extra)?;
+        let Some(task_id) = task_id else {
+            return Err(crate::Error::missing("taskId"));
+        };
+        Ok(Self { task_id, extra })
     }
 }
 
@@ -279,27 +277,43 @@ impl codec::Decode for CancelTaskResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("createdAt", &mut created_at),
-                    codec::Field::new("lastUpdatedAt", &mut last_updated_at),
-                    codec::Field::new("pollInterval", &mut poll_interval),
-                    codec::Field::new("status", &mut status),
-                    codec::Field::new("statusMessage", &mut status_message),
-                    codec::Field::new("taskId", &mut task_id),
-                    codec::Field::new("ttl", &mut ttl),
+                    &mut meta,
+                    &mut created_at,
+                    &mut last_updated_at,
+                    &mut poll_interval,
+                    &mut status,
+                    &mut status_message,
+                    &mut task_id,
+                    &mut ttl,
                 ],
                 &mut extra,
             )?;
+        let Some(created_at) = created_at else {
+            return Err(crate::Error::missing("createdAt"));
+        };
+        let Some(last_updated_at) = last_updated_at else {
+            return Err(crate::Error::missing("lastUpdatedAt"));
+        };
+        let Some(status) = status else {
+            return Err(crate::Error::missing("status"));
+        };
+        let Some(task_id) = task_id else {
+            return Err(crate::Error::missing("taskId"));
+        };
+        let Some(ttl) = ttl else {
+            return Err(crate::Error::missing("ttl"));
+        };
         Ok(Self {
             meta,
-            created_at: codec::required("createdAt", created_at)?,
-            last_updated_at: codec::required("lastUpdatedAt", last_updated_at)?,
+            created_at,
+            last_updated_at,
             poll_interval,
-            status: codec::required("status", status)?,
+            status,
             status_message,
-            task_id: codec::required("taskId", task_id)?,
-            ttl: codec::required("ttl", ttl)?,
+            task_id,
+            ttl,
             extra,
         })
     }
@@ -376,17 +390,14 @@ impl codec::Decode for CreateTaskResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("task", &mut task),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut task],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            task: codec::required("task", task)?,
-            extra,
-        })
+        let Some(task) = task else {
+            return Err(crate::Error::missing("task"));
+        };
+        Ok(Self { meta, task, extra })
     }
 }
 
@@ -462,21 +473,19 @@ impl codec::Decode for GetTaskPayloadRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -542,11 +551,11 @@ impl codec::Decode for GetTaskPayloadRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut task_id = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("taskId", &mut task_id)], &mut extra)?;
-        Ok(Self {
-            task_id: codec::required("taskId", task_id)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut task_id], &mut extra)?;
+        let Some(task_id) = task_id else {
+            return Err(crate::Error::missing("taskId"));
+        };
+        Ok(Self { task_id, extra })
     }
 }
 
@@ -614,7 +623,7 @@ impl codec::Decode for GetTaskPayloadResult {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -690,21 +699,19 @@ impl codec::Decode for GetTaskRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -768,11 +775,11 @@ impl codec::Decode for GetTaskRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut task_id = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("taskId", &mut task_id)], &mut extra)?;
-        Ok(Self {
-            task_id: codec::required("taskId", task_id)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut task_id], &mut extra)?;
+        let Some(task_id) = task_id else {
+            return Err(crate::Error::missing("taskId"));
+        };
+        Ok(Self { task_id, extra })
     }
 }
 
@@ -906,27 +913,43 @@ impl codec::Decode for GetTaskResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("createdAt", &mut created_at),
-                    codec::Field::new("lastUpdatedAt", &mut last_updated_at),
-                    codec::Field::new("pollInterval", &mut poll_interval),
-                    codec::Field::new("status", &mut status),
-                    codec::Field::new("statusMessage", &mut status_message),
-                    codec::Field::new("taskId", &mut task_id),
-                    codec::Field::new("ttl", &mut ttl),
+                    &mut meta,
+                    &mut created_at,
+                    &mut last_updated_at,
+                    &mut poll_interval,
+                    &mut status,
+                    &mut status_message,
+                    &mut task_id,
+                    &mut ttl,
                 ],
                 &mut extra,
             )?;
+        let Some(created_at) = created_at else {
+            return Err(crate::Error::missing("createdAt"));
+        };
+        let Some(last_updated_at) = last_updated_at else {
+            return Err(crate::Error::missing("lastUpdatedAt"));
+        };
+        let Some(status) = status else {
+            return Err(crate::Error::missing("status"));
+        };
+        let Some(task_id) = task_id else {
+            return Err(crate::Error::missing("taskId"));
+        };
+        let Some(ttl) = ttl else {
+            return Err(crate::Error::missing("ttl"));
+        };
         Ok(Self {
             meta,
-            created_at: codec::required("createdAt", created_at)?,
-            last_updated_at: codec::required("lastUpdatedAt", last_updated_at)?,
+            created_at,
+            last_updated_at,
             poll_interval,
-            status: codec::required("status", status)?,
+            status,
             status_message,
-            task_id: codec::required("taskId", task_id)?,
-            ttl: codec::required("ttl", ttl)?,
+            task_id,
+            ttl,
             extra,
         })
     }
@@ -1012,21 +1035,16 @@ impl codec::Decode for ListTasksRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -1119,17 +1137,17 @@ impl codec::Decode for ListTasksResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("tasks", &mut tasks),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor, &mut tasks],
                 &mut extra,
             )?;
+        let Some(tasks) = tasks else {
+            return Err(crate::Error::missing("tasks"));
+        };
         Ok(Self {
             meta,
             next_cursor,
-            tasks: codec::required("tasks", tasks)?,
+            tasks,
             extra,
         })
     }
@@ -1253,25 +1271,41 @@ impl codec::Decode for Task {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("createdAt", &mut created_at),
-                    codec::Field::new("lastUpdatedAt", &mut last_updated_at),
-                    codec::Field::new("pollInterval", &mut poll_interval),
-                    codec::Field::new("status", &mut status),
-                    codec::Field::new("statusMessage", &mut status_message),
-                    codec::Field::new("taskId", &mut task_id),
-                    codec::Field::new("ttl", &mut ttl),
+                    &mut created_at,
+                    &mut last_updated_at,
+                    &mut poll_interval,
+                    &mut status,
+                    &mut status_message,
+                    &mut task_id,
+                    &mut ttl,
                 ],
                 &mut extra,
             )?;
+        let Some(created_at) = created_at else {
+            return Err(crate::Error::missing("createdAt"));
+        };
+        let Some(last_updated_at) = last_updated_at else {
+            return Err(crate::Error::missing("lastUpdatedAt"));
+        };
+        let Some(status) = status else {
+            return Err(crate::Error::missing("status"));
+        };
+        let Some(task_id) = task_id else {
+            return Err(crate::Error::missing("taskId"));
+        };
+        let Some(ttl) = ttl else {
+            return Err(crate::Error::missing("ttl"));
+        };
         Ok(Self {
-            created_at: codec::required("createdAt", created_at)?,
-            last_updated_at: codec::required("lastUpdatedAt", last_updated_at)?,
+            created_at,
+            last_updated_at,
             poll_interval,
-            status: codec::required("status", status)?,
+            status,
             status_message,
-            task_id: codec::required("taskId", task_id)?,
-            ttl: codec::required("ttl", ttl)?,
+            task_id,
+            ttl,
             extra,
         })
     }
@@ -1431,19 +1465,16 @@ impl codec::Decode for TaskStatusNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1585,27 +1616,43 @@ impl codec::Decode for TaskStatusNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("createdAt", &mut created_at),
-                    codec::Field::new("lastUpdatedAt", &mut last_updated_at),
-                    codec::Field::new("pollInterval", &mut poll_interval),
-                    codec::Field::new("status", &mut status),
-                    codec::Field::new("statusMessage", &mut status_message),
-                    codec::Field::new("taskId", &mut task_id),
-                    codec::Field::new("ttl", &mut ttl),
+                    &mut meta,
+                    &mut created_at,
+                    &mut last_updated_at,
+                    &mut poll_interval,
+                    &mut status,
+                    &mut status_message,
+                    &mut task_id,
+                    &mut ttl,
                 ],
                 &mut extra,
             )?;
+        let Some(created_at) = created_at else {
+            return Err(crate::Error::missing("createdAt"));
+        };
+        let Some(last_updated_at) = last_updated_at else {
+            return Err(crate::Error::missing("lastUpdatedAt"));
+        };
+        let Some(status) = status else {
+            return Err(crate::Error::missing("status"));
+        };
+        let Some(task_id) = task_id else {
+            return Err(crate::Error::missing("taskId"));
+        };
+        let Some(ttl) = ttl else {
+            return Err(crate::Error::missing("ttl"));
+        };
         Ok(Self {
             meta,
-            created_at: codec::required("createdAt", created_at)?,
-            last_updated_at: codec::required("lastUpdatedAt", last_updated_at)?,
+            created_at,
+            last_updated_at,
             poll_interval,
-            status: codec::required("status", status)?,
+            status,
             status_message,
-            task_id: codec::required("taskId", task_id)?,
-            ttl: codec::required("ttl", ttl)?,
+            task_id,
+            ttl,
             extra,
         })
     }

@@ -68,21 +68,19 @@ impl codec::Decode for CallToolRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -196,18 +194,17 @@ impl codec::Decode for CallToolRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("arguments", &mut arguments),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("task", &mut task),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut arguments, &mut name, &mut task],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
             meta,
             arguments,
-            name: codec::required("name", name)?,
+            name,
             task,
             extra,
         })
@@ -322,17 +319,16 @@ impl codec::Decode for CallToolResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("isError", &mut is_error),
-                    codec::Field::new("structuredContent", &mut structured_content),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut content, &mut is_error, &mut structured_content],
                 &mut extra,
             )?;
+        let Some(content) = content else {
+            return Err(crate::Error::missing("content"));
+        };
         Ok(Self {
             meta,
-            content: codec::required("content", content)?,
+            content,
             is_error,
             structured_content,
             extra,
@@ -415,21 +411,16 @@ impl codec::Decode for ListToolsRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -520,17 +511,17 @@ impl codec::Decode for ListToolsResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("tools", &mut tools),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor, &mut tools],
                 &mut extra,
             )?;
+        let Some(tools) = tools else {
+            return Err(crate::Error::missing("tools"));
+        };
         Ok(Self {
             meta,
             next_cursor,
-            tools: codec::required("tools", tools)?,
+            tools,
             extra,
         })
     }
@@ -701,27 +692,34 @@ impl codec::Decode for Tool {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("execution", &mut execution),
-                    codec::Field::new("icons", &mut icons),
-                    codec::Field::new("inputSchema", &mut input_schema),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("outputSchema", &mut output_schema),
-                    codec::Field::new("title", &mut title),
+                    &mut meta,
+                    &mut annotations,
+                    &mut description,
+                    &mut execution,
+                    &mut icons,
+                    &mut input_schema,
+                    &mut name,
+                    &mut output_schema,
+                    &mut title,
                 ],
                 &mut extra,
             )?;
+        let Some(input_schema) = input_schema else {
+            return Err(crate::Error::missing("inputSchema"));
+        };
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
             meta,
             annotations,
             description,
             execution,
             icons,
-            input_schema: codec::required("inputSchema", input_schema)?,
-            name: codec::required("name", name)?,
+            input_schema,
+            name,
             output_schema,
             title,
             extra,
@@ -838,12 +836,8 @@ impl codec::Decode for ToolInputSchema {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("$schema", &mut schema),
-                    codec::Field::new("properties", &mut properties),
-                    codec::Field::new("required", &mut required),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut schema, &mut properties, &mut required, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
@@ -959,12 +953,8 @@ impl codec::Decode for ToolOutputSchema {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("$schema", &mut schema),
-                    codec::Field::new("properties", &mut properties),
-                    codec::Field::new("required", &mut required),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut schema, &mut properties, &mut required, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
@@ -1102,12 +1092,13 @@ impl codec::Decode for ToolAnnotations {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("destructiveHint", &mut destructive_hint),
-                    codec::Field::new("idempotentHint", &mut idempotent_hint),
-                    codec::Field::new("openWorldHint", &mut open_world_hint),
-                    codec::Field::new("readOnlyHint", &mut read_only_hint),
-                    codec::Field::new("title", &mut title),
+                    &mut destructive_hint,
+                    &mut idempotent_hint,
+                    &mut open_world_hint,
+                    &mut read_only_hint,
+                    &mut title,
                 ],
                 &mut extra,
             )?;
@@ -1193,7 +1184,8 @@ impl codec::Decode for ToolExecution {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("taskSupport", &mut task_support)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut task_support],
                 &mut extra,
             )?;
         Ok(Self { task_support, extra })
@@ -1338,11 +1330,8 @@ impl codec::Decode for ToolListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;

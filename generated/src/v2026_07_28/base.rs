@@ -56,19 +56,16 @@ impl codec::Decode for CancelledNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -158,17 +155,17 @@ impl codec::Decode for CancelledNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("reason", &mut reason),
-                    codec::Field::new("requestId", &mut request_id),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut reason, &mut request_id],
                 &mut extra,
             )?;
+        let Some(request_id) = request_id else {
+            return Err(crate::Error::missing("requestId"));
+        };
         Ok(Self {
             meta,
             reason,
-            request_id: codec::required("requestId", request_id)?,
+            request_id,
             extra,
         })
     }
@@ -242,19 +239,16 @@ impl codec::Decode for LoggingMessageNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -357,18 +351,20 @@ impl codec::Decode for LoggingMessageNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("level", &mut level),
-                    codec::Field::new("logger", &mut logger),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut data, &mut level, &mut logger],
                 &mut extra,
             )?;
+        let Some(data) = data else {
+            return Err(crate::Error::missing("data"));
+        };
+        let Some(level) = level else {
+            return Err(crate::Error::missing("level"));
+        };
         Ok(Self {
             meta,
-            data: codec::required("data", data)?,
-            level: codec::required("level", level)?,
+            data,
+            level,
             logger,
             extra,
         })
@@ -441,19 +437,16 @@ impl codec::Decode for ProgressNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -570,20 +563,27 @@ impl codec::Decode for ProgressNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("message", &mut message),
-                    codec::Field::new("progress", &mut progress),
-                    codec::Field::new("progressToken", &mut progress_token),
-                    codec::Field::new("total", &mut total),
+                    &mut meta,
+                    &mut message,
+                    &mut progress,
+                    &mut progress_token,
+                    &mut total,
                 ],
                 &mut extra,
             )?;
+        let Some(progress) = progress else {
+            return Err(crate::Error::missing("progress"));
+        };
+        let Some(progress_token) = progress_token else {
+            return Err(crate::Error::missing("progressToken"));
+        };
         Ok(Self {
             meta,
             message,
-            progress: codec::required("progress", progress)?,
-            progress_token: codec::required("progressToken", progress_token)?,
+            progress,
+            progress_token,
             total,
             extra,
         })

@@ -101,11 +101,8 @@ impl codec::Decode for Annotations {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("audience", &mut audience),
-                    codec::Field::new("lastModified", &mut last_modified),
-                    codec::Field::new("priority", &mut priority),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut audience, &mut last_modified, &mut priority],
                 &mut extra,
             )?;
         Ok(Self {
@@ -274,21 +271,28 @@ impl codec::Decode for AudioContent {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("type", &mut r#type),
+                    &mut meta,
+                    &mut annotations,
+                    &mut data,
+                    &mut mime_type,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(data) = data else {
+            return Err(crate::Error::missing("data"));
+        };
+        let Some(mime_type) = mime_type else {
+            return Err(crate::Error::missing("mimeType"));
+        };
         Ok(Self {
             meta,
             annotations,
-            data: codec::required("data", data)?,
-            mime_type: codec::required("mimeType", mime_type)?,
+            data,
+            mime_type,
             extra,
         })
     }
@@ -362,17 +366,14 @@ impl codec::Decode for BaseMetadata {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut name, &mut title],
                 &mut extra,
             )?;
-        Ok(Self {
-            name: codec::required("name", name)?,
-            title,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        Ok(Self { name, title, extra })
     }
 }
 
@@ -468,19 +469,24 @@ impl codec::Decode for CacheableResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("cacheScope", &mut cache_scope),
-                    codec::Field::new("resultType", &mut result_type),
-                    codec::Field::new("ttlMs", &mut ttl_ms),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut cache_scope, &mut result_type, &mut ttl_ms],
                 &mut extra,
             )?;
+        let Some(cache_scope) = cache_scope else {
+            return Err(crate::Error::missing("cacheScope"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
+        let Some(ttl_ms) = ttl_ms else {
+            return Err(crate::Error::missing("ttlMs"));
+        };
         Ok(Self {
             meta,
-            cache_scope: codec::required("cacheScope", cache_scope)?,
-            result_type: codec::required("resultType", result_type)?,
-            ttl_ms: codec::required("ttlMs", ttl_ms)?,
+            cache_scope,
+            result_type,
+            ttl_ms,
             extra,
         })
     }
@@ -710,12 +716,13 @@ impl codec::Decode for ClientCapabilities {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("elicitation", &mut elicitation),
-                    codec::Field::new("experimental", &mut experimental),
-                    codec::Field::new("extensions", &mut extensions),
-                    codec::Field::new("roots", &mut roots),
-                    codec::Field::new("sampling", &mut sampling),
+                    &mut elicitation,
+                    &mut experimental,
+                    &mut extensions,
+                    &mut roots,
+                    &mut sampling,
                 ],
                 &mut extra,
             )?;
@@ -811,10 +818,8 @@ impl codec::Decode for ClientCapabilitiesElicitation {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("form", &mut form),
-                    codec::Field::new("url", &mut url),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut form, &mut url],
                 &mut extra,
             )?;
         Ok(Self { form, url, extra })
@@ -907,10 +912,8 @@ impl codec::Decode for ClientCapabilitiesSampling {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("context", &mut context),
-                    codec::Field::new("tools", &mut tools),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut context, &mut tools],
                 &mut extra,
             )?;
         Ok(Self { context, tools, extra })
@@ -1173,19 +1176,18 @@ impl codec::Decode for EmbeddedResource {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("resource", &mut resource),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut annotations, &mut resource, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(resource) = resource else {
+            return Err(crate::Error::missing("resource"));
+        };
         Ok(Self {
             meta,
             annotations,
-            resource: codec::required("resource", resource)?,
+            resource,
             extra,
         })
     }
@@ -1277,19 +1279,17 @@ impl codec::Decode for Error {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
-        Ok(Self {
-            code: codec::required("code", code)?,
-            data,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(code) = code else {
+            return Err(crate::Error::missing("code"));
+        };
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { code, data, message, extra })
     }
 }
 
@@ -1364,19 +1364,15 @@ impl codec::Decode for HeaderMismatchError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("error", &mut error),
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut error, &mut id, &mut jsonrpc],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            error: codec::required("error", error)?,
-            id,
-            extra,
-        })
+        let Some(error) = error else {
+            return Err(crate::Error::missing("error"));
+        };
+        Ok(Self { error, id, extra })
     }
 }
 
@@ -1447,19 +1443,15 @@ impl codec::Decode for HeaderMismatchErrorError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
         code.required("code")?;
-        Ok(Self {
-            data,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { data, message, extra })
     }
 }
 
@@ -1557,18 +1549,17 @@ impl codec::Decode for Icon {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("sizes", &mut sizes),
-                    codec::Field::new("src", &mut src),
-                    codec::Field::new("theme", &mut theme),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut mime_type, &mut sizes, &mut src, &mut theme],
                 &mut extra,
             )?;
+        let Some(src) = src else {
+            return Err(crate::Error::missing("src"));
+        };
         Ok(Self {
             mime_type,
             sizes,
-            src: codec::required("src", src)?,
+            src,
             theme,
             extra,
         })
@@ -1697,7 +1688,7 @@ impl codec::Decode for Icons {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut icons = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("icons", &mut icons)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut icons], &mut extra)?;
         Ok(Self { icons, extra })
     }
 }
@@ -1809,21 +1800,28 @@ impl codec::Decode for ImageContent {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("type", &mut r#type),
+                    &mut meta,
+                    &mut annotations,
+                    &mut data,
+                    &mut mime_type,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(data) = data else {
+            return Err(crate::Error::missing("data"));
+        };
+        let Some(mime_type) = mime_type else {
+            return Err(crate::Error::missing("mimeType"));
+        };
         Ok(Self {
             meta,
             annotations,
-            data: codec::required("data", data)?,
-            mime_type: codec::required("mimeType", mime_type)?,
+            data,
+            mime_type,
             extra,
         })
     }
@@ -1964,22 +1962,29 @@ impl codec::Decode for Implementation {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("icons", &mut icons),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("version", &mut version),
-                    codec::Field::new("websiteUrl", &mut website_url),
+                    &mut description,
+                    &mut icons,
+                    &mut name,
+                    &mut title,
+                    &mut version,
+                    &mut website_url,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        let Some(version) = version else {
+            return Err(crate::Error::missing("version"));
+        };
         Ok(Self {
             description,
             icons,
-            name: codec::required("name", name)?,
+            name,
             title,
-            version: codec::required("version", version)?,
+            version,
             website_url,
             extra,
         })
@@ -2226,11 +2231,12 @@ impl codec::Decode for InputRequiredResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("inputRequests", &mut input_requests),
-                    codec::Field::new("requestState", &mut request_state),
-                    codec::Field::new("resultType", &mut result_type),
+                    &mut meta,
+                    &mut input_requests,
+                    &mut request_state,
+                    &mut result_type,
                 ],
                 &mut extra,
             )?;
@@ -2424,15 +2430,15 @@ impl codec::Decode for InputResponseRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("inputResponses", &mut input_responses),
-                    codec::Field::new("requestState", &mut request_state),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut input_responses, &mut request_state],
                 &mut extra,
             )?;
+        let Some(meta) = meta else {
+            return Err(crate::Error::missing("_meta"));
+        };
         Ok(Self {
-            meta: codec::required("_meta", meta)?,
+            meta,
             input_responses,
             request_state,
             extra,
@@ -2519,19 +2525,15 @@ impl codec::Decode for InternalError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
         code.required("code")?;
-        Ok(Self {
-            data,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { data, message, extra })
     }
 }
 
@@ -2605,19 +2607,15 @@ impl codec::Decode for InvalidParamsError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
         code.required("code")?;
-        Ok(Self {
-            data,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { data, message, extra })
     }
 }
 
@@ -2688,19 +2686,15 @@ impl codec::Decode for InvalidRequestError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
         code.required("code")?;
-        Ok(Self {
-            data,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { data, message, extra })
     }
 }
 
@@ -2924,19 +2918,15 @@ impl codec::Decode for MethodNotFoundError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
         code.required("code")?;
-        Ok(Self {
-            data,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { data, message, extra })
     }
 }
 
@@ -3009,19 +2999,15 @@ impl codec::Decode for MissingRequiredClientCapabilityError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("error", &mut error),
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut error, &mut id, &mut jsonrpc],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            error: codec::required("error", error)?,
-            id,
-            extra,
-        })
+        let Some(error) = error else {
+            return Err(crate::Error::missing("error"));
+        };
+        Ok(Self { error, id, extra })
     }
 }
 
@@ -3089,19 +3075,18 @@ impl codec::Decode for MissingRequiredClientCapabilityErrorError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
         code.required("code")?;
-        Ok(Self {
-            data: codec::required("data", data)?,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(data) = data else {
+            return Err(crate::Error::missing("data"));
+        };
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { data, message, extra })
     }
 }
 
@@ -3157,16 +3142,15 @@ impl codec::Decode for MissingRequiredClientCapabilityErrorErrorData {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("requiredCapabilities", &mut required_capabilities),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut required_capabilities],
                 &mut extra,
             )?;
+        let Some(required_capabilities) = required_capabilities else {
+            return Err(crate::Error::missing("requiredCapabilities"));
+        };
         Ok(Self {
-            required_capabilities: codec::required(
-                "requiredCapabilities",
-                required_capabilities,
-            )?,
+            required_capabilities,
             extra,
         })
     }
@@ -3234,17 +3218,14 @@ impl codec::Decode for Notification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(crate::Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -3317,12 +3298,8 @@ impl codec::Decode for NotificationMetaObject {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new(
-                        "io.modelcontextprotocol/subscriptionId",
-                        &mut subscription_id,
-                    ),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut subscription_id],
                 &mut extra,
             )?;
         Ok(Self { subscription_id, extra })
@@ -3392,7 +3369,7 @@ impl codec::Decode for NotificationParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -3466,21 +3443,21 @@ impl codec::Decode for PaginatedRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            method: codec::required("method", method)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(method) = method else {
+            return Err(crate::Error::missing("method"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, method, params, extra })
     }
 }
 
@@ -3554,17 +3531,14 @@ impl codec::Decode for PaginatedRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("cursor", &mut cursor),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut cursor],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta: codec::required("_meta", meta)?,
-            cursor,
-            extra,
-        })
+        let Some(meta) = meta else {
+            return Err(crate::Error::missing("_meta"));
+        };
+        Ok(Self { meta, cursor, extra })
     }
 }
 
@@ -3660,17 +3634,17 @@ impl codec::Decode for PaginatedResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("resultType", &mut result_type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut next_cursor, &mut result_type],
                 &mut extra,
             )?;
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
         Ok(Self {
             meta,
             next_cursor,
-            result_type: codec::required("resultType", result_type)?,
+            result_type,
             extra,
         })
     }
@@ -3743,19 +3717,15 @@ impl codec::Decode for ParseError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
         code.required("code")?;
-        Ok(Self {
-            data,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { data, message, extra })
     }
 }
 
@@ -3834,17 +3804,14 @@ impl codec::Decode for Request {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
-        Ok(Self {
-            method: codec::required("method", method)?,
-            params,
-            extra,
-        })
+        let Some(method) = method else {
+            return Err(crate::Error::missing("method"));
+        };
+        Ok(Self { method, params, extra })
     }
 }
 
@@ -3994,38 +3961,29 @@ impl codec::Decode for RequestMetaObject {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new(
-                        "io.modelcontextprotocol/clientCapabilities",
-                        &mut client_capabilities,
-                    ),
-                    codec::Field::new(
-                        "io.modelcontextprotocol/clientInfo",
-                        &mut client_info,
-                    ),
-                    codec::Field::new(
-                        "io.modelcontextprotocol/logLevel",
-                        &mut log_level,
-                    ),
-                    codec::Field::new(
-                        "io.modelcontextprotocol/protocolVersion",
-                        &mut protocol_version,
-                    ),
-                    codec::Field::new("progressToken", &mut progress_token),
+                    &mut client_capabilities,
+                    &mut client_info,
+                    &mut log_level,
+                    &mut protocol_version,
+                    &mut progress_token,
                 ],
                 &mut extra,
             )?;
+        let Some(client_capabilities) = client_capabilities else {
+            return Err(
+                crate::Error::missing("io.modelcontextprotocol/clientCapabilities"),
+            );
+        };
+        let Some(protocol_version) = protocol_version else {
+            return Err(crate::Error::missing("io.modelcontextprotocol/protocolVersion"));
+        };
         Ok(Self {
-            client_capabilities: codec::required(
-                "io.modelcontextprotocol/clientCapabilities",
-                client_capabilities,
-            )?,
+            client_capabilities,
             client_info,
             log_level,
-            protocol_version: codec::required(
-                "io.modelcontextprotocol/protocolVersion",
-                protocol_version,
-            )?,
+            protocol_version,
             progress_token,
             extra,
         })
@@ -4116,17 +4074,17 @@ impl codec::Decode for ResourceContents {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut mime_type, &mut uri],
                 &mut extra,
             )?;
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
         Ok(Self {
             meta,
             mime_type,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -4293,31 +4251,38 @@ impl codec::Decode for ResourceLink {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("icons", &mut icons),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("size", &mut size),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
-                    codec::Field::new("uri", &mut uri),
+                    &mut meta,
+                    &mut annotations,
+                    &mut description,
+                    &mut icons,
+                    &mut mime_type,
+                    &mut name,
+                    &mut size,
+                    &mut title,
+                    &mut r#type,
+                    &mut uri,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
         Ok(Self {
             meta,
             annotations,
             description,
             icons,
             mime_type,
-            name: codec::required("name", name)?,
+            name,
             size,
             title,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -4389,17 +4354,17 @@ impl codec::Decode for ResourceRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut uri],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta: codec::required("_meta", meta)?,
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        let Some(meta) = meta else {
+            return Err(crate::Error::missing("_meta"));
+        };
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
+        Ok(Self { meta, uri, extra })
     }
 }
 
@@ -4482,17 +4447,14 @@ impl codec::Decode for Result {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("resultType", &mut result_type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut result_type],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            result_type: codec::required("resultType", result_type)?,
-            extra,
-        })
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
+        Ok(Self { meta, result_type, extra })
     }
 }
 
@@ -4562,12 +4524,8 @@ impl codec::Decode for ResultMetaObject {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new(
-                        "io.modelcontextprotocol/serverInfo",
-                        &mut server_info,
-                    ),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut server_info],
                 &mut extra,
             )?;
         Ok(Self { server_info, extra })
@@ -4740,19 +4698,18 @@ impl codec::Decode for TextContent {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("text", &mut text),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut annotations, &mut text, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(text) = text else {
+            return Err(crate::Error::missing("text"));
+        };
         Ok(Self {
             meta,
             annotations,
-            text: codec::required("text", text)?,
+            text,
             extra,
         })
     }
@@ -4829,19 +4786,15 @@ impl codec::Decode for UnsupportedProtocolVersionError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("error", &mut error),
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut error, &mut id, &mut jsonrpc],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            error: codec::required("error", error)?,
-            id,
-            extra,
-        })
+        let Some(error) = error else {
+            return Err(crate::Error::missing("error"));
+        };
+        Ok(Self { error, id, extra })
     }
 }
 
@@ -4909,19 +4862,18 @@ impl codec::Decode for UnsupportedProtocolVersionErrorError {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("code", &mut code),
-                    codec::Field::new("data", &mut data),
-                    codec::Field::new("message", &mut message),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut code, &mut data, &mut message],
                 &mut extra,
             )?;
         code.required("code")?;
-        Ok(Self {
-            data: codec::required("data", data)?,
-            message: codec::required("message", message)?,
-            extra,
-        })
+        let Some(data) = data else {
+            return Err(crate::Error::missing("data"));
+        };
+        let Some(message) = message else {
+            return Err(crate::Error::missing("message"));
+        };
+        Ok(Self { data, message, extra })
     }
 }
 
@@ -4983,15 +4935,19 @@ impl codec::Decode for UnsupportedProtocolVersionErrorErrorData {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("requested", &mut requested),
-                    codec::Field::new("supported", &mut supported),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut requested, &mut supported],
                 &mut extra,
             )?;
+        let Some(requested) = requested else {
+            return Err(crate::Error::missing("requested"));
+        };
+        let Some(supported) = supported else {
+            return Err(crate::Error::missing("supported"));
+        };
         Ok(Self {
-            requested: codec::required("requested", requested)?,
-            supported: codec::required("supported", supported)?,
+            requested,
+            supported,
             extra,
         })
     }

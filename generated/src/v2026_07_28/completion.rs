@@ -65,21 +65,19 @@ impl codec::Decode for CompleteRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -181,19 +179,24 @@ impl codec::Decode for CompleteRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("argument", &mut argument),
-                    codec::Field::new("context", &mut context),
-                    codec::Field::new("ref", &mut r#ref),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut argument, &mut context, &mut r#ref],
                 &mut extra,
             )?;
+        let Some(meta) = meta else {
+            return Err(crate::Error::missing("_meta"));
+        };
+        let Some(argument) = argument else {
+            return Err(crate::Error::missing("argument"));
+        };
+        let Some(r#ref) = r#ref else {
+            return Err(crate::Error::missing("ref"));
+        };
         Ok(Self {
-            meta: codec::required("_meta", meta)?,
-            argument: codec::required("argument", argument)?,
+            meta,
+            argument,
             context,
-            r#ref: codec::required("ref", r#ref)?,
+            r#ref,
             extra,
         })
     }
@@ -258,17 +261,17 @@ impl codec::Decode for CompleteRequestParamsArgument {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("value", &mut value),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut name, &mut value],
                 &mut extra,
             )?;
-        Ok(Self {
-            name: codec::required("name", name)?,
-            value: codec::required("value", value)?,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        let Some(value) = value else {
+            return Err(crate::Error::missing("value"));
+        };
+        Ok(Self { name, value, extra })
     }
 }
 
@@ -336,7 +339,8 @@ impl codec::Decode for CompleteRequestParamsContext {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut arguments = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("arguments", &mut arguments)], &mut extra)?;
+        event
+            .object(<Self as KnownMembers>::MEMBERS, &mut [&mut arguments], &mut extra)?;
         Ok(Self { arguments, extra })
     }
 }
@@ -517,17 +521,20 @@ impl codec::Decode for CompleteResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("completion", &mut completion),
-                    codec::Field::new("resultType", &mut result_type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut completion, &mut result_type],
                 &mut extra,
             )?;
+        let Some(completion) = completion else {
+            return Err(crate::Error::missing("completion"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
         Ok(Self {
             meta,
-            completion: codec::required("completion", completion)?,
-            result_type: codec::required("resultType", result_type)?,
+            completion,
+            result_type,
             extra,
         })
     }
@@ -609,17 +616,17 @@ impl codec::Decode for CompleteResultCompletion {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("hasMore", &mut has_more),
-                    codec::Field::new("total", &mut total),
-                    codec::Field::new("values", &mut values),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut has_more, &mut total, &mut values],
                 &mut extra,
             )?;
+        let Some(values) = values else {
+            return Err(crate::Error::missing("values"));
+        };
         Ok(Self {
             has_more,
             total,
-            values: codec::required("values", values)?,
+            values,
             extra,
         })
     }
@@ -744,19 +751,18 @@ impl codec::Decode for CompleteResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 
@@ -829,19 +835,15 @@ impl codec::Decode for PromptReference {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut name, &mut title, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
-        Ok(Self {
-            name: codec::required("name", name)?,
-            title,
-            extra,
-        })
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        Ok(Self { name, title, extra })
     }
 }
 
@@ -902,17 +904,15 @@ impl codec::Decode for ResourceTemplateReference {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("type", &mut r#type),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut r#type, &mut uri],
                 &mut extra,
             )?;
         r#type.required("type")?;
-        Ok(Self {
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
+        Ok(Self { uri, extra })
     }
 }
 

@@ -68,21 +68,19 @@ impl codec::Decode for GetPromptRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -208,20 +206,27 @@ impl codec::Decode for GetPromptRequestParams {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("arguments", &mut arguments),
-                    codec::Field::new("inputResponses", &mut input_responses),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("requestState", &mut request_state),
+                    &mut meta,
+                    &mut arguments,
+                    &mut input_responses,
+                    &mut name,
+                    &mut request_state,
                 ],
                 &mut extra,
             )?;
+        let Some(meta) = meta else {
+            return Err(crate::Error::missing("_meta"));
+        };
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
-            meta: codec::required("_meta", meta)?,
+            meta,
             arguments,
             input_responses,
-            name: codec::required("name", name)?,
+            name,
             request_state,
             extra,
         })
@@ -345,19 +350,21 @@ impl codec::Decode for GetPromptResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("messages", &mut messages),
-                    codec::Field::new("resultType", &mut result_type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut description, &mut messages, &mut result_type],
                 &mut extra,
             )?;
+        let Some(messages) = messages else {
+            return Err(crate::Error::missing("messages"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
         Ok(Self {
             meta,
             description,
-            messages: codec::required("messages", messages)?,
-            result_type: codec::required("resultType", result_type)?,
+            messages,
+            result_type,
             extra,
         })
     }
@@ -428,19 +435,18 @@ impl codec::Decode for GetPromptResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 
@@ -591,21 +597,19 @@ impl codec::Decode for ListPromptsRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -738,23 +742,36 @@ impl codec::Decode for ListPromptsResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("cacheScope", &mut cache_scope),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("prompts", &mut prompts),
-                    codec::Field::new("resultType", &mut result_type),
-                    codec::Field::new("ttlMs", &mut ttl_ms),
+                    &mut meta,
+                    &mut cache_scope,
+                    &mut next_cursor,
+                    &mut prompts,
+                    &mut result_type,
+                    &mut ttl_ms,
                 ],
                 &mut extra,
             )?;
+        let Some(cache_scope) = cache_scope else {
+            return Err(crate::Error::missing("cacheScope"));
+        };
+        let Some(prompts) = prompts else {
+            return Err(crate::Error::missing("prompts"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
+        let Some(ttl_ms) = ttl_ms else {
+            return Err(crate::Error::missing("ttlMs"));
+        };
         Ok(Self {
             meta,
-            cache_scope: codec::required("cacheScope", cache_scope)?,
+            cache_scope,
             next_cursor,
-            prompts: codec::required("prompts", prompts)?,
-            result_type: codec::required("resultType", result_type)?,
-            ttl_ms: codec::required("ttlMs", ttl_ms)?,
+            prompts,
+            result_type,
+            ttl_ms,
             extra,
         })
     }
@@ -824,19 +841,18 @@ impl codec::Decode for ListPromptsResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 
@@ -981,22 +997,26 @@ impl codec::Decode for Prompt {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("arguments", &mut arguments),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("icons", &mut icons),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
+                    &mut meta,
+                    &mut arguments,
+                    &mut description,
+                    &mut icons,
+                    &mut name,
+                    &mut title,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
             meta,
             arguments,
             description,
             icons,
-            name: codec::required("name", name)?,
+            name,
             title,
             extra,
         })
@@ -1103,17 +1123,16 @@ impl codec::Decode for PromptArgument {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("required", &mut required),
-                    codec::Field::new("title", &mut title),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut description, &mut name, &mut required, &mut title],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
             description,
-            name: codec::required("name", name)?,
+            name,
             required,
             title,
             extra,
@@ -1199,11 +1218,8 @@ impl codec::Decode for PromptListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
@@ -1299,17 +1315,17 @@ impl codec::Decode for PromptMessage {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("role", &mut role),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut content, &mut role],
                 &mut extra,
             )?;
-        Ok(Self {
-            content: codec::required("content", content)?,
-            role: codec::required("role", role)?,
-            extra,
-        })
+        let Some(content) = content else {
+            return Err(crate::Error::missing("content"));
+        };
+        let Some(role) = role else {
+            return Err(crate::Error::missing("role"));
+        };
+        Ok(Self { content, role, extra })
     }
 }
 

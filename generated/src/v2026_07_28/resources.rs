@@ -79,19 +79,21 @@ impl codec::Decode for BlobResourceContents {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("blob", &mut blob),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut blob, &mut mime_type, &mut uri],
                 &mut extra,
             )?;
+        let Some(blob) = blob else {
+            return Err(crate::Error::missing("blob"));
+        };
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
         Ok(Self {
             meta,
-            blob: codec::required("blob", blob)?,
+            blob,
             mime_type,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -245,21 +247,19 @@ impl codec::Decode for ListResourceTemplatesRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -389,26 +389,36 @@ impl codec::Decode for ListResourceTemplatesResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("cacheScope", &mut cache_scope),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("resourceTemplates", &mut resource_templates),
-                    codec::Field::new("resultType", &mut result_type),
-                    codec::Field::new("ttlMs", &mut ttl_ms),
+                    &mut meta,
+                    &mut cache_scope,
+                    &mut next_cursor,
+                    &mut resource_templates,
+                    &mut result_type,
+                    &mut ttl_ms,
                 ],
                 &mut extra,
             )?;
+        let Some(cache_scope) = cache_scope else {
+            return Err(crate::Error::missing("cacheScope"));
+        };
+        let Some(resource_templates) = resource_templates else {
+            return Err(crate::Error::missing("resourceTemplates"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
+        let Some(ttl_ms) = ttl_ms else {
+            return Err(crate::Error::missing("ttlMs"));
+        };
         Ok(Self {
             meta,
-            cache_scope: codec::required("cacheScope", cache_scope)?,
+            cache_scope,
             next_cursor,
-            resource_templates: codec::required(
-                "resourceTemplates",
-                resource_templates,
-            )?,
-            result_type: codec::required("resultType", result_type)?,
-            ttl_ms: codec::required("ttlMs", ttl_ms)?,
+            resource_templates,
+            result_type,
+            ttl_ms,
             extra,
         })
     }
@@ -481,19 +491,18 @@ impl codec::Decode for ListResourceTemplatesResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 
@@ -570,21 +579,19 @@ impl codec::Decode for ListResourcesRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -716,23 +723,36 @@ impl codec::Decode for ListResourcesResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("cacheScope", &mut cache_scope),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("resources", &mut resources),
-                    codec::Field::new("resultType", &mut result_type),
-                    codec::Field::new("ttlMs", &mut ttl_ms),
+                    &mut meta,
+                    &mut cache_scope,
+                    &mut next_cursor,
+                    &mut resources,
+                    &mut result_type,
+                    &mut ttl_ms,
                 ],
                 &mut extra,
             )?;
+        let Some(cache_scope) = cache_scope else {
+            return Err(crate::Error::missing("cacheScope"));
+        };
+        let Some(resources) = resources else {
+            return Err(crate::Error::missing("resources"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
+        let Some(ttl_ms) = ttl_ms else {
+            return Err(crate::Error::missing("ttlMs"));
+        };
         Ok(Self {
             meta,
-            cache_scope: codec::required("cacheScope", cache_scope)?,
+            cache_scope,
             next_cursor,
-            resources: codec::required("resources", resources)?,
-            result_type: codec::required("resultType", result_type)?,
-            ttl_ms: codec::required("ttlMs", ttl_ms)?,
+            resources,
+            result_type,
+            ttl_ms,
             extra,
         })
     }
@@ -805,19 +825,18 @@ impl codec::Decode for ListResourcesResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 
@@ -894,21 +913,19 @@ impl codec::Decode for ReadResourceRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -1018,19 +1035,21 @@ impl codec::Decode for ReadResourceRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("inputResponses", &mut input_responses),
-                    codec::Field::new("requestState", &mut request_state),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut input_responses, &mut request_state, &mut uri],
                 &mut extra,
             )?;
+        let Some(meta) = meta else {
+            return Err(crate::Error::missing("_meta"));
+        };
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
         Ok(Self {
-            meta: codec::required("_meta", meta)?,
+            meta,
             input_responses,
             request_state,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -1160,21 +1179,34 @@ impl codec::Decode for ReadResourceResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("cacheScope", &mut cache_scope),
-                    codec::Field::new("contents", &mut contents),
-                    codec::Field::new("resultType", &mut result_type),
-                    codec::Field::new("ttlMs", &mut ttl_ms),
+                    &mut meta,
+                    &mut cache_scope,
+                    &mut contents,
+                    &mut result_type,
+                    &mut ttl_ms,
                 ],
                 &mut extra,
             )?;
+        let Some(cache_scope) = cache_scope else {
+            return Err(crate::Error::missing("cacheScope"));
+        };
+        let Some(contents) = contents else {
+            return Err(crate::Error::missing("contents"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
+        let Some(ttl_ms) = ttl_ms else {
+            return Err(crate::Error::missing("ttlMs"));
+        };
         Ok(Self {
             meta,
-            cache_scope: codec::required("cacheScope", cache_scope)?,
-            contents: codec::required("contents", contents)?,
-            result_type: codec::required("resultType", result_type)?,
-            ttl_ms: codec::required("ttlMs", ttl_ms)?,
+            cache_scope,
+            contents,
+            result_type,
+            ttl_ms,
             extra,
         })
     }
@@ -1246,19 +1278,18 @@ impl codec::Decode for ReadResourceResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 
@@ -1511,29 +1542,36 @@ impl codec::Decode for Resource {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("icons", &mut icons),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("size", &mut size),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("uri", &mut uri),
+                    &mut meta,
+                    &mut annotations,
+                    &mut description,
+                    &mut icons,
+                    &mut mime_type,
+                    &mut name,
+                    &mut size,
+                    &mut title,
+                    &mut uri,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
         Ok(Self {
             meta,
             annotations,
             description,
             icons,
             mime_type,
-            name: codec::required("name", name)?,
+            name,
             size,
             title,
-            uri: codec::required("uri", uri)?,
+            uri,
             extra,
         })
     }
@@ -1622,11 +1660,8 @@ impl codec::Decode for ResourceListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
@@ -1801,27 +1836,34 @@ impl codec::Decode for ResourceTemplate {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("icons", &mut icons),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("title", &mut title),
-                    codec::Field::new("uriTemplate", &mut uri_template),
+                    &mut meta,
+                    &mut annotations,
+                    &mut description,
+                    &mut icons,
+                    &mut mime_type,
+                    &mut name,
+                    &mut title,
+                    &mut uri_template,
                 ],
                 &mut extra,
             )?;
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
+        let Some(uri_template) = uri_template else {
+            return Err(crate::Error::missing("uriTemplate"));
+        };
         Ok(Self {
             meta,
             annotations,
             description,
             icons,
             mime_type,
-            name: codec::required("name", name)?,
+            name,
             title,
-            uri_template: codec::required("uriTemplate", uri_template)?,
+            uri_template,
             extra,
         })
     }
@@ -1897,19 +1939,16 @@ impl codec::Decode for ResourceUpdatedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -1986,17 +2025,14 @@ impl codec::Decode for ResourceUpdatedNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut uri],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
+        Ok(Self { meta, uri, extra })
     }
 }
 
@@ -2100,19 +2136,21 @@ impl codec::Decode for TextResourceContents {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("mimeType", &mut mime_type),
-                    codec::Field::new("text", &mut text),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut mime_type, &mut text, &mut uri],
                 &mut extra,
             )?;
+        let Some(text) = text else {
+            return Err(crate::Error::missing("text"));
+        };
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
         Ok(Self {
             meta,
             mime_type,
-            text: codec::required("text", text)?,
-            uri: codec::required("uri", uri)?,
+            text,
+            uri,
             extra,
         })
     }

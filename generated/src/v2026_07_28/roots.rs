@@ -68,10 +68,8 @@ impl codec::Decode for ListRootsRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
@@ -153,7 +151,7 @@ impl codec::Decode for ListRootsRequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
         Ok(Self { meta, extra })
     }
 }
@@ -215,11 +213,11 @@ impl codec::Decode for ListRootsResult {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut roots = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("roots", &mut roots)], &mut extra)?;
-        Ok(Self {
-            roots: codec::required("roots", roots)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut roots], &mut extra)?;
+        let Some(roots) = roots else {
+            return Err(crate::Error::missing("roots"));
+        };
+        Ok(Self { roots, extra })
     }
 }
 
@@ -306,19 +304,14 @@ impl codec::Decode for Root {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("uri", &mut uri),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut name, &mut uri],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            name,
-            uri: codec::required("uri", uri)?,
-            extra,
-        })
+        let Some(uri) = uri else {
+            return Err(crate::Error::missing("uri"));
+        };
+        Ok(Self { meta, name, uri, extra })
     }
 }
 

@@ -62,17 +62,15 @@ impl codec::Decode for CreateMessageRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut method, &mut params],
                 &mut extra,
             )?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -265,24 +263,31 @@ impl codec::Decode for CreateMessageRequestParams {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("includeContext", &mut include_context),
-                    codec::Field::new("maxTokens", &mut max_tokens),
-                    codec::Field::new("messages", &mut messages),
-                    codec::Field::new("metadata", &mut metadata),
-                    codec::Field::new("modelPreferences", &mut model_preferences),
-                    codec::Field::new("stopSequences", &mut stop_sequences),
-                    codec::Field::new("systemPrompt", &mut system_prompt),
-                    codec::Field::new("temperature", &mut temperature),
-                    codec::Field::new("toolChoice", &mut tool_choice),
-                    codec::Field::new("tools", &mut tools),
+                    &mut include_context,
+                    &mut max_tokens,
+                    &mut messages,
+                    &mut metadata,
+                    &mut model_preferences,
+                    &mut stop_sequences,
+                    &mut system_prompt,
+                    &mut temperature,
+                    &mut tool_choice,
+                    &mut tools,
                 ],
                 &mut extra,
             )?;
+        let Some(max_tokens) = max_tokens else {
+            return Err(crate::Error::missing("maxTokens"));
+        };
+        let Some(messages) = messages else {
+            return Err(crate::Error::missing("messages"));
+        };
         Ok(Self {
             include_context,
-            max_tokens: codec::required("maxTokens", max_tokens)?,
-            messages: codec::required("messages", messages)?,
+            max_tokens,
+            messages,
             metadata,
             model_preferences,
             stop_sequences,
@@ -480,20 +485,24 @@ impl codec::Decode for CreateMessageResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("model", &mut model),
-                    codec::Field::new("role", &mut role),
-                    codec::Field::new("stopReason", &mut stop_reason),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut content, &mut model, &mut role, &mut stop_reason],
                 &mut extra,
             )?;
+        let Some(content) = content else {
+            return Err(crate::Error::missing("content"));
+        };
+        let Some(model) = model else {
+            return Err(crate::Error::missing("model"));
+        };
+        let Some(role) = role else {
+            return Err(crate::Error::missing("role"));
+        };
         Ok(Self {
             meta,
-            content: codec::required("content", content)?,
-            model: codec::required("model", model)?,
-            role: codec::required("role", role)?,
+            content,
+            model,
+            role,
             stop_reason,
             extra,
         })
@@ -738,7 +747,7 @@ impl codec::Decode for ModelHint {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut name = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("name", &mut name)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut name], &mut extra)?;
         Ok(Self { name, extra })
     }
 }
@@ -862,14 +871,12 @@ impl codec::Decode for ModelPreferences {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("costPriority", &mut cost_priority),
-                    codec::Field::new("hints", &mut hints),
-                    codec::Field::new(
-                        "intelligencePriority",
-                        &mut intelligence_priority,
-                    ),
-                    codec::Field::new("speedPriority", &mut speed_priority),
+                    &mut cost_priority,
+                    &mut hints,
+                    &mut intelligence_priority,
+                    &mut speed_priority,
                 ],
                 &mut extra,
             )?;
@@ -1160,19 +1167,17 @@ impl codec::Decode for SamplingMessage {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("role", &mut role),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut content, &mut role],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            content: codec::required("content", content)?,
-            role: codec::required("role", role)?,
-            extra,
-        })
+        let Some(content) = content else {
+            return Err(crate::Error::missing("content"));
+        };
+        let Some(role) = role else {
+            return Err(crate::Error::missing("role"));
+        };
+        Ok(Self { meta, content, role, extra })
     }
 }
 
@@ -1383,7 +1388,7 @@ impl codec::Decode for ToolChoice {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut mode = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("mode", &mut mode)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut mode], &mut extra)?;
         Ok(Self { mode, extra })
     }
 }
@@ -1567,23 +1572,30 @@ impl codec::Decode for ToolResultContent {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("isError", &mut is_error),
-                    codec::Field::new("structuredContent", &mut structured_content),
-                    codec::Field::new("toolUseId", &mut tool_use_id),
-                    codec::Field::new("type", &mut r#type),
+                    &mut meta,
+                    &mut content,
+                    &mut is_error,
+                    &mut structured_content,
+                    &mut tool_use_id,
+                    &mut r#type,
                 ],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(content) = content else {
+            return Err(crate::Error::missing("content"));
+        };
+        let Some(tool_use_id) = tool_use_id else {
+            return Err(crate::Error::missing("toolUseId"));
+        };
         Ok(Self {
             meta,
-            content: codec::required("content", content)?,
+            content,
             is_error,
             structured_content,
-            tool_use_id: codec::required("toolUseId", tool_use_id)?,
+            tool_use_id,
             extra,
         })
     }
@@ -1682,21 +1694,25 @@ impl codec::Decode for ToolUseContent {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("input", &mut input),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut id, &mut input, &mut name, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(input) = input else {
+            return Err(crate::Error::missing("input"));
+        };
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
             meta,
-            id: codec::required("id", id)?,
-            input: codec::required("input", input)?,
-            name: codec::required("name", name)?,
+            id,
+            input,
+            name,
             extra,
         })
     }

@@ -64,21 +64,19 @@ impl codec::Decode for DiscoverRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -220,28 +218,41 @@ impl codec::Decode for DiscoverResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("cacheScope", &mut cache_scope),
-                    codec::Field::new("capabilities", &mut capabilities),
-                    codec::Field::new("instructions", &mut instructions),
-                    codec::Field::new("resultType", &mut result_type),
-                    codec::Field::new("supportedVersions", &mut supported_versions),
-                    codec::Field::new("ttlMs", &mut ttl_ms),
+                    &mut meta,
+                    &mut cache_scope,
+                    &mut capabilities,
+                    &mut instructions,
+                    &mut result_type,
+                    &mut supported_versions,
+                    &mut ttl_ms,
                 ],
                 &mut extra,
             )?;
+        let Some(cache_scope) = cache_scope else {
+            return Err(crate::Error::missing("cacheScope"));
+        };
+        let Some(capabilities) = capabilities else {
+            return Err(crate::Error::missing("capabilities"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
+        let Some(supported_versions) = supported_versions else {
+            return Err(crate::Error::missing("supportedVersions"));
+        };
+        let Some(ttl_ms) = ttl_ms else {
+            return Err(crate::Error::missing("ttlMs"));
+        };
         Ok(Self {
             meta,
-            cache_scope: codec::required("cacheScope", cache_scope)?,
-            capabilities: codec::required("capabilities", capabilities)?,
+            cache_scope,
+            capabilities,
             instructions,
-            result_type: codec::required("resultType", result_type)?,
-            supported_versions: codec::required(
-                "supportedVersions",
-                supported_versions,
-            )?,
-            ttl_ms: codec::required("ttlMs", ttl_ms)?,
+            result_type,
+            supported_versions,
+            ttl_ms,
             extra,
         })
     }
@@ -312,19 +323,18 @@ impl codec::Decode for DiscoverResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 
@@ -386,11 +396,11 @@ impl codec::Decode for RequestParams {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut meta = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("_meta", &mut meta)], &mut extra)?;
-        Ok(Self {
-            meta: codec::required("_meta", meta)?,
-            extra,
-        })
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
+        let Some(meta) = meta else {
+            return Err(crate::Error::missing("_meta"));
+        };
+        Ok(Self { meta, extra })
     }
 }
 
@@ -575,14 +585,15 @@ impl codec::Decode for ServerCapabilities {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("completions", &mut completions),
-                    codec::Field::new("experimental", &mut experimental),
-                    codec::Field::new("extensions", &mut extensions),
-                    codec::Field::new("logging", &mut logging),
-                    codec::Field::new("prompts", &mut prompts),
-                    codec::Field::new("resources", &mut resources),
-                    codec::Field::new("tools", &mut tools),
+                    &mut completions,
+                    &mut experimental,
+                    &mut extensions,
+                    &mut logging,
+                    &mut prompts,
+                    &mut resources,
+                    &mut tools,
                 ],
                 &mut extra,
             )?;
@@ -667,7 +678,8 @@ impl codec::Decode for ServerCapabilitiesPrompts {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("listChanged", &mut list_changed)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed],
                 &mut extra,
             )?;
         Ok(Self { list_changed, extra })
@@ -748,10 +760,8 @@ impl codec::Decode for ServerCapabilitiesResources {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("listChanged", &mut list_changed),
-                    codec::Field::new("subscribe", &mut subscribe),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed, &mut subscribe],
                 &mut extra,
             )?;
         Ok(Self {
@@ -825,7 +835,8 @@ impl codec::Decode for ServerCapabilitiesTools {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [codec::Field::new("listChanged", &mut list_changed)],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut list_changed],
                 &mut extra,
             )?;
         Ok(Self { list_changed, extra })

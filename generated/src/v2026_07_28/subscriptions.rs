@@ -104,17 +104,12 @@ impl codec::Decode for SubscriptionFilter {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("promptsListChanged", &mut prompts_list_changed),
-                    codec::Field::new(
-                        "resourceSubscriptions",
-                        &mut resource_subscriptions,
-                    ),
-                    codec::Field::new(
-                        "resourcesListChanged",
-                        &mut resources_list_changed,
-                    ),
-                    codec::Field::new("toolsListChanged", &mut tools_list_changed),
+                    &mut prompts_list_changed,
+                    &mut resource_subscriptions,
+                    &mut resources_list_changed,
+                    &mut tools_list_changed,
                 ],
                 &mut extra,
             )?;
@@ -195,19 +190,16 @@ impl codec::Decode for SubscriptionsAcknowledgedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { params, extra })
     }
 }
 
@@ -288,17 +280,14 @@ impl codec::Decode for SubscriptionsAcknowledgedNotificationParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("notifications", &mut notifications),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut notifications],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta,
-            notifications: codec::required("notifications", notifications)?,
-            extra,
-        })
+        let Some(notifications) = notifications else {
+            return Err(crate::Error::missing("notifications"));
+        };
+        Ok(Self { meta, notifications, extra })
     }
 }
 
@@ -378,21 +367,19 @@ impl codec::Decode for SubscriptionsListenRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -474,17 +461,17 @@ impl codec::Decode for SubscriptionsListenRequestParams {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("notifications", &mut notifications),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut notifications],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta: codec::required("_meta", meta)?,
-            notifications: codec::required("notifications", notifications)?,
-            extra,
-        })
+        let Some(meta) = meta else {
+            return Err(crate::Error::missing("_meta"));
+        };
+        let Some(notifications) = notifications else {
+            return Err(crate::Error::missing("notifications"));
+        };
+        Ok(Self { meta, notifications, extra })
     }
 }
 
@@ -558,17 +545,17 @@ impl codec::Decode for SubscriptionsListenResult {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("resultType", &mut result_type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut meta, &mut result_type],
                 &mut extra,
             )?;
-        Ok(Self {
-            meta: codec::required("_meta", meta)?,
-            result_type: codec::required("resultType", result_type)?,
-            extra,
-        })
+        let Some(meta) = meta else {
+            return Err(crate::Error::missing("_meta"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
+        Ok(Self { meta, result_type, extra })
     }
 }
 
@@ -642,24 +629,16 @@ impl codec::Decode for SubscriptionsListenResultMetaObject {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new(
-                        "io.modelcontextprotocol/serverInfo",
-                        &mut server_info,
-                    ),
-                    codec::Field::new(
-                        "io.modelcontextprotocol/subscriptionId",
-                        &mut subscription_id,
-                    ),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut server_info, &mut subscription_id],
                 &mut extra,
             )?;
+        let Some(subscription_id) = subscription_id else {
+            return Err(crate::Error::missing("io.modelcontextprotocol/subscriptionId"));
+        };
         Ok(Self {
             server_info,
-            subscription_id: codec::required(
-                "io.modelcontextprotocol/subscriptionId",
-                subscription_id,
-            )?,
+            subscription_id,
             extra,
         })
     }
@@ -728,19 +707,18 @@ impl codec::Decode for SubscriptionsListenResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 

@@ -68,21 +68,19 @@ impl codec::Decode for CallToolRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -221,20 +219,27 @@ impl codec::Decode for CallToolRequestParams {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("arguments", &mut arguments),
-                    codec::Field::new("inputResponses", &mut input_responses),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("requestState", &mut request_state),
+                    &mut meta,
+                    &mut arguments,
+                    &mut input_responses,
+                    &mut name,
+                    &mut request_state,
                 ],
                 &mut extra,
             )?;
+        let Some(meta) = meta else {
+            return Err(crate::Error::missing("_meta"));
+        };
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
-            meta: codec::required("_meta", meta)?,
+            meta,
             arguments,
             input_responses,
-            name: codec::required("name", name)?,
+            name,
             request_state,
             extra,
         })
@@ -380,20 +385,27 @@ impl codec::Decode for CallToolResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("content", &mut content),
-                    codec::Field::new("isError", &mut is_error),
-                    codec::Field::new("resultType", &mut result_type),
-                    codec::Field::new("structuredContent", &mut structured_content),
+                    &mut meta,
+                    &mut content,
+                    &mut is_error,
+                    &mut result_type,
+                    &mut structured_content,
                 ],
                 &mut extra,
             )?;
+        let Some(content) = content else {
+            return Err(crate::Error::missing("content"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
         Ok(Self {
             meta,
-            content: codec::required("content", content)?,
+            content,
             is_error,
-            result_type: codec::required("resultType", result_type)?,
+            result_type,
             structured_content,
             extra,
         })
@@ -466,19 +478,18 @@ impl codec::Decode for CallToolResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 
@@ -631,21 +642,19 @@ impl codec::Decode for ListToolsRequest {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
         method.required("method")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            params: codec::required("params", params)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(params) = params else {
+            return Err(crate::Error::missing("params"));
+        };
+        Ok(Self { id, params, extra })
     }
 }
 
@@ -791,23 +800,36 @@ impl codec::Decode for ListToolsResult {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("cacheScope", &mut cache_scope),
-                    codec::Field::new("nextCursor", &mut next_cursor),
-                    codec::Field::new("resultType", &mut result_type),
-                    codec::Field::new("tools", &mut tools),
-                    codec::Field::new("ttlMs", &mut ttl_ms),
+                    &mut meta,
+                    &mut cache_scope,
+                    &mut next_cursor,
+                    &mut result_type,
+                    &mut tools,
+                    &mut ttl_ms,
                 ],
                 &mut extra,
             )?;
+        let Some(cache_scope) = cache_scope else {
+            return Err(crate::Error::missing("cacheScope"));
+        };
+        let Some(result_type) = result_type else {
+            return Err(crate::Error::missing("resultType"));
+        };
+        let Some(tools) = tools else {
+            return Err(crate::Error::missing("tools"));
+        };
+        let Some(ttl_ms) = ttl_ms else {
+            return Err(crate::Error::missing("ttlMs"));
+        };
         Ok(Self {
             meta,
-            cache_scope: codec::required("cacheScope", cache_scope)?,
+            cache_scope,
             next_cursor,
-            result_type: codec::required("resultType", result_type)?,
-            tools: codec::required("tools", tools)?,
-            ttl_ms: codec::required("ttlMs", ttl_ms)?,
+            result_type,
+            tools,
+            ttl_ms,
             extra,
         })
     }
@@ -877,19 +899,18 @@ impl codec::Decode for ListToolsResultResponse {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("id", &mut id),
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("result", &mut result),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut id, &mut jsonrpc, &mut result],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;
-        Ok(Self {
-            id: codec::required("id", id)?,
-            result: codec::required("result", result)?,
-            extra,
-        })
+        let Some(id) = id else {
+            return Err(crate::Error::missing("id"));
+        };
+        let Some(result) = result else {
+            return Err(crate::Error::missing("result"));
+        };
+        Ok(Self { id, result, extra })
     }
 }
 
@@ -1059,25 +1080,32 @@ impl codec::Decode for Tool {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("_meta", &mut meta),
-                    codec::Field::new("annotations", &mut annotations),
-                    codec::Field::new("description", &mut description),
-                    codec::Field::new("icons", &mut icons),
-                    codec::Field::new("inputSchema", &mut input_schema),
-                    codec::Field::new("name", &mut name),
-                    codec::Field::new("outputSchema", &mut output_schema),
-                    codec::Field::new("title", &mut title),
+                    &mut meta,
+                    &mut annotations,
+                    &mut description,
+                    &mut icons,
+                    &mut input_schema,
+                    &mut name,
+                    &mut output_schema,
+                    &mut title,
                 ],
                 &mut extra,
             )?;
+        let Some(input_schema) = input_schema else {
+            return Err(crate::Error::missing("inputSchema"));
+        };
+        let Some(name) = name else {
+            return Err(crate::Error::missing("name"));
+        };
         Ok(Self {
             meta,
             annotations,
             description,
             icons,
-            input_schema: codec::required("inputSchema", input_schema)?,
-            name: codec::required("name", name)?,
+            input_schema,
+            name,
             output_schema,
             title,
             extra,
@@ -1185,10 +1213,8 @@ impl codec::Decode for ToolInputSchema {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("$schema", &mut schema),
-                    codec::Field::new("type", &mut r#type),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut schema, &mut r#type],
                 &mut extra,
             )?;
         r#type.required("type")?;
@@ -1263,7 +1289,7 @@ impl codec::Decode for ToolOutputSchema {
     fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
         let mut schema = None;
         let mut extra = Extra::default();
-        event.object(&mut [codec::Field::new("$schema", &mut schema)], &mut extra)?;
+        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut schema], &mut extra)?;
         Ok(Self { schema, extra })
     }
 }
@@ -1390,12 +1416,13 @@ impl codec::Decode for ToolAnnotations {
         let mut extra = Extra::default();
         event
             .object(
+                <Self as KnownMembers>::MEMBERS,
                 &mut [
-                    codec::Field::new("destructiveHint", &mut destructive_hint),
-                    codec::Field::new("idempotentHint", &mut idempotent_hint),
-                    codec::Field::new("openWorldHint", &mut open_world_hint),
-                    codec::Field::new("readOnlyHint", &mut read_only_hint),
-                    codec::Field::new("title", &mut title),
+                    &mut destructive_hint,
+                    &mut idempotent_hint,
+                    &mut open_world_hint,
+                    &mut read_only_hint,
+                    &mut title,
                 ],
                 &mut extra,
             )?;
@@ -1489,11 +1516,8 @@ impl codec::Decode for ToolListChangedNotification {
         let mut extra = Extra::default();
         event
             .object(
-                &mut [
-                    codec::Field::new("jsonrpc", &mut jsonrpc),
-                    codec::Field::new("method", &mut method),
-                    codec::Field::new("params", &mut params),
-                ],
+                <Self as KnownMembers>::MEMBERS,
+                &mut [&mut jsonrpc, &mut method, &mut params],
                 &mut extra,
             )?;
         jsonrpc.required("jsonrpc")?;

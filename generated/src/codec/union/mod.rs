@@ -31,7 +31,7 @@ impl Event<'_> {
     ) -> Result<T, Error> {
         let mut built = None;
         self.decide(guards, &mut |member, event| {
-            built = Some(build(member, event)?);
+            built.get_or_insert(build(member, event)?);
             Ok(())
         })?;
         filled(built)
