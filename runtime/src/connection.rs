@@ -129,28 +129,37 @@ impl<S: Requests> Connection<S> {
         let drain = limits.drain;
         let mut desk = Desk::new(service, notifications, era, limits, peer.clone(), notify);
         let mut incoming = std::pin::pin!(incoming);
+        let mut disconnected = std::pin::pin!(peer.disconnected());
         let (mut read, mut wrote) = (Ok(()), None);
+        let mut in_a_row = 0;
         loop {
             tokio::select! {
-                frame = incoming.next() => match frame {
-                    Some(Ok(arrived)) => desk.take(&arrived).await,
-                    Some(Err(ReceiveError::TooLong(most))) => desk.too_long(most).await,
-                    Some(Err(ReceiveError::Undelivered { id, why })) => {
-                        peer.answered(&id, Err(CallError::Undelivered(why)));
+                biased;
+                frame = incoming.next(), if in_a_row < IN_A_ROW => {
+                    in_a_row += 1;
+                    // What is always there would let no other task of this thread run.
+                    tokio::task::coop::consume_budget().await;
+                    match frame {
+                        Some(Ok(arrived)) => desk.take(&arrived).await,
+                        Some(Err(ReceiveError::TooLong(most))) => desk.too_long(most).await,
+                        Some(Err(ReceiveError::Undelivered { id, why })) => {
+                            peer.answered(&id, Err(CallError::Undelivered(why)));
+                        }
+                        Some(Err(ReceiveError::Io(error))) => {
+                            read = Err(error);
+                            break;
+                        }
+                        None => break,
                     }
-                    Some(Err(ReceiveError::Io(error))) => {
-                        read = Err(error);
-                        break;
-                    }
-                    None => break,
-                },
-                () = desk.finished() => {}
+                }
+                () = desk.finished() => in_a_row = 0,
                 // The other side is gone, though it may still be heard.
                 written = &mut writer => {
                     wrote = Some(written);
                     break;
                 }
-                () = peer.disconnected() => break,
+                () = &mut disconnected => break,
+                () = std::future::ready(()), if in_a_row == IN_A_ROW => in_a_row = 0,
             }
         }
         // Nobody answers any more. What was asked is still answered for a while, if there is a way.
@@ -179,6 +188,9 @@ impl<S> fmt::Debug for Connection<S> {
         f.debug_struct("Connection").field("limits", &self.limits).field("peer", &self.peer).finish_non_exhaustive()
     }
 }
+
+/// How many messages are taken before anything else is looked at, however many there are.
+const IN_A_ROW: u32 = 16;
 
 /// However a connection ends, nothing of it goes on.
 struct End {
@@ -216,9 +228,9 @@ async fn listen(router: Router, mut notified: mpsc::Receiver<AnyNotification>, l
         let handled = AssertUnwindSafe(async { router.notify(message).await }).catch_unwind();
         tokio::select! {
             handled = handled => if handled.is_err() {
-                tracing::error!(method, "a handler of notifications panicked");
+                tracing::error!(method = &*method, "a handler of notifications panicked");
             },
-            after = crate::desk::expired(limit) => tracing::error!(method, ?after, "a handler of notifications takes too long"),
+            after = crate::desk::expired(limit) => tracing::error!(method = &*method, ?after, "a handler of notifications takes too long"),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use mcpgen_runtime::connection::{Connection, Limits};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::era::Always;
@@ -252,6 +253,40 @@ async fn whoever_disconnects_is_gone() {
     assert!(matches!(peer.call::<PingRequest>(None).await, Err(CallError::Closed(_))));
 }
 
+/// Who never stops talking does not keep others from their turn.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn endless_messages_hold_up_nothing() {
+    let opened = Arc::new(tokio::sync::Semaphore::new(0));
+    let gate = opened.clone();
+    let router = Router::new().request::<CallToolRequest>(move |context, params: CallToolRequestParams| {
+        let gate = gate.clone();
+        async move {
+            if params.name == "late" {
+                gate.acquire().await.expect("nobody closes it").forget();
+            }
+            echo(context, params).await
+        }
+    });
+    let calls = ["late", "next"]
+        .map(|name| json!({ "jsonrpc": "2.0", "id": name, "method": "tools/call", "params": { "name": name } }));
+    let news = json!({ "jsonrpc": "2.0", "method": "my/news" });
+    let messages = stream::iter(calls).chain(stream::repeat(news)).map(|message| Ok(message.to_string().into_bytes()));
+    let (here, there) = tokio::io::duplex(4096);
+    let (limits, era) = (Limits { in_flight: 1, ..Limits::default() }, Arc::new(Always(Revision::V2025_11_25)));
+    let connection = Connection::new(router, Router::new(), era, limits);
+    let peer = connection.peer().clone();
+    let running = tokio::spawn(connection.run(messages, lines::send(there)));
+    let mut wire = Wire::of(here);
+    opened.add_permits(1);
+    let patience = Duration::from_secs(60);
+    for name in ["late", "next"] {
+        assert_eq!(tokio::time::timeout(patience, wire.hear()).await.expect("an answer")["id"], name);
+    }
+    peer.disconnect();
+    let ended = tokio::time::timeout(patience, running).await.expect("it ends");
+    ended.expect("no panic").expect("all is written");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_calls_at_once_are_all_answered() {
     let peer = both(echoes());
@@ -419,7 +454,7 @@ async fn middleware_is_any_layer() {
     let counted = Arc::new(AtomicUsize::new(0));
     let counter = counted.clone();
     let service = ServiceBuilder::new()
-        .filter(|request: AnyRequest| match request.method.as_str() {
+        .filter(|request: AnyRequest| match &*request.method {
             "tools/list" => Err(ErrorObject::new(-1, "closed today")),
             _ => Ok(request),
         })

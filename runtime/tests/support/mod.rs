@@ -36,7 +36,7 @@ pub(crate) struct Mouth(WriteHalf<DuplexStream>);
 
 impl Ears {
     pub(crate) async fn hear(&mut self) -> Value {
-        let line = tokio::time::timeout(Duration::from_secs(5), self.0.next_line()).await.expect("a line in time");
+        let line = tokio::time::timeout(Duration::from_secs(30), self.0.next_line()).await.expect("a line in time");
         serde_json::from_str(&line.expect("the server writes").expect("the server is there")).expect("JSON")
     }
 }
