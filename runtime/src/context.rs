@@ -1,6 +1,7 @@
 //! What a handler knows besides its params.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,7 +9,6 @@ use std::time::Duration;
 use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, RawJson, Request, RequestId, Revision, Value};
 use serde_json::json;
 use tokio::sync::{Mutex, Notify};
-use tokio_util::sync::CancellationToken;
 
 use crate::era::{Always, Level, Terms};
 use crate::errors;
@@ -24,18 +24,43 @@ pub struct Context(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     id: Option<RequestId>,
-    method: String,
+    method: Cow<'static, str>,
     terms: Terms,
     peer: Peer,
-    cancelled: CancellationToken,
+    over: Once,
     seen: Glance,
     carrier: Option<Carrier>,
     /// What was reported last; `None` once the answer is on its way, or nobody waits for one. Held while a report is
     /// sent, so that reports keep their order and none comes after the answer.
     progress: Mutex<Option<f64>>,
-    /// The answer is on its way, and whoever waits for that.
-    sent: AtomicBool,
-    sending: Notify,
+    /// The answer is on its way.
+    sent: Once,
+}
+
+/// What happens once, and whoever waits for it.
+#[derive(Debug, Default)]
+struct Once {
+    has_happened: AtomicBool,
+    told: Notify,
+}
+
+impl Once {
+    fn happens(&self) {
+        self.has_happened.store(true, Ordering::SeqCst);
+        self.told.notify_waiters();
+    }
+
+    fn has_happened(&self) -> bool {
+        self.has_happened.load(Ordering::SeqCst)
+    }
+
+    async fn happened(&self) {
+        // Who waits is told of all that happens from here on.
+        let told = self.told.notified();
+        if !self.has_happened() {
+            told.await;
+        }
+    }
 }
 
 /// What a message came with, by the transport that it came over.
@@ -78,18 +103,23 @@ impl Glance {
 }
 
 impl Context {
-    pub(crate) fn new(id: Option<RequestId>, method: &str, terms: Terms, peer: &Peer, seen: Glance) -> Self {
+    pub(crate) fn new(
+        id: Option<RequestId>,
+        method: Cow<'static, str>,
+        terms: Terms,
+        peer: &Peer,
+        seen: Glance,
+    ) -> Self {
         Self(Arc::new(Inner {
-            method: method.to_owned(),
+            method,
             peer: peer.on_behalf(terms.clone(), id.clone()),
             id,
             terms,
-            cancelled: CancellationToken::new(),
+            over: Once::default(),
             seen,
             carrier: None,
             progress: Mutex::new(Some(f64::NEG_INFINITY)),
-            sent: AtomicBool::new(false),
-            sending: Notify::new(),
+            sent: Once::default(),
         }))
     }
 
@@ -103,19 +133,18 @@ impl Context {
 
     /// The same request, for something that lasts longer than it.
     #[cfg(feature = "tasks")]
-    pub(crate) fn on_errand(&self, errand: Arc<dyn crate::peer::Errand>, cancelled: CancellationToken) -> Self {
+    pub(crate) fn on_errand(&self, errand: Arc<dyn crate::peer::Errand>) -> Self {
         let Inner { id, method, terms, peer, seen, carrier, .. } = &*self.0;
         Self(Arc::new(Inner {
             id: id.clone(),
             method: method.clone(),
             terms: terms.clone(),
             peer: peer.on_errand(errand),
-            cancelled,
+            over: Once::default(),
             seen: seen.clone(),
             carrier: carrier.clone(),
             progress: Mutex::new(Some(f64::NEG_INFINITY)),
-            sent: AtomicBool::new(false),
-            sending: Notify::new(),
+            sent: Once::default(),
         }))
     }
 
@@ -135,7 +164,7 @@ impl Context {
     pub(crate) fn without_peer(method: &str, terms: Terms, params: Option<&RawJson>) -> Self {
         let peer = Peer::new(Outbox::new(1).0, Arc::new(Always(terms.revision)), None, None);
         peer.disconnect();
-        Self::new(None, method, terms, &peer, Glance::at(method, params))
+        Self::new(None, method.to_owned().into(), terms, &peer, Glance::at(method, params))
     }
 
     /// The request's id; `None` for a notification.
@@ -182,17 +211,18 @@ impl Context {
     /// Waits until the request is over: answered, taken back, or its sender gone. The handler's own future is dropped when
     /// the request is taken back; this is for what it has spawned.
     pub async fn over(&self) {
-        self.0.cancelled.cancelled().await;
+        self.0.over.happened().await;
     }
 
     /// Whether the request is over: answered, taken back, or its sender gone.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.0.cancelled.is_cancelled()
+        self.0.over.has_happened()
     }
 
-    pub(crate) fn token(&self) -> &CancellationToken {
-        &self.0.cancelled
+    /// The request is over.
+    pub(crate) fn end(&self) {
+        self.0.over.happens();
     }
 
     /// `_meta` of the params; empty if there is none.
@@ -290,19 +320,14 @@ impl Context {
 
     /// The answer is in the outbox, or there will be none.
     pub(crate) fn is_sent(&self) {
-        self.0.sent.store(true, Ordering::Release);
-        self.0.sending.notify_waiters();
+        self.0.sent.happens();
     }
 
     /// Waits until whatever is said next is said after the answer.
     #[cfg(feature = "tasks")]
     pub(crate) async fn sent(&self) {
-        let sent = self.0.sending.notified();
-        if self.0.sent.load(Ordering::Acquire) {
-            return;
-        }
         tokio::select! {
-            () = sent => {}
+            () = self.0.sent.happened() => {}
             () = self.0.peer.disconnected() => {}
         }
     }

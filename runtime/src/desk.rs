@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
@@ -27,17 +28,11 @@ use crate::outbox::{Message, Outcome, Place};
 use crate::peer::{CallError, Peer, Progress};
 use crate::router::{AnyNotification, AnyRequest, Requests, Router};
 
-/// Requests that are not answered yet.
-type Open = Arc<Mutex<HashMap<RequestId, Context>>>;
-
 pub(crate) struct Desk<S> {
     service: S,
     notifications: Router,
-    era: Arc<dyn Era>,
-    limits: Arc<Limits>,
-    peer: Peer,
+    common: Arc<Common>,
     notify: mpsc::Sender<AnyNotification>,
-    open: Open,
     waiting: VecDeque<Work>,
     waiting_bytes: usize,
     running: JoinSet<()>,
@@ -47,6 +42,21 @@ pub(crate) struct Desk<S> {
     at_once: Option<ReusableBoxFuture<'static, ()>>,
     /// How many of the next ones are not tried at once.
     apart: usize,
+}
+
+/// What all requests of a connection have in common.
+struct Common {
+    era: Arc<dyn Era>,
+    limits: Limits,
+    peer: Peer,
+    /// Those that are not answered yet.
+    open: Mutex<HashMap<RequestId, Context>>,
+}
+
+impl Common {
+    fn open(&self) -> MutexGuard<'_, HashMap<RequestId, Context>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A handler that computes for longer than this before it awaits anything holds up all others of the connection.
@@ -85,11 +95,8 @@ impl<S: Requests> Desk<S> {
         Self {
             service,
             notifications,
-            era,
-            limits: Arc::new(limits),
-            peer,
+            common: Arc::new(Common { era, limits, peer, open: Mutex::default() }),
             notify,
-            open: Arc::default(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             running: JoinSet::new(),
@@ -103,7 +110,7 @@ impl<S: Requests> Desk<S> {
     pub(crate) async fn take(&mut self, arrived: &Arrived) {
         let (bytes, carrier) = (arrived.bytes.as_slice(), arrived.carrier.as_ref());
         let size = bytes.len();
-        if Frame::is_batch(bytes) && !self.era.batches() {
+        if Frame::is_batch(bytes) && !self.common.era.batches() {
             return self.send(refusal(ErrorId::Null, errors::not_in_batches())).await;
         }
         match Frame::read(bytes) {
@@ -150,7 +157,7 @@ impl<S: Requests> Desk<S> {
     fn invalid(&mut self, invalid: Invalid) -> Option<Message> {
         match invalid.answers {
             Some(id) => {
-                self.peer.answered(&id, Err(CallError::Invalid(invalid.error.into())));
+                self.common.peer.answered(&id, Err(CallError::Invalid(invalid.error.into())));
                 None
             }
             None => Some(refusal(invalid.id, invalid.error)),
@@ -160,18 +167,18 @@ impl<S: Requests> Desk<S> {
     /// Does what can be done at once. A request that is to be handled is given back, what can be answered is an error.
     fn receive(&mut self, envelope: Envelope<'_>, carrier: Option<&Carrier>) -> Result<Option<AnyRequest>, Message> {
         match envelope {
-            Envelope::Request { id, method, params } => self.requested(id, method.into_owned(), params, carrier),
+            Envelope::Request { id, method, params } => self.requested(id, &method, params, carrier),
             Envelope::Notification { method, params } => {
                 self.notified(&method, params, carrier);
                 Ok(None)
             }
             Envelope::Response { id, result } => {
                 let result = RawJson::try_from(result.to_owned());
-                self.peer.answered(&id, result.map_err(|error| CallError::Invalid(error.into())));
+                self.common.peer.answered(&id, result.map_err(|error| CallError::Invalid(error.into())));
                 Ok(None)
             }
             Envelope::Error { id: ErrorId::Id(id), error } => {
-                self.peer.answered(&id, Err(CallError::Refused(error)));
+                self.common.peer.answered(&id, Err(CallError::Refused(error)));
                 Ok(None)
             }
             Envelope::Error { error, .. } => {
@@ -184,7 +191,7 @@ impl<S: Requests> Desk<S> {
     fn requested(
         &mut self,
         id: RequestId,
-        method: String,
+        method: &str,
         raw: Option<&RawValue>,
         carrier: Option<&Carrier>,
     ) -> Result<Option<AnyRequest>, Message> {
@@ -192,21 +199,23 @@ impl<S: Requests> Desk<S> {
             Ok(params) => params,
             Err(error) => return Err(refused(id, errors::invalid_params(&error))),
         };
-        if open(&self.open).contains_key(&id) {
+        if self.common.open().contains_key(&id) {
             return Err(refused(id, errors::invalid_request("a request of this id is not answered yet")));
         }
-        let seen = Glance::at(&method, params.as_ref());
-        match self.era.request(&Asked { method: &method, params: params.as_ref(), meta: &seen.meta }) {
+        let seen = Glance::at(method, params.as_ref());
+        match self.common.era.request(&Asked { method, params: params.as_ref(), meta: &seen.meta }) {
             Err(error) => Err(refused(id, error)),
             Ok(Admission::Answer(result)) => Err(reply(id, Ok(result))),
             Ok(Admission::Handle(terms)) => {
-                let context = Context::new(Some(id.clone()), &method, terms, &self.peer, seen).carried(carrier);
-                open(&self.open).insert(id, context.clone());
+                let method = self.notifications.spelled(method);
+                let context =
+                    Context::new(Some(id.clone()), method.clone(), terms, &self.common.peer, seen).carried(carrier);
+                self.common.open().insert(id, context.clone());
                 Ok(Some(AnyRequest { method, params, context }))
             }
             Ok(Admission::Drop(why)) => {
                 tracing::warn!(method, why, "a request is dropped");
-                self.peer.send_now(unanswered(&id));
+                self.common.peer.send_now(unanswered(&id));
                 Ok(None)
             }
         }
@@ -220,16 +229,17 @@ impl<S: Requests> Desk<S> {
         match method {
             "notifications/cancelled" => self.cancelled(&members(params.as_ref())),
             "notifications/progress" => self.progressed(&members(params.as_ref())),
-            method if method.ends_with("/list_changed") => self.peer.list_changed(method),
+            method if method.ends_with("/list_changed") => self.common.peer.list_changed(method),
             _ => {}
         }
-        let Some(revision) = self.era.notification(method, params.as_ref()) else { return };
+        let Some(revision) = self.common.era.notification(method, params.as_ref()) else { return };
         let context = || {
             let seen = Glance::at(method, params.as_ref());
-            Context::new(None, method, Terms::of(revision), &self.peer, seen).carried(carrier)
+            Context::new(None, method.to_owned().into(), Terms::of(revision), &self.common.peer, seen).carried(carrier)
         };
-        let message = || AnyNotification { method: method.to_owned(), params: params.clone(), context: context() };
-        if self.peer.awaits_notices() && self.peer.noticed(&message()) {
+        let message =
+            || AnyNotification { method: method.to_owned().into(), params: params.clone(), context: context() };
+        if self.common.peer.awaits_notices() && self.common.peer.noticed(&message()) {
             return;
         }
         if !self.notifications.hears(revision, method) {
@@ -244,17 +254,17 @@ impl<S: Requests> Desk<S> {
     fn cancelled(&mut self, params: &JsonObject) {
         let id = params.get("requestId").and_then(|id| mcpgen_types::from_value::<RequestId>(id.clone()).ok());
         let Some(id) = id else { return };
-        self.peer.withdrawn(&id);
+        self.common.peer.withdrawn(&id);
         let waiting = self
             .waiting
             .iter()
             .position(|work| matches!(&work.task, Task::One(request) if request.context.id() == Some(&id)));
         if let Some(work) = waiting.and_then(|index| self.waiting.remove(index)) {
             self.waiting_bytes -= work.size;
-            open(&self.open).remove(&id);
-            self.peer.send_now(unanswered(&id));
-        } else if let Some(context) = open(&self.open).get(&id) {
-            context.token().cancel();
+            self.common.open().remove(&id);
+            self.common.peer.send_now(unanswered(&id));
+        } else if let Some(context) = self.common.open().get(&id) {
+            context.end();
         }
     }
 
@@ -269,27 +279,27 @@ impl<S: Requests> Desk<S> {
             ProgressToken::String(id) => RequestId::String(id),
         };
         let message = params.get("message").and_then(Value::as_str).map(str::to_owned);
-        self.peer.progressed(&id, Progress { progress, total: number("total"), message });
+        self.common.peer.progressed(&id, Progress { progress, total: number("total"), message });
     }
 
     /// Begins what there is room for; the rest waits, or is refused.
     async fn admit(&mut self, work: Work) {
-        let lasts = matches!(&work.task, Task::One(request) if LASTING.contains(&request.method.as_str()));
-        if lasts && self.lasting.len() < self.limits.lasting {
+        let lasts = matches!(&work.task, Task::One(request) if LASTING.contains(&&*request.method));
+        if lasts && self.lasting.len() < self.common.limits.lasting {
             self.lasting.spawn(self.done(work.task));
             return;
         }
         if !lasts && self.waiting.is_empty() && self.has_room() {
             return self.begin(work.task).await;
         }
-        let room = self.limits.waiting_bytes.saturating_sub(self.waiting_bytes);
-        if !lasts && self.waiting.len() < self.limits.waiting && work.size <= room {
+        let room = self.common.limits.waiting_bytes.saturating_sub(self.waiting_bytes);
+        if !lasts && self.waiting.len() < self.common.limits.waiting && work.size <= room {
             self.waiting_bytes += work.size;
             return self.waiting.push_back(work);
         }
         // There may be no room for anything any more: now the other side has to wait.
         if let Some(reply) = self.refused(work.task) {
-            let _ = self.peer.send(reply).await;
+            let _ = self.common.peer.send(reply).await;
         }
     }
 
@@ -309,12 +319,12 @@ impl<S: Requests> Desk<S> {
     /// What a request is answered with that is not handled.
     fn forget(&self, request: &AnyRequest, why: ErrorObject) -> Option<Message> {
         let id = request.context.id().cloned()?;
-        open(&self.open).remove(&id);
+        self.common.open().remove(&id);
         Some(refused(id, why))
     }
 
     fn has_room(&self) -> bool {
-        self.running.len() < self.limits.in_flight.max(1)
+        self.running.len() < self.common.limits.in_flight.max(1)
     }
 
     /// Begins one of those that wait, or waits until something that runs has ended. Nothing is lost if it is dropped.
@@ -340,24 +350,25 @@ impl<S: Requests> Desk<S> {
 
     /// What can be done at once is done here, and needs no task of its own.
     async fn begin(&mut self, task: Task) {
-        let mut work = Some(self.done(task));
+        let mut task = Some(task);
         poll_fn(|cx| {
-            if let Some(work) = work.take() {
-                self.attempt(work, cx);
+            if let Some(task) = task.take() {
+                self.attempt(task, cx);
             }
             Poll::Ready(())
         })
         .await;
     }
 
-    fn attempt(&mut self, work: impl Future<Output = ()> + Send + 'static, cx: &mut TaskContext<'_>) {
+    fn attempt(&mut self, task: Task, cx: &mut TaskContext<'_>) {
         // Notifications that came before are on their way to their handlers, and may mean something to this one.
         let notified = self.notify.capacity() < self.notify.max_capacity();
         if self.apart > 0 || notified {
             self.apart = self.apart.saturating_sub(1);
-            self.running.spawn(work);
+            self.running.spawn(self.done(task));
             return;
         }
+        let work = self.done(task);
         let mut here = match self.at_once.take() {
             Some(mut here) => {
                 here.set(work);
@@ -379,40 +390,36 @@ impl<S: Requests> Desk<S> {
 
     /// What does the work, and sends the answer.
     fn done(&self, task: Task) -> impl Future<Output = ()> + Send + use<S> {
-        let (peer, handler) = (self.peer.clone(), self.handler());
+        let handler = Handler { service: self.service.clone(), common: Arc::clone(&self.common) };
         async move {
+            let common = Arc::clone(&handler.common);
             match task {
                 Task::One(request) => {
                     let context = request.context.clone();
                     let reply = handler.handle(request).await;
-                    answer(&peer, reply, context.id()).await;
+                    answer(&common.peer, reply, context.id()).await;
                     context.is_sent();
                 }
                 // Whoever is gone needs no answer.
-                Task::Reply(reply) => drop(peer.send(reply).await),
+                Task::Reply(reply) => drop(common.peer.send(reply).await),
                 Task::Batch(requests, mut replies) => {
                     let contexts: Vec<Context> = requests.iter().map(|request| request.context.clone()).collect();
-                    let most = handler.limits.in_flight.max(1);
+                    let most = common.limits.in_flight.max(1);
                     let answers = requests.into_iter().map(|request| handler.clone().handle(request).boxed());
                     let answers = stream::iter(answers.collect::<Vec<_>>()).buffer_unordered(most);
                     replies.extend(answers.filter_map(std::future::ready).collect::<Vec<_>>().await);
                     let reply = (!replies.is_empty()).then(|| batch(&replies));
-                    answer(&peer, reply, contexts.first().and_then(Context::id)).await;
+                    answer(&common.peer, reply, contexts.first().and_then(Context::id)).await;
                     contexts.iter().for_each(Context::is_sent);
                 }
             }
         }
     }
 
-    fn handler(&self) -> Handler<S> {
-        let (open, limits) = (Arc::clone(&self.open), Arc::clone(&self.limits));
-        Handler { service: self.service.clone(), era: Arc::clone(&self.era), open, limits }
-    }
-
     /// Sends an answer at once if there is room. If not, it waits like a request does, so that messages are still read:
     /// two sides that both waited for the other to read would wait for ever.
     async fn send(&mut self, reply: Message) {
-        if let Err(reply) = self.peer.try_send(reply) {
+        if let Err(reply) = self.common.peer.try_send(reply) {
             let size = reply.bytes.len();
             self.admit(Work { task: Task::Reply(reply), size }).await;
         }
@@ -426,18 +433,18 @@ impl<S: Requests> Desk<S> {
             }
         });
         if finished.await.is_err() {
-            tracing::warn!(requests = open(&self.open).len(), "given up when the connection ended");
+            tracing::warn!(requests = self.common.open().len(), "given up when the connection ended");
         }
     }
 
     /// What is not finished is taken back; whoever asked is told so, if there is room for it.
     pub(crate) async fn abandon(&mut self) {
-        let left: Vec<RequestId> = open(&self.open).keys().cloned().collect();
+        let left: Vec<RequestId> = self.common.open().keys().cloned().collect();
         self.waiting.clear();
         self.running.shutdown().await;
         self.lasting.shutdown().await;
         for id in left {
-            let _ = self.peer.try_send(reply(id, Err(errors::ended())));
+            let _ = self.common.peer.try_send(reply(id, Err(errors::ended())));
         }
     }
 }
@@ -446,38 +453,39 @@ impl<S: Requests> Desk<S> {
 #[derive(Clone)]
 struct Handler<S> {
     service: S,
-    era: Arc<dyn Era>,
-    open: Open,
-    limits: Arc<Limits>,
+    common: Arc<Common>,
 }
 
 impl<S: Requests> Handler<S> {
     /// What becomes of a request: an answer, unless it was taken back.
     fn handle(self, request: AnyRequest) -> impl Future<Output = Option<Message>> + Send {
-        let Self { service, era, open, limits } = self;
-        let context = request.context.clone();
-        let general = limits.handler.filter(|_| !LASTING.contains(&request.method.as_str()));
-        let limit = limits.handlers.get(&request.method).copied().or(general);
-        let span = tracing::info_span!("request", method = request.method, id = ?context.id());
-        let over = Over { open, context: context.clone() };
+        let Self { service, common } = self;
+        let over = Over { common, context: request.context.clone() };
+        let Limits { handler, handlers, .. } = &over.common.limits;
+        let general = handler.filter(|_| !LASTING.contains(&&*request.method));
+        let limit = handlers.get(&*request.method).copied().or(general);
+        let span = tracing::info_span!("request", method = &*request.method, id = ?request.context.id());
         let work = async move {
-            let handled =
-                AssertUnwindSafe(
-                    async move { service.oneshot(request).await.map_err(|error| errors::of(error.into())) },
-                )
-                .catch_unwind();
+            let Over { common, context } = &over;
+            let handled = async move { service.oneshot(request).await.map_err(|error| errors::of(error.into())) };
+            let mut handled = pin!(AssertUnwindSafe(handled).catch_unwind());
+            let wanted = poll_fn(|cx| match context.is_over() {
+                true => Poll::Ready(None),
+                false => handled.as_mut().poll(cx).map(Some),
+            });
+            // Most handlers answer at once, and nothing is waited for beside them.
             let answer = tokio::select! {
                 biased;
-                () = context.token().cancelled() => None,
-                answer = handled => Some(answer.unwrap_or_else(|_| {
-                    tracing::error!("a handler panicked");
-                    Err(errors::internal())
-                })),
-                limit = expired(limit) => Some(Err(errors::timed_out(limit))),
+                answer = wanted => answer,
+                () = context.over() => None,
+                limit = expired(limit) => Some(Ok(Err(errors::timed_out(limit)))),
             };
             context.finish().await;
-            drop(over);
-            let answer = era.answer(&context, answer?);
+            let answer = answer?.unwrap_or_else(|_| {
+                tracing::error!("a handler panicked");
+                Err(errors::internal())
+            });
+            let answer = common.era.answer(context, answer);
             Some(reply(context.id()?.clone(), answer))
         };
         work.instrument(span)
@@ -496,16 +504,16 @@ async fn answer(peer: &Peer, reply: Option<Message>, id: Option<&RequestId>) {
 
 /// However a request ends, it is over.
 struct Over {
-    open: Open,
+    common: Arc<Common>,
     context: Context,
 }
 
 impl Drop for Over {
     fn drop(&mut self) {
         if let Some(id) = self.context.id() {
-            open(&self.open).remove(id);
+            self.common.open().remove(id);
         }
-        self.context.token().cancel();
+        self.context.end();
     }
 }
 
@@ -517,10 +525,6 @@ pub(crate) async fn expired(limit: Option<Duration>) -> Duration {
         }
         None => std::future::pending().await,
     }
-}
-
-fn open(open: &Open) -> MutexGuard<'_, HashMap<RequestId, Context>> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn owned(params: Option<&RawValue>) -> Result<Option<RawJson>, mcpgen_types::Error> {
@@ -546,7 +550,7 @@ fn reply(id: RequestId, answer: Result<RawJson, ErrorObject>) -> Message {
     let outcome = answer.as_ref().map_or_else(|error| Outcome::Failed(error.code.0), |_| Outcome::Result);
     let place = Place::Answer(id.clone(), outcome);
     let bytes = match answer {
-        Ok(result) => mcpgen_types::to_vec(&ResponseMessage::new(id, result)),
+        Ok(result) => ResponseMessage::new(id, result).into_vec(),
         Err(error) => mcpgen_types::to_vec(&ErrorMessage::new(id, error)),
     };
     Message { place, bytes }

@@ -156,7 +156,7 @@ async fn answer<R: Request>(peer: &Peer, requests: impl Requests, asked: &InputR
     let params = params.map(|params| RawJson::from(&params));
     let terms = Terms { revision: R::REVISION, about: peer.about(), level: None };
     let context = Context::without_peer(&method, terms, params.as_ref());
-    let answer = requests.oneshot(AnyRequest { method: method.clone(), params, context }).await;
+    let answer = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
     answer.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })
 }
 

@@ -120,6 +120,12 @@ pub(crate) fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
+/// Where a value stands in the text that it was picked from.
+pub(crate) fn place(text: &str, value: &RawValue) -> Range<usize> {
+    let start = value.get().as_ptr().addr() - text.as_ptr().addr();
+    start..start + value.get().len()
+}
+
 /// Changes to an object's text that leave everything else as it is.
 pub(crate) struct Edit<'a> {
     text: &'a str,
@@ -140,8 +146,7 @@ impl<'a> Edit<'a> {
 
     /// Another value for a member, which was picked from the same text.
     pub(crate) fn replace(&mut self, old: &'a RawValue, new: String) {
-        let start = self.offset(old);
-        self.changes.push((start..start + old.get().len(), new));
+        self.changes.push((place(self.text, old), new));
     }
 
     /// A member that the object does not have.
@@ -152,7 +157,7 @@ impl<'a> Edit<'a> {
     /// A member that an object inside does not have; or the object itself.
     pub(crate) fn add_to(&mut self, inside: Option<&'a RawValue>, name: &str, value: &str) {
         let (start, text) = match inside {
-            Some(object) => (self.offset(object), object.get()),
+            Some(object) => (place(self.text, object).start, object.get()),
             None => (self.text.len() - self.text.trim_start().len(), self.text.trim()),
         };
         let is_first =
@@ -169,10 +174,6 @@ impl<'a> Edit<'a> {
             self.replace(old, value.to_owned());
         }
         Ok(())
-    }
-
-    fn offset(&self, inside: &RawValue) -> usize {
-        inside.get().as_ptr().addr() - self.text.as_ptr().addr()
     }
 
     /// The text with all changes.

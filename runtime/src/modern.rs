@@ -9,6 +9,7 @@ use mcpgen_types::v2026_07_28::{
     CallToolRequest, DiscoverRequest, GetPromptRequest, InputRequiredResult, ReadResourceRequest, RequestMetaObject,
 };
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
+use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -153,8 +154,11 @@ impl Modern {
             // The decoder below has the words for it.
             Some(_) => Revision::V2026_07_28,
         };
-        let meta = mcpgen_types::from_value::<RequestMetaObject>(Value::Object(asked.meta.clone()));
-        let meta = meta.map_err(|error| errors::invalid_params(&error.at_key("_meta").at_key("params")))?;
+        let meta = RequestMetaObject::deserialize(asked.meta).or_else(|_| {
+            // Our own decoder has better words for what is wrong.
+            let meta = mcpgen_types::from_value::<RequestMetaObject>(Value::Object(asked.meta.clone()));
+            meta.map_err(|error| errors::invalid_params(&error.at_key("_meta").at_key("params")))
+        })?;
         let object = |key: &str| asked.meta.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
         let about = About {
             revision,

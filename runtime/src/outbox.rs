@@ -85,7 +85,15 @@ impl Outbox {
 
     /// Waits until there is room, in the order of the calls. A message larger than all the room goes alone.
     pub(crate) async fn send(&self, message: Message) -> Result<(), Closed> {
-        let room = Arc::clone(&self.room).acquire_many_owned(self.size(&message)).await.map_err(|_| Closed)?;
+        let size = self.size(&message);
+        // As a rule there is room.
+        let room = match Arc::clone(&self.room).try_acquire_many_owned(size) {
+            Ok(room) => room,
+            Err(TryAcquireError::NoPermits) => {
+                Arc::clone(&self.room).acquire_many_owned(size).await.map_err(|_| Closed)?
+            }
+            Err(TryAcquireError::Closed) => return Err(Closed),
+        };
         self.lines.send(Some(Line { message, room: Some(room) })).map_err(|_| Closed)
     }
 

@@ -19,7 +19,7 @@ use crate::{errors, json};
 #[derive(Clone, Debug)]
 pub struct AnyRequest {
     /// What is asked for.
-    pub method: String,
+    pub method: Cow<'static, str>,
     /// Not decoded yet; `None` if absent.
     pub params: Option<RawJson>,
     /// Everything else.
@@ -30,7 +30,7 @@ pub struct AnyRequest {
 #[derive(Clone, Debug)]
 pub struct AnyNotification {
     /// What it is about.
-    pub method: String,
+    pub method: Cow<'static, str>,
     /// Not decoded yet; `None` if absent.
     pub params: Option<RawJson>,
     /// Everything else.
@@ -96,17 +96,20 @@ where
 
 /// Handlers by revision and method. A [`Service`] for requests; clones share their handlers.
 #[derive(Clone, Default)]
-pub struct Router {
-    requests: Arc<Handlers<RequestFn>>,
-    notifications: Arc<Handlers<NotificationFn>>,
+pub struct Router(Arc<Routes>);
+
+#[derive(Clone, Default)]
+struct Routes {
+    requests: Handlers<RequestFn>,
+    notifications: Handlers<NotificationFn>,
     fallback: Option<RequestFn>,
 }
 
 /// The handlers of each method, by the revision that they are for: methods of one's own belong to none.
 type Handlers<H> = HashMap<Cow<'static, str>, Vec<(Option<Revision>, H)>>;
 
-fn add<H: Clone>(handlers: &mut Arc<Handlers<H>>, revision: Option<Revision>, method: Cow<'static, str>, handler: H) {
-    let of_method = Arc::make_mut(handlers).entry(method).or_default();
+fn add<H>(handlers: &mut Handlers<H>, revision: Option<Revision>, method: Cow<'static, str>, handler: H) {
+    let of_method = handlers.entry(method).or_default();
     of_method.retain(|(known, _)| *known != revision);
     of_method.push((revision, handler));
 }
@@ -138,6 +141,11 @@ impl Router {
         Self::default()
     }
 
+    /// Where handlers are added: those of this router, and of none of its clones.
+    fn routes(&mut self) -> &mut Routes {
+        Arc::make_mut(&mut self.0)
+    }
+
     /// Answers requests of a type. The last handler of a method stays.
     #[must_use]
     pub fn request<R: Request>(mut self, handler: impl RequestHandler<R>) -> Self {
@@ -150,7 +158,7 @@ impl Router {
                 Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
             }
         };
-        add(&mut self.requests, Some(R::REVISION), R::METHOD.into(), Arc::new(handle));
+        add(&mut self.routes().requests, Some(R::REVISION), R::METHOD.into(), Arc::new(handle));
         self
     }
 
@@ -161,7 +169,7 @@ impl Router {
         method: &'static str,
         handler: impl Fn(AnyRequest) -> Answer + Send + Sync + 'static,
     ) -> Self {
-        add(&mut self.requests, revision, method.into(), Arc::new(handler));
+        add(&mut self.routes().requests, revision, method.into(), Arc::new(handler));
         self
     }
 
@@ -177,7 +185,7 @@ impl Router {
                 }
             }
         };
-        add(&mut self.notifications, Some(N::REVISION), N::METHOD.into(), Arc::new(handle));
+        add(&mut self.routes().notifications, Some(N::REVISION), N::METHOD.into(), Arc::new(handle));
         self
     }
 
@@ -204,7 +212,7 @@ impl Router {
                 Err(error) => Box::pin(ready(Err(errors::invalid_params_in_words(&error.to_string())))),
             }
         };
-        add(&mut self.requests, None, method.into(), Arc::new(handle));
+        add(&mut self.routes().requests, None, method.into(), Arc::new(handle));
         self
     }
 
@@ -227,7 +235,7 @@ impl Router {
                 }
             }
         };
-        add(&mut self.notifications, None, method, Arc::new(handle));
+        add(&mut self.routes().notifications, None, method, Arc::new(handle));
         self
     }
 
@@ -238,14 +246,21 @@ impl Router {
         F: Fn(AnyRequest) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
     {
-        self.fallback = Some(Arc::new(move |request| Box::pin(handler(request))));
+        self.routes().fallback = Some(Arc::new(move |request| Box::pin(handler(request))));
         self
+    }
+
+    /// A method's name, which is no copy where there are handlers for it.
+    pub(crate) fn spelled(&self, method: &str) -> Cow<'static, str> {
+        let known = self.0.requests.get_key_value(method).map(|(known, _)| known.clone());
+        known.unwrap_or_else(|| method.to_owned().into())
     }
 
     /// The revisions that at least one handler is of, oldest first.
     #[must_use]
     pub fn revisions(&self) -> Vec<Revision> {
-        let mut found: Vec<Revision> = self.requests.values().flatten().filter_map(|(revision, _)| *revision).collect();
+        let mut found: Vec<Revision> =
+            self.0.requests.values().flatten().filter_map(|(revision, _)| *revision).collect();
         found.sort_unstable();
         found.dedup();
         found
@@ -253,13 +268,13 @@ impl Router {
 
     /// The revisions that the handlers of a method are of; `None` is whichever is spoken.
     pub(crate) fn revisions_of(&self, method: &str) -> impl Iterator<Item = Option<Revision>> {
-        self.requests.get(method).into_iter().flatten().map(|(revision, _)| *revision)
+        self.0.requests.get(method).into_iter().flatten().map(|(revision, _)| *revision)
     }
 
     /// Answers a request.
     pub fn answer(&self, request: AnyRequest) -> Answer {
-        let known = find(&self.requests, request.context.revision(), &request.method);
-        match known.or(self.fallback.as_ref()) {
+        let known = find(&self.0.requests, request.context.revision(), &request.method);
+        match known.or(self.0.fallback.as_ref()) {
             Some(handle) => handle(request),
             None => Box::pin(ready(Err(errors::method_not_found(&request.method)))),
         }
@@ -268,12 +283,12 @@ impl Router {
     /// Whether somebody wants to hear of these notifications.
     #[must_use]
     pub fn hears(&self, revision: Revision, method: &str) -> bool {
-        find(&self.notifications, revision, method).is_some()
+        find(&self.0.notifications, revision, method).is_some()
     }
 
     /// Takes a notification; what nobody handles is no error.
     pub fn notify(&self, message: AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        match find(&self.notifications, message.context.revision(), &message.method) {
+        match find(&self.0.notifications, message.context.revision(), &message.method) {
             Some(handle) => handle(message),
             None => Box::pin(ready(())),
         }
@@ -296,7 +311,8 @@ impl Service<AnyRequest> for Router {
 
 impl fmt::Debug for Router {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut methods: Vec<&str> = self.requests.keys().chain(self.notifications.keys()).map(Cow::as_ref).collect();
+        let mut methods: Vec<&str> =
+            self.0.requests.keys().chain(self.0.notifications.keys()).map(Cow::as_ref).collect();
         methods.sort_unstable();
         f.debug_struct("Router").field("methods", &methods).finish_non_exhaustive()
     }

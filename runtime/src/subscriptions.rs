@@ -299,7 +299,7 @@ impl Inbox {
         }
         match Change::of(&message.method, &params).filter(|change| change.is_in(&self.asked)) {
             Some(change) => self.pending.add(change, &self.asked),
-            None => tracing::warn!(method = message.method, "a notification that nobody has subscribed to"),
+            None => tracing::warn!(method = &*message.method, "a notification that nobody has subscribed to"),
         }
     }
 }

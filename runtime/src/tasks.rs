@@ -553,7 +553,7 @@ impl Waiting {
         stop: CancellationToken,
         ttl: Duration,
     ) -> Ending {
-        let inside = context.on_errand(Arc::clone(self) as Arc<dyn Errand>, stop.clone());
+        let inside = context.on_errand(Arc::clone(self) as Arc<dyn Errand>);
         let handed = inside.clone();
         let ran = AssertUnwindSafe(async {
             context.sent().await;
@@ -571,7 +571,7 @@ impl Waiting {
         // What it has spawned says nothing more either.
         self.over.store(true, Ordering::SeqCst);
         inside.finish().await;
-        stop.cancel();
+        inside.end();
         ending
     }
 

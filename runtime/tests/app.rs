@@ -7,7 +7,9 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpgen_runtime::app::{Call, DefinitionError, ServeError, Structured, ToolError, ToolInfo};
+#[cfg(feature = "schemars")]
+use mcpgen_runtime::app::ToolInfo;
+use mcpgen_runtime::app::{Call, DefinitionError, ServeError, Structured, ToolError};
 use mcpgen_runtime::caching::Hint;
 use mcpgen_runtime::era::Level;
 use mcpgen_runtime::subscriptions::Change;

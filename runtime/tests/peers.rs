@@ -365,7 +365,7 @@ impl Case {
         let given = self.arguments.iter().map(|argument| (*argument).to_owned());
         let ours = example(self.ours).display().to_string();
         let told = (self.ours == "client" && self.era != "either").then(|| self.era.to_owned());
-        let (_other, words) = match (self.role, self.over) {
+        let (_other, words): (Option<Running>, Vec<String>) = match (self.role, self.over) {
             ("client", Over::Stdio) => (None, peer.into_iter().chain(given).chain([ours]).collect()),
             (_, Over::Stdio) => (None, [ours].into_iter().chain(told).chain(peer).chain(given).collect()),
             #[cfg(all(feature = "http-client", feature = "http-server"))]
@@ -376,7 +376,7 @@ impl Case {
             #[cfg(all(feature = "http-client", feature = "http-server"))]
             (_, Over::Http) => {
                 let (server, url) = listening(Command::new(&peer[0]).args(&peer[1..]).args(given));
-                (Some(server), [ours].into_iter().chain(told).chain([url]).collect::<Vec<_>>())
+                (Some(server), [ours].into_iter().chain(told).chain([url]).collect())
             }
         };
         let (program, arguments) = words.split_first().expect("a program");

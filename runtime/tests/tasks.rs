@@ -548,7 +548,7 @@ async fn either_side_runs_tasks_for_the_other() {
         let router = handlers.clone();
         async move {
             let request = mcpgen_runtime::router::AnyRequest {
-                method: "tools/call".to_owned(),
+                method: "tools/call".into(),
                 params: Some(mcpgen_types::RawJson::from(&params)),
                 context,
             };

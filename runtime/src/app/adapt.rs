@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use mcpgen_types::codec::{Encode, Members, Node, Object};
+use mcpgen_types::codec::{Elements, Encode, Members, Node, Object};
 use mcpgen_types::{JsonObject, RawJson, Revision, Value};
 
 /// What a revision cannot say.
@@ -195,12 +195,29 @@ impl Filter<'_> {
         }
         match (inside, plain(node)) {
             (Anything, node) => out.node(name, node),
-            (Of(kind), Node::Array(elements)) => {
+            (Of(kind), Node::Array(elements)) if !elements.is_empty() => {
                 let fitted = |index| self.words.fitted(elements.element(index), kind);
-                out.member(name, &(0..elements.len()).map(fitted).collect::<Vec<_>>());
+                let each = Each { first: fitted(0), others: (1..elements.len()).map(fitted).collect() };
+                out.node(name, Node::Array(&each));
             }
             (Of(kind), node) => out.member(name, &self.words.fitted(node, kind)),
         }
+    }
+}
+
+/// Elements in the words of a revision. There is mostly one, which takes no memory of its own.
+struct Each<'a> {
+    first: Fitted<'a>,
+    others: Vec<Fitted<'a>>,
+}
+
+impl Elements for Each<'_> {
+    fn len(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    fn element(&self, index: usize) -> Node<'_> {
+        index.checked_sub(1).map_or(&self.first, |index| &self.others[index]).encode()
     }
 }
 

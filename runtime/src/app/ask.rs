@@ -1,13 +1,13 @@
 //! Asking the client, in either era.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
     ElicitResult, InputRequest, InputRequests, InputRequiredResult, ListRootsRequest, ListRootsResult,
 };
-use mcpgen_types::{JsonObject, RawJson, Request, Value};
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
 
 use super::adapt;
 use super::tools::ToolError;
@@ -23,24 +23,29 @@ use crate::seal::{Dialog, Seal};
 #[derive(Clone, Debug)]
 pub struct Call {
     context: Context,
-    /// For whom, and for what, the state is.
-    whom: Arc<str>,
-    seal: Option<Seal>,
-    rounds: Arc<Mutex<Rounds>>,
+    /// `None` where nothing is asked in rounds: in the older revisions, and by a server that keeps no state.
+    rounds: Option<Arc<Rounds>>,
 }
 
-/// The rounds so far, once they were looked at.
-#[derive(Debug, Default)]
-struct Rounds(Option<Dialog<JsonObject>>);
+/// How a call goes on from one round to the next.
+#[derive(Debug)]
+struct Rounds {
+    seal: Seal,
+    /// Whoever goes on, goes on with the same.
+    who: String,
+    what: String,
+    /// Those so far, once they were looked at.
+    dialog: Mutex<Option<Dialog<JsonObject>>>,
+}
 
 impl Call {
-    pub(super) fn new(context: Context, seal: Option<Seal>, who: &str, arguments: &JsonObject) -> Self {
-        // Whoever goes on, goes on with the same. In the older revisions the client is asked at once.
-        let whom = match context.revision().is_legacy() {
-            true => Arc::default(),
-            false => format!("{}:{who}{}", who.len(), mcpgen_types::to_string(arguments)).into(),
-        };
-        Self { context, whom, seal, rounds: Arc::default() }
+    pub(super) fn new(context: Context) -> Self {
+        Self { context, rounds: None }
+    }
+
+    /// One that can ask by its answer.
+    pub(super) fn in_rounds(context: Context, seal: Seal, who: String, what: String) -> Self {
+        Self { context, rounds: Some(Arc::new(Rounds { seal, who, what, dialog: Mutex::default() })) }
     }
 
     /// Asks the user. The key is any name that the function has for the question.
@@ -92,8 +97,9 @@ impl Call {
 
     /// By the answer to the request.
     fn ask_next<R: Request>(&self, key: &str, request: InputRequest) -> Result<R::Result, ToolError> {
-        let mut rounds = self.rounds()?;
-        let dialog = rounds.0.as_mut().ok_or_else(|| ToolError::failed("this server keeps no state"))?;
+        let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("this server keeps no state"))?;
+        let mut dialog = rounds.dialog.lock().unwrap_or_else(PoisonError::into_inner);
+        let dialog = rounds.so_far(&self.context, &mut dialog)?;
         let answers = dialog.state.get_or_insert_default();
         if let Some(answer) = answers.get(key) {
             return Ok(mcpgen_types::from_value(answer.clone())?);
@@ -103,24 +109,37 @@ impl Call {
             answers.insert(key.to_owned(), mcpgen_types::to_value(&answer).unwrap_or(Value::Null));
             return Ok(answer);
         }
-        let seal = self.seal.as_ref().ok_or_else(|| ToolError::failed("this server keeps no state"))?;
-        let state = seal.seal(dialog, answers_of(dialog))?;
+        let state = rounds.seal.seal(dialog, answers_of(dialog))?;
         let asks = InputRequests::from([(key.to_owned(), request)]);
         Err(ToolError::asks(InputRequiredResult::new().with_input_requests(asks).with_request_state(state)))
     }
 
     /// Whether this goes on with a call that has begun, by the state that it brings.
     pub(super) fn is_resumed(&self) -> bool {
-        let brings = self.context.request_state().is_some();
-        brings && self.rounds().is_ok_and(|rounds| rounds.0.as_ref().is_some_and(|dialog| dialog.state.is_some()))
+        let Some(rounds) = self.rounds.as_ref().filter(|_| self.context.request_state().is_some()) else {
+            return false;
+        };
+        let mut dialog = rounds.dialog.lock().unwrap_or_else(PoisonError::into_inner);
+        rounds.so_far(&self.context, &mut dialog).is_ok_and(|dialog| dialog.state.is_some())
     }
+}
 
-    fn rounds(&self) -> Result<MutexGuard<'_, Rounds>, ToolError> {
-        let mut rounds = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (None, Some(seal)) = (&rounds.0, &self.seal) {
-            rounds.0 = Some(seal.dialog(&self.context, &self.whom)?);
+impl Rounds {
+    fn so_far<'d>(
+        &self,
+        context: &Context,
+        dialog: &'d mut Option<Dialog<JsonObject>>,
+    ) -> Result<&'d mut Dialog<JsonObject>, ErrorObject> {
+        match dialog {
+            Some(dialog) => Ok(dialog),
+            None => {
+                // Members may come in another order in the next round.
+                let what = mcpgen_types::from_str::<JsonObject>(&self.what);
+                let what = what.map_or_else(|_| self.what.clone(), |what| mcpgen_types::to_string(&what));
+                let whom = format!("{}:{}{what}", self.who.len(), self.who);
+                Ok(dialog.insert(self.seal.dialog(context, &whom)?))
+            }
         }
-        Ok(rounds)
     }
 }
 

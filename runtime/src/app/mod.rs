@@ -73,15 +73,21 @@ struct Shared {
     things: RwLock<Things>,
     subscriptions: Subscriptions,
     listeners: Mutex<Listeners>,
-    seal: RwLock<Option<Seal>>,
-    who: RwLock<Who>,
+    callers: RwLock<Callers>,
     problems: Mutex<Vec<DefinitionError>>,
-    rate: Mutex<Option<Rate>>,
     on_change: RwLock<Option<OnChange>>,
 }
 
 /// Takes what has changed.
 type OnChange = Arc<dyn Fn(&Change) + Send + Sync>;
+
+/// What is known of those who make requests.
+#[derive(Default)]
+struct Callers {
+    seal: Option<Seal>,
+    who: Option<Who>,
+    rate: Option<Arc<Mutex<Rate>>>,
+}
 
 /// Says who makes a request.
 type Who = Arc<dyn Fn(&Context) -> String + Send + Sync>;
@@ -196,10 +202,11 @@ impl Server {
             caching: RwLock::default(),
             things: RwLock::new(Things { page: 100, ..Things::default() }),
             listeners: Mutex::default(),
-            seal: RwLock::new(Seal::of_this_process(Duration::from_secs(15 * 60)).ok()),
-            who: RwLock::new(Arc::new(|_| String::new())),
+            callers: RwLock::new(Callers {
+                seal: Seal::of_this_process(Duration::from_secs(15 * 60)).ok(),
+                ..Callers::default()
+            }),
             problems: Mutex::default(),
-            rate: Mutex::default(),
             on_change: RwLock::default(),
         }))
     }
@@ -231,7 +238,7 @@ impl Server {
     /// that serve the same requests must share a key.
     #[must_use]
     pub fn seal(self, seal: Seal) -> Self {
-        *write(&self.0.seal) = Some(seal);
+        write(&self.0.callers).seal = Some(seal);
         self
     }
 
@@ -239,7 +246,7 @@ impl Server {
     /// authenticated. Only the same one can go on with a request that takes several rounds.
     #[must_use]
     pub fn identity(self, who: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
-        *write(&self.0.who) = Arc::new(who);
+        write(&self.0.callers).who = Some(Arc::new(who));
         self
     }
 
@@ -247,13 +254,35 @@ impl Server {
     /// called. Who that is says [`identity`](Self::identity); without it all are one.
     #[must_use]
     pub fn rate_limit(self, calls: u32, per: Duration) -> Self {
-        *self.0.rate.lock().unwrap_or_else(PoisonError::into_inner) = Some(Rate::new(calls, per));
+        write(&self.0.callers).rate = Some(Arc::new(Mutex::new(Rate::new(calls, per))));
         self
     }
 
-    /// How long somebody has to wait before a tool may be called.
-    fn wait(&self, who: &str) -> Option<Duration> {
-        self.0.rate.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.wait(who)
+    /// Who makes a request; nobody in particular if that is not known.
+    fn who(&self, context: &Context) -> String {
+        let who = read(&self.0.callers).who.clone();
+        who.map_or_else(String::new, |who| who(context))
+    }
+
+    /// How long whoever makes a request has to wait before a tool may be called.
+    fn wait(&self, context: &Context) -> Option<Duration> {
+        let rate = read(&self.0.callers).rate.clone()?;
+        let who = self.who(context);
+        rate.lock().unwrap_or_else(PoisonError::into_inner).wait(&who)
+    }
+
+    /// What a function is given. `what` is an object's text, which must be the same in all rounds, besides what the
+    /// request is about.
+    fn call(&self, context: Context, what: impl FnOnce() -> String) -> Call {
+        // In the older revisions the client is asked at once.
+        let seal = if context.revision().is_legacy() { None } else { read(&self.0.callers).seal.clone() };
+        match seal {
+            None => Call::new(context),
+            Some(seal) => {
+                let who = self.who(&context);
+                Call::in_rounds(context, seal, who, what())
+            }
+        }
     }
 
     /// Tells everybody who wants to hear of it that something has changed. What this server has by name tells so by itself.
@@ -440,36 +469,14 @@ impl Server {
         F: Fn(Server, Context, R::Params) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
     {
-        self.answering_by::<R, _, _, _, _>(router, params::<R>, handler)
-    }
-
-    /// As [`answering`](Self::answering), with what is needed of the params.
-    fn answering_by<R, P, T, F, Fut>(
-        &self,
-        router: Router,
-        params: impl Fn(AnyRequest) -> Result<P, ErrorObject> + Send + Sync + 'static,
-        handler: F,
-    ) -> Router
-    where
-        R: Request,
-        T: Encode,
-        F: Fn(Server, Context, P) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
-    {
         let this = self.clone();
         router.handle(None, R::METHOD, move |request| {
             let context = request.context.clone();
             if !this.things().kinds.know(R::METHOD) {
                 return Box::pin(ready(Err(errors::method_not_found(R::METHOD))));
             }
-            let answer = params(request).map(|params| handler(this.clone(), context.clone(), params));
-            Box::pin(async move {
-                let result = answer?.await?;
-                match context.revision().is_legacy() {
-                    true => older(&context, &result),
-                    false => Ok(RawJson::from(&result)),
-                }
-            })
+            let answer = params::<R>(request).map(|params| handler(this.clone(), context.clone(), params));
+            Box::pin(async move { said(&context, &answer?.await?) })
         })
     }
 }
@@ -500,7 +507,10 @@ fn with_newest_meta(params: Option<RawJson>) -> Result<RawJson, ErrorObject> {
 }
 
 /// A result in the words of the request's revision.
-fn older<T: Encode>(context: &Context, result: &T) -> Result<RawJson, ErrorObject> {
+fn said<T: Encode>(context: &Context, result: &T) -> Result<RawJson, ErrorObject> {
+    if !context.revision().is_legacy() {
+        return Ok(RawJson::from(result));
+    }
     adapt::result(context.method(), context.revision(), result).map_err(|unsaid| {
         tracing::warn!(method = context.method(), %unsaid, "an answer that cannot be given");
         ErrorObject::new(mcpgen_types::ErrorCode::INTERNAL_ERROR, unsaid.to_string())

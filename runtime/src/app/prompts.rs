@@ -11,7 +11,7 @@ use mcpgen_types::v2026_07_28::{
     CompleteResultCompletionValues, GetPromptRequest, GetPromptRequestParams, GetPromptResult, ListPromptsRequest,
     ListPromptsResult, Prompt, PromptMessage, Role, TextContent,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson};
 
 use super::{Asks, Call, DefinitionError, Server, ToolError};
 use crate::context::Context;
@@ -173,10 +173,12 @@ impl Server {
             let why = format!("params.arguments.{}: missing required argument", missing.name);
             return Err(errors::invalid_params_in_words(&why));
         }
-        let who = (super::read(&self.0.who).clone())(&context);
-        let said: JsonObject =
-            arguments.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
-        let call = Call::new(context, super::read(&self.0.seal).clone(), &who, &said);
+        let said = || {
+            let said: JsonObject =
+                arguments.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+            mcpgen_types::to_string(&said)
+        };
+        let call = self.call(context, said);
         match (entry.get)(call, arguments).await {
             Ok(result) => Ok(Asks::Result(result)),
             Err(error) => error.into_answer(),

@@ -234,8 +234,7 @@ impl Server {
         params: ReadResourceRequestParams,
     ) -> Result<Asks<ReadResourceResult>, ErrorObject> {
         let (uri, revision) = (params.uri, context.revision());
-        let who = (super::read(&self.0.who).clone())(&context);
-        let call = Call::new(context, super::read(&self.0.seal).clone(), &who, &JsonObject::new());
+        let call = self.call(context, || "{}".to_owned());
         let found = {
             let things = self.things();
             let entry = things.resources.iter().find(|entry| entry.resource.uri == uri).map(Arc::clone);

@@ -1,23 +1,25 @@
 //! Tools.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, ready};
+use std::ops::Range;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use mcpgen_types::v2026_07_28::{
     CacheScope, CallToolRequest, CallToolRequestParams, CallToolResult, ContentBlock, Icon, InputRequiredResult,
     ListToolsRequest, ListToolsResult, TextContent, Tool, ToolAnnotations, ToolInputSchema,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request};
 use serde::Serialize;
 
 use super::headers::{self, Header};
-use super::{Asks, Call, DefinitionError, Server};
-use crate::json::{Picked, string};
+use super::{Asks, Call, DefinitionError, Server, said};
+use crate::context::Context;
+use crate::errors;
+use crate::json::{Picked, place, string};
 use crate::pagination::page;
-use crate::router::{AnyRequest, Router};
+use crate::router::{Answer, AnyRequest, Router};
 use crate::subscriptions::Change;
 
 /// A tool, and the function that it is.
@@ -31,7 +33,35 @@ pub(super) struct Entry {
     schemas: super::validate::Schemas,
 }
 
-type Run = Box<dyn Fn(Call, JsonObject) -> BoxFuture<'static, Result<CallToolResult, ToolError>> + Send + Sync>;
+type Run = Box<dyn Fn(Arc<Entry>, Call, Arguments) -> Answer + Send + Sync>;
+
+/// What a tool is called with.
+enum Arguments {
+    Object(JsonObject),
+    /// The text of an object, which stands there in that of the params.
+    Text(String, Range<usize>),
+}
+
+impl Arguments {
+    fn none() -> Self {
+        Self::Object(JsonObject::new())
+    }
+
+    fn object(self) -> Result<JsonObject, ErrorObject> {
+        match self {
+            Self::Object(object) => Ok(object),
+            Self::Text(params, at) => mcpgen_types::from_str(&params[at])
+                .map_err(|error| errors::invalid_params(&error.at_key("arguments").at_key("params"))),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Object(object) => mcpgen_types::to_string(object),
+            Self::Text(params, at) => params[at.clone()].to_owned(),
+        }
+    }
+}
 
 /// What is said of a tool besides its schemas. A name is one; so is a [`Tool`], whose schemas are replaced by those of types.
 #[derive(Clone, Debug)]
@@ -337,12 +367,7 @@ impl Server {
         if let Some(schema) = T::output_schema() {
             tool.output_schema = Some(schema_as(&tool.name, "outputSchema", schema)?);
         }
-        let name = tool.name.clone();
-        self.insert_tool(tool, move |call, arguments| {
-            let arguments = fit::<A>(&name, arguments);
-            let result = arguments.map(|arguments| function(call, arguments));
-            async move { result?.await.into_tool_result() }.boxed()
-        })
+        self.insert_tool(tool, run(|tool, arguments| fit::<A>(tool, arguments), function))
     }
 
     /// A tool whose schemas are written by hand: a function of its arguments as they come. With the feature `validate` they
@@ -369,10 +394,7 @@ impl Server {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        self.insert_tool(tool, move |call, arguments| {
-            let result = function(call, arguments);
-            async move { result.await.into_tool_result() }.boxed()
-        })
+        self.insert_tool(tool, run(|_, arguments| Ok(arguments.object()?), function))
     }
 
     /// Takes a tool away. Whoever wants to hear of it is told. `false` if there is none of this name.
@@ -396,11 +418,7 @@ impl Server {
         entry.map_or_else(Vec::new, |entry| entry.headers.clone())
     }
 
-    fn insert_tool(
-        &self,
-        tool: Tool,
-        run: impl Fn(Call, JsonObject) -> BoxFuture<'static, Result<CallToolResult, ToolError>> + Send + Sync + 'static,
-    ) -> Result<(), DefinitionError> {
+    fn insert_tool(&self, tool: Tool, run: Run) -> Result<(), DefinitionError> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
         if !(1..=128).contains(&tool.name.len()) || !tool.name.bytes().all(is_allowed) {
             return Err(DefinitionError::Name(tool.name));
@@ -414,7 +432,7 @@ impl Server {
             headers,
             #[cfg(feature = "validate")]
             schemas: super::validate::Schemas::of(&tool)?,
-            run: Box::new(run),
+            run,
             tool,
         };
         let mut things = super::write(&self.0.things);
@@ -428,74 +446,122 @@ impl Server {
         Ok(())
     }
 
-    async fn call_tool(
-        self,
-        context: crate::Context,
-        Called { name, arguments }: Called,
-    ) -> Result<Asks<CallToolResult>, ErrorObject> {
-        let entry = self.things().tools.iter().find(|entry| entry.tool.name == name).cloned();
-        let Some(entry) = entry else {
-            let shown: String = name.chars().take(128).collect();
-            return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}")));
-        };
-        let who = (super::read(&self.0.who).clone())(&context);
-        let call = Call::new(context, super::read(&self.0.seal).clone(), &who, &arguments);
+    fn call_tool(&self, request: AnyRequest) -> Result<Answer, ErrorObject> {
+        if !self.things().kinds.tools {
+            return Err(errors::method_not_found(&request.method));
+        }
+        let context = request.context.clone();
+        let (entry, arguments) = self.called(request)?;
+        let call = self.call(context, || arguments.text());
         // A round of a call that has begun is no other call.
-        if let Some(wait) = if call.is_resumed() { None } else { self.wait(&who) } {
+        if !call.is_resumed()
+            && let Some(wait) = self.wait(&call)
+        {
             let why = format!("called too often: try again in {} seconds", wait.as_secs().saturating_add(1));
-            return Ok(Asks::Result(text(why).with_is_error(true)));
+            return Ok(Box::pin(ready(entry.answer(&call, Err(ToolError::failed(why))))));
         }
-        match entry.call(call, arguments).await {
-            Ok(result) => Ok(Asks::Result(result)),
-            Err(ToolError(Failure::Told(why))) => Ok(Asks::Result(text(why).with_is_error(true))),
-            Err(error) => error.into_answer(),
-        }
+        Ok(match entry.fitting(arguments) {
+            Ok(arguments) => (entry.run)(Arc::clone(&entry), call, arguments),
+            Err(error) => Box::pin(ready(entry.answer(&call, Err(error)))),
+        })
     }
-}
 
-/// What the params of a call say.
-struct Called {
-    name: String,
-    arguments: JsonObject,
-}
-
-impl Called {
-    fn of(request: AnyRequest) -> Result<Self, ErrorObject> {
-        let legacy = request.context.revision().is_legacy();
-        let params = request.params.as_ref().filter(|_| legacy);
-        if let Some(called) = params.and_then(|params| Self::short(&params.text())) {
-            return Ok(called);
+    /// Which tool is called, and with what.
+    fn called(&self, mut request: AnyRequest) -> Result<(Arc<Entry>, Arguments), ErrorObject> {
+        let text = request.params.as_ref().map(RawJson::text);
+        let short = text.as_deref().and_then(|params| short(params, &request.context));
+        if let Some((name, arguments)) = short {
+            let entry = self.tool_of(&name)?;
+            let text = request.params.take().map(RawJson::into_text).unwrap_or_default();
+            return Ok((entry, arguments.map_or_else(Arguments::none, |at| Arguments::Text(text, at))));
         }
         let CallToolRequestParams { name, arguments, .. } = super::params::<CallToolRequest>(request)?;
-        Ok(Self { name, arguments: arguments.unwrap_or_default() })
+        Ok((self.tool_of(&name)?, arguments.map_or_else(Arguments::none, Arguments::Object)))
     }
 
-    /// Most calls of the older revisions say nothing else. `None` for all others, right or wrong.
-    fn short(params: &str) -> Option<Self> {
-        let Picked { values: [name, arguments], twice: None, others: false, .. } =
-            Picked::from(params, ["name", "arguments"]).ok()?
-        else {
-            return None;
-        };
-        let arguments = arguments.map(|arguments| mcpgen_types::from_str(arguments.get()));
-        Some(Self { name: string(name?)?.into_owned(), arguments: arguments.transpose().ok()?.unwrap_or_default() })
+    fn tool_of(&self, name: &str) -> Result<Arc<Entry>, ErrorObject> {
+        self.things().tools.iter().find(|entry| entry.tool.name == name).cloned().ok_or_else(|| {
+            let shown: String = name.chars().take(128).collect();
+            ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}"))
+        })
     }
+}
+
+/// The name and the arguments of a call that says nothing else, as most do. `None` for all others, right or wrong: their
+/// params are read as what they are.
+fn short<'p>(params: &'p str, context: &Context) -> Option<(Cow<'p, str>, Option<Range<usize>>)> {
+    let picked = Picked::from(params, ["name", "arguments", "_meta"]).ok()?;
+    let [name, arguments, meta] = picked.values;
+    // What every request of the newest revision says of its maker was read when it came.
+    let said = match context.revision().is_legacy() {
+        true => meta.is_none(),
+        false => meta.is_some() && context.about().is_some(),
+    };
+    let is_object = arguments.is_none_or(|arguments| arguments.get().starts_with('{'));
+    if !said || !is_object || picked.others || picked.twice.is_some() {
+        return None;
+    }
+    Some((string(name?)?, arguments.map(|arguments| place(params, arguments))))
 }
 
 impl Entry {
-    async fn call(&self, call: Call, arguments: JsonObject) -> Result<CallToolResult, ToolError> {
-        #[cfg(feature = "validate")]
+    /// The arguments, if they are of the tool's schema.
+    #[cfg(feature = "validate")]
+    fn fitting(&self, arguments: Arguments) -> Result<Arguments, ToolError> {
+        let arguments = arguments.object()?;
         self.schemas.check_input(&self.tool.name, &arguments)?;
-        let result = (self.run)(call, arguments).await?;
-        #[cfg(feature = "validate")]
-        self.schemas.check_output(&self.tool.name, &result)?;
-        Ok(result)
+        Ok(Arguments::Object(arguments))
     }
+
+    /// They are not looked at.
+    #[cfg(not(feature = "validate"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "with `validate` they are")]
+    fn fitting(&self, arguments: Arguments) -> Result<Arguments, ToolError> {
+        Ok(arguments)
+    }
+
+    /// The answer to a call, by what the function has returned.
+    fn answer(&self, context: &Context, result: Result<CallToolResult, ToolError>) -> Result<RawJson, ErrorObject> {
+        #[cfg(feature = "validate")]
+        let result = result.and_then(|result| self.schemas.check_output(&self.tool.name, &result).map(|()| result));
+        let answer = match result {
+            Ok(result) => Asks::Result(result),
+            Err(ToolError(Failure::Told(why))) => Asks::Result(text(why).with_is_error(true)),
+            Err(error) => error.into_answer()?,
+        };
+        said(context, &answer)
+    }
+}
+
+/// Calls a function with arguments that `fit` makes of what came, or says why it cannot.
+fn run<A, F, Fut, T>(fit: impl Fn(&str, Arguments) -> Result<A, ToolError> + Send + Sync + 'static, function: F) -> Run
+where
+    F: Fn(Call, A) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = T> + Send + 'static,
+    T: IntoToolResult,
+{
+    Box::new(move |entry, call, arguments| {
+        let context = Context::clone(&call);
+        match fit(&entry.tool.name, arguments) {
+            Ok(arguments) => {
+                let result = function(call, arguments);
+                Box::pin(async move { entry.answer(&context, result.await.into_tool_result()) })
+            }
+            Err(error) => Box::pin(ready(entry.answer(&context, Err(error)))),
+        }
+    })
 }
 
 /// Arguments as a type, or what the model is told.
 #[cfg(feature = "schemars")]
-fn fit<A: serde::de::DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<A, ToolError> {
+fn fit<A: serde::de::DeserializeOwned>(tool: &str, arguments: Arguments) -> Result<A, ToolError> {
+    // Nothing is made of those that fit but the type.
+    if let Arguments::Text(params, at) = &arguments
+        && let Ok(fitting) = serde_json::from_str(&params[at.clone()])
+    {
+        return Ok(fitting);
+    }
+    let arguments = arguments.object()?;
     // A type without members is `()` for serde.
     let null = arguments.is_empty().then(|| serde_json::from_value(serde_json::Value::Null).ok()).flatten();
     serde_path_to_error::deserialize(serde_json::Value::Object(arguments)).or_else(|error| {
@@ -532,7 +598,10 @@ pub(super) fn routes(server: &Server, router: Router) -> Router {
         result.next_cursor = next;
         Ok(RawJson::from(&result))
     });
-    server.answering_by::<CallToolRequest, _, _, _, _>(router, Called::of, Server::call_tool)
+    let this = server.clone();
+    router.handle(None, CallToolRequest::METHOD, move |request| {
+        this.call_tool(request).unwrap_or_else(|error| Box::pin(ready(Err(error))))
+    })
 }
 
 impl fmt::Debug for Entry {
