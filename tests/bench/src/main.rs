@@ -35,7 +35,7 @@ struct Args {
     /// Where report.md and report.json are written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
-    /// Writes the tables into the repository's README as well.
+    /// Writes the tables of what is measured into the repository's README as well.
     #[arg(long)]
     readme: bool,
     /// Fails if a goal is missed.
@@ -79,18 +79,21 @@ fn run(args: &Args) -> anyhow::Result<()> {
     let mut sections = Vec::new();
     for what in all.iter().filter(|what| args.what.is_empty() || args.what.contains(what)) {
         eprintln!("measuring: {what:?}");
-        for section in measure(*what, args).with_context(|| format!("{what:?}"))? {
-            eprintln!("\n{}", section.markdown());
-            sections.push(section);
+        let measured = measure(*what, args).with_context(|| format!("{what:?}"))?;
+        measured.iter().for_each(|section| eprintln!("\n{}", section.markdown()));
+        if args.readme {
+            let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+            let report = Report::new(measured)?;
+            update(&page, *what, &report.markdown())?;
+            sections.extend(report.sections);
+        } else {
+            sections.extend(measured);
         }
     }
     let report = Report::new(sections)?;
     fs::create_dir_all(&args.out)?;
     fs::write(args.out.join("report.md"), report.markdown())?;
     fs::write(args.out.join("report.json"), serde_json::to_string_pretty(&report)?)?;
-    if args.readme {
-        update(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md"), &report.markdown())?;
-    }
     let missed: Vec<String> = report.missed().collect();
     eprintln!("written to {}; {} goals missed", args.out.display(), missed.len());
     missed.iter().for_each(|missed| eprintln!("  {missed}"));
@@ -113,10 +116,11 @@ fn measure(what: What, args: &Args) -> anyhow::Result<Vec<Section>> {
 }
 
 /// Puts the tables between the marks that the page has for them.
-fn update(page: &Path, tables: &str) -> anyhow::Result<()> {
-    const MARKS: [&str; 2] = ["<!-- bench -->\n", "<!-- end of bench -->"];
+fn update(page: &Path, what: What, tables: &str) -> anyhow::Result<()> {
+    let name = format!("{what:?}").to_lowercase();
+    let (begin, end) = (format!("<!-- bench: {name} -->\n"), format!("<!-- end of bench: {name} -->"));
     let text = fs::read_to_string(page)?;
-    let (before, rest) = text.split_once(MARKS[0]).context("the README has no mark where the tables begin")?;
-    let (_, after) = rest.split_once(MARKS[1]).context("the README has no mark where the tables end")?;
-    Ok(fs::write(page, [before, MARKS[0], tables, MARKS[1], after].concat())?)
+    let (before, rest) = text.split_once(&begin).with_context(|| format!("the README has no `{}`", begin.trim()))?;
+    let (_, after) = rest.split_once(&end).with_context(|| format!("the README has no `{end}`"))?;
+    Ok(fs::write(page, [before, &begin, tables, &end, after].concat())?)
 }

@@ -145,13 +145,15 @@ impl Case {
         self.figures.iter().find(|figure| figure.contender == contender).map(|figure| figure.median)
     }
 
-    /// What the goal is about: a ratio, or the figure itself. `None` if it was not measured.
+    /// What the goal is about: a ratio, or the figure itself, with the two decimals that are shown. `None` if it was not
+    /// measured.
     fn reached(&self, goal: &Goal) -> Option<f64> {
         let ours = self.figure(OURS)?;
-        match &goal.to {
-            Some(other) => Some(ours / self.figure(other)?),
-            None => Some(ours),
-        }
+        let reached = match &goal.to {
+            Some(other) => ours / self.figure(other)?,
+            None => ours,
+        };
+        Some((reached * 100.0).round() / 100.0)
     }
 
     fn meets(&self, goal: &Goal) -> bool {
