@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use serde_json::value::RawValue;
 
@@ -28,6 +29,37 @@ enum Repr {
 }
 
 impl RawJson {
+    /// A value that `read` finds in a text, if it does, beside what else it says of the text. The value takes over the
+    /// text's memory; one that stands elsewhere is copied.
+    ///
+    /// # Errors
+    ///
+    /// [`Depth`](ErrorKind::Depth)
+    pub fn within<T>(
+        text: String,
+        read: impl FnOnce(&str) -> (T, Option<&RawValue>),
+    ) -> (T, Result<Option<Self>, Error>) {
+        let (said, found) = read(&text);
+        let Some(found) = found.map(RawValue::get) else { return (said, Ok(None)) };
+        let has_lines = match has_lines(found, codec::MAX_DEPTH) {
+            Ok(has_lines) => has_lines,
+            Err(error) => return (said, Err(error)),
+        };
+        let start = found.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
+        let end = start.saturating_add(found.len());
+        let found = match end <= text.len() {
+            true => cut(text, start..end),
+            false => found.to_owned(),
+        };
+        (said, Ok(Some(Self::on_one_line(found, has_lines))))
+    }
+
+    fn on_one_line(text: String, has_lines: bool) -> Self {
+        // Line feeds can only be white space between tokens, and would break up a message on a transport that puts one on
+        // each line.
+        Self(Repr::Text(if has_lines { text.replace(['\n', '\r'], " ") } else { text }))
+    }
+
     /// Decodes the value. Lines and columns in errors count from its own beginning.
     ///
     /// # Errors
@@ -121,6 +153,14 @@ impl RawJson {
     }
 }
 
+/// A part of a text, in its memory; of a long text little may be left.
+fn cut(mut text: String, part: Range<usize>) -> String {
+    text.truncate(part.end);
+    text.drain(..part.start);
+    text.shrink_to(2 * text.len() + 1024);
+    text
+}
+
 /// Whether JSON text is on more than one line; an error if more than `limit` arrays and objects stand
 /// inside one another in it.
 fn has_lines(text: &str, limit: u32) -> Result<bool, Error> {
@@ -179,12 +219,8 @@ impl TryFrom<Box<RawValue>> for RawJson {
     /// [`Depth`](ErrorKind::Depth)
     fn try_from(text: Box<RawValue>) -> Result<Self, Error> {
         let text: Box<str> = text.into();
-        if !has_lines(&text, codec::MAX_DEPTH)? {
-            return Ok(Self(Repr::Text(text.into())));
-        }
-        // Which can only be white space between tokens, and would break up a message on a transport that puts one on
-        // each line.
-        Ok(Self(Repr::Text(text.replace(['\n', '\r'], " "))))
+        let has_lines = has_lines(&text, codec::MAX_DEPTH)?;
+        Ok(Self::on_one_line(text.into(), has_lines))
     }
 }
 

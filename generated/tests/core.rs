@@ -944,6 +944,41 @@ fn params_may_be_absent_but_not_null() {
 }
 
 #[test]
+fn raw_json_takes_over_the_text_that_it_stands_in() {
+    use serde_json::value::RawValue;
+    fn second(text: &str) -> (usize, Option<&RawValue>) {
+        let (first, second): (String, &RawValue) = serde_json::from_str(text).unwrap();
+        (first.len(), Some(second))
+    }
+    let long = "x".repeat(10_000);
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    for (value, expected) in [
+        ("1", Ok("1")),
+        (r#"{"é": "\n"}"#, Ok(r#"{"é": "\n"}"#)),
+        ("[1,\r\n2]", Ok("[1,  2]")),
+        (&*format!("\"{long}\""), Ok(&*format!("\"{long}\""))),
+        (&deep, Err(ErrorKind::Depth)),
+    ] {
+        for before in ["", "ä", &long] {
+            let text = format!(" [ \"{before}\" , {value} ]\n");
+            let memory = text.as_ptr();
+            let (said, raw) = RawJson::within(text, second);
+            assert_eq!(said, before.len(), "{value}");
+            let raw = raw.map(|raw| raw.unwrap().into_text()).map_err(|error| error.kind().clone());
+            assert_eq!(raw.as_deref(), expected.as_ref().copied());
+            let Ok(raw) = raw else { continue };
+            match before == long {
+                false => assert_eq!(raw.as_ptr() == memory, expected == Ok(value), "{value}"),
+                true => assert!(raw.capacity() <= 2 * raw.len() + 1024, "{value}"),
+            }
+        }
+    }
+    let elsewhere = RawJson::within("a text that is no JSON".to_owned(), |_| ((), Some(RawValue::NULL))).1;
+    assert_eq!(elsewhere.unwrap().unwrap().into_text(), "null");
+    assert_eq!(RawJson::within(String::new(), |_| ((), None)).1.unwrap(), None);
+}
+
+#[test]
 fn raw_json_compares_as_json() {
     let raw = |text: &str| mcpgen_types::from_str::<RawJson>(text).unwrap();
     assert_eq!(raw(r#"{"a":1,"b":[1.0]}"#), raw(r#"{"b":[1],"a":1e0}"#));

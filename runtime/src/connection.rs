@@ -140,7 +140,7 @@ impl<S: Requests> Connection<S> {
                     // What is always there would let no other task of this thread run.
                     tokio::task::coop::consume_budget().await;
                     match frame {
-                        Some(Ok(arrived)) => desk.take(&arrived).await,
+                        Some(Ok(arrived)) => desk.take(arrived).await,
                         Some(Err(ReceiveError::TooLong(most))) => desk.too_long(most).await,
                         Some(Err(ReceiveError::Undelivered { id, why })) => {
                             peer.answered(&id, Err(CallError::Undelivered(why)));

@@ -12,8 +12,8 @@ use tokio::sync::{Mutex, Notify};
 
 use crate::era::{Always, Level, Terms};
 use crate::errors;
+use crate::glance::{Glance, Heard};
 use crate::introduction::About;
-use crate::json::{Picked, string};
 use crate::outbox::{Message, Outbox, Place};
 use crate::peer::Peer;
 
@@ -65,42 +65,6 @@ impl Once {
 
 /// What a message came with, by the transport that it came over.
 pub(crate) type Carrier = Arc<dyn Any + Send + Sync>;
-
-/// What is looked at in all params, whatever the method.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Glance {
-    pub(crate) meta: JsonObject,
-    subject: Option<String>,
-    answers: JsonObject,
-    state: Option<String>,
-}
-
-impl Glance {
-    /// What is not there, or is not what it should be, is for the type of the params to complain of.
-    pub(crate) fn at(method: &str, params: Option<&RawJson>) -> Self {
-        let Some(text) = params.map(RawJson::text) else { return Self::default() };
-        let names = ["_meta", "name", "uri", "inputResponses", "requestState"];
-        let Ok(Picked { values: [meta, name, uri, answers, state], .. }) = Picked::from(&text, names) else {
-            return Self::default();
-        };
-        let object = |raw: Option<&serde_json::value::RawValue>| -> JsonObject {
-            raw.and_then(|raw| mcpgen_types::from_str(raw.get()).ok()).unwrap_or_default()
-        };
-        Self {
-            meta: object(meta),
-            // Only what the method knows: any other member may be there as well, and say anything.
-            subject: match method {
-                "tools/call" | "prompts/get" => name.and_then(string).map(Into::into),
-                "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
-                    uri.and_then(string).map(Into::into)
-                }
-                _ => None,
-            },
-            answers: object(answers),
-            state: state.and_then(string).map(Into::into),
-        }
-    }
-}
 
 impl Context {
     pub(crate) fn new(
@@ -164,7 +128,7 @@ impl Context {
     pub(crate) fn without_peer(method: &str, terms: Terms, params: Option<&RawJson>) -> Self {
         let peer = Peer::new(Outbox::new(1).0, Arc::new(Always(terms.revision)), None, None);
         peer.disconnect();
-        Self::new(None, method.to_owned().into(), terms, &peer, Glance::at(method, params))
+        Self::new(None, method.to_owned().into(), terms, &peer, Glance::at(method, params, &mut Heard::default()))
     }
 
     /// The request's id; `None` for a notification.

@@ -1,5 +1,6 @@
 //! Where messages are received: what becomes of each, within limits, and one answer for every request.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,17 +14,18 @@ use mcpgen_types::{
     ErrorId, ErrorMessage, ErrorObject, JsonObject, Number, ProgressToken, RawJson, RequestId, ResponseMessage, Value,
 };
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::JoinSet;
 use tokio_util::sync::ReusableBoxFuture;
 use tower::ServiceExt;
 use tracing::Instrument;
 
 use crate::connection::{Arrived, Limits};
-use crate::context::{Carrier, Context, Glance};
-use crate::envelope::{Envelope, Frame, Invalid};
+use crate::context::{Carrier, Context};
+use crate::envelope::{Envelope, Frame, Invalid, batch, not_text};
 use crate::era::{Admission, Asked, Era, Terms};
 use crate::errors;
+use crate::glance::{Glance, Heard};
 use crate::outbox::{Message, Outcome, Place};
 use crate::peer::{CallError, Peer, Progress};
 use crate::router::{AnyNotification, AnyRequest, Requests, Router};
@@ -42,7 +44,19 @@ pub(crate) struct Desk<S> {
     at_once: Option<ReusableBoxFuture<'static, ()>>,
     /// How many of the next ones are not tried at once.
     apart: usize,
+    heard: Heard,
 }
+
+/// What a message is, without the JSON inside that is not decoded yet.
+enum Head {
+    Request { id: RequestId, method: Cow<'static, str> },
+    Notification { method: Cow<'static, str> },
+    Response { id: RequestId },
+    Error { id: ErrorId, error: ErrorObject },
+}
+
+/// The JSON inside: params, or a result.
+type Body = Result<Option<RawJson>, mcpgen_types::Error>;
 
 /// What all requests of a connection have in common.
 struct Common {
@@ -103,48 +117,67 @@ impl<S: Requests> Desk<S> {
             lasting: JoinSet::new(),
             at_once: None,
             apart: 0,
+            heard: Heard::default(),
         }
     }
 
     /// Does what a frame asks for, or sees to it that it is done.
-    pub(crate) async fn take(&mut self, arrived: &Arrived) {
-        let (bytes, carrier) = (arrived.bytes.as_slice(), arrived.carrier.as_ref());
-        let size = bytes.len();
-        if Frame::is_batch(bytes) && !self.common.era.batches() {
+    pub(crate) async fn take(&mut self, Arrived { bytes, carrier }: Arrived) {
+        let (size, is_batch) = (bytes.len(), Frame::is_batch(&bytes));
+        if is_batch && !self.common.era.batches() {
             return self.send(refusal(ErrorId::Null, errors::not_in_batches())).await;
         }
-        match Frame::read(bytes) {
-            Ok(Frame::One(envelope)) => match self.receive(envelope, carrier) {
-                Ok(None) => {}
-                Ok(Some(request)) => self.admit(Work { task: Task::One(request), size }).await,
-                Err(reply) => self.send(reply).await,
-            },
-            Ok(Frame::Batch(messages)) => {
-                let (mut requests, mut replies) = (Vec::new(), Vec::new());
-                for message in messages {
-                    let received = match message {
-                        Ok(envelope) => self.receive(envelope, carrier),
-                        Err(invalid) => self.invalid(invalid).map_or(Ok(None), Err),
-                    };
-                    match received {
-                        Ok(Some(request)) if !request.context.revision().is_legacy() => {
-                            replies.extend(self.forget(&request, errors::not_in_batches()));
-                        }
-                        Ok(request) => requests.extend(request),
-                        Err(reply) => replies.push(reply),
-                    }
-                }
-                match (requests.is_empty(), replies.is_empty()) {
-                    (true, true) => {}
-                    (true, false) => self.send(batch(&replies)).await,
-                    (false, _) => self.admit(Work { task: Task::Batch(requests, replies), size }).await,
-                }
+        let taken = match String::from_utf8(bytes) {
+            Ok(text) if is_batch => self.take_batch(&text, carrier.as_ref()),
+            Ok(text) => self.take_one(text, carrier.as_ref()),
+            Err(error) => self.invalid(not_text(error.utf8_error())).map_or(Ok(None), Err),
+        };
+        match taken {
+            Ok(None) => {}
+            Ok(Some(task)) => self.admit(Work { task, size }).await,
+            Err(reply) => self.send(reply).await,
+        }
+    }
+
+    /// Does what can be done at once. What is to be handled is given back, what can be answered is an error.
+    fn take_one(&mut self, text: String, carrier: Option<&Carrier>) -> Result<Option<Task>, Message> {
+        let notifications = &self.notifications;
+        let (head, body) = RawJson::within(text, |text| match Envelope::read(text) {
+            Ok(envelope) => {
+                let (head, body) = parts(envelope, notifications);
+                (Ok(head), body)
             }
-            Err(invalid) => {
-                if let Some(reply) = self.invalid(invalid) {
-                    self.send(reply).await;
+            Err(invalid) => (Err(invalid), None),
+        });
+        Ok(self.receive(head, body, carrier)?.map(Task::One))
+    }
+
+    fn take_batch(&mut self, text: &str, carrier: Option<&Carrier>) -> Result<Option<Task>, Message> {
+        let messages = match batch(text) {
+            Ok(messages) => messages,
+            Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
+        };
+        let (mut requests, mut replies) = (Vec::new(), Vec::new());
+        for message in messages {
+            let (head, body) = match message {
+                Ok(envelope) => {
+                    let (head, body) = parts(envelope, &self.notifications);
+                    (Ok(head), body.map(|body| RawJson::try_from(body.to_owned())).transpose())
                 }
+                Err(invalid) => (Err(invalid), Ok(None)),
+            };
+            match self.receive(head, body, carrier) {
+                Ok(Some(request)) if !request.context.revision().is_legacy() => {
+                    replies.extend(self.forget(&request, errors::not_in_batches()));
+                }
+                Ok(request) => requests.extend(request),
+                Err(reply) => replies.push(reply),
             }
+        }
+        match (requests.is_empty(), replies.is_empty()) {
+            (true, true) => Ok(None),
+            (true, false) => Err(together(&replies)),
+            (false, _) => Ok(Some(Task::Batch(requests, replies))),
         }
     }
 
@@ -165,88 +198,87 @@ impl<S: Requests> Desk<S> {
     }
 
     /// Does what can be done at once. A request that is to be handled is given back, what can be answered is an error.
-    fn receive(&mut self, envelope: Envelope<'_>, carrier: Option<&Carrier>) -> Result<Option<AnyRequest>, Message> {
-        match envelope {
-            Envelope::Request { id, method, params } => self.requested(id, &method, params, carrier),
-            Envelope::Notification { method, params } => {
-                self.notified(&method, params, carrier);
-                Ok(None)
+    fn receive(
+        &mut self,
+        head: Result<Head, Invalid>,
+        body: Body,
+        carrier: Option<&Carrier>,
+    ) -> Result<Option<AnyRequest>, Message> {
+        match head {
+            Ok(Head::Request { id, method }) => match body {
+                Ok(params) => return self.requested(id, method, params, carrier),
+                Err(error) => return Err(refused(id, errors::invalid_params(&error.at_key("params")))),
+            },
+            Ok(Head::Notification { method }) => match body {
+                Ok(params) => self.notified(method, params, carrier),
+                Err(error) => {
+                    let error = error.at_key("params");
+                    tracing::warn!(method = &*method, %error, "a notification that is not valid");
+                }
+            },
+            Ok(Head::Response { id }) => {
+                if let Some(result) = body.transpose() {
+                    self.common.peer.answered(&id, result.map_err(|error| CallError::Invalid(error.into())));
+                }
             }
-            Envelope::Response { id, result } => {
-                let result = RawJson::try_from(result.to_owned());
-                self.common.peer.answered(&id, result.map_err(|error| CallError::Invalid(error.into())));
-                Ok(None)
-            }
-            Envelope::Error { id: ErrorId::Id(id), error } => {
+            Ok(Head::Error { id: ErrorId::Id(id), error }) => {
                 self.common.peer.answered(&id, Err(CallError::Refused(error)));
-                Ok(None)
             }
-            Envelope::Error { error, .. } => {
-                tracing::warn!(%error, "the other side could not read a message");
-                Ok(None)
-            }
+            Ok(Head::Error { error, .. }) => tracing::warn!(%error, "the other side could not read a message"),
+            Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
         }
+        Ok(None)
     }
 
     fn requested(
         &mut self,
         id: RequestId,
-        method: &str,
-        raw: Option<&RawValue>,
+        method: Cow<'static, str>,
+        params: Option<RawJson>,
         carrier: Option<&Carrier>,
     ) -> Result<Option<AnyRequest>, Message> {
-        let params = match owned(raw) {
-            Ok(params) => params,
-            Err(error) => return Err(refused(id, errors::invalid_params(&error))),
-        };
         if self.common.open().contains_key(&id) {
             return Err(refused(id, errors::invalid_request("a request of this id is not answered yet")));
         }
-        let seen = Glance::at(method, params.as_ref());
-        match self.common.era.request(&Asked { method, params: params.as_ref(), meta: &seen.meta }) {
+        let seen = Glance::at(&method, params.as_ref(), &mut self.heard);
+        match self.common.era.request(&Asked { method: &method, params: params.as_ref(), meta: &seen.meta }) {
             Err(error) => Err(refused(id, error)),
             Ok(Admission::Answer(result)) => Err(reply(id, Ok(result))),
             Ok(Admission::Handle(terms)) => {
-                let method = self.notifications.spelled(method);
                 let context =
                     Context::new(Some(id.clone()), method.clone(), terms, &self.common.peer, seen).carried(carrier);
                 self.common.open().insert(id, context.clone());
                 Ok(Some(AnyRequest { method, params, context }))
             }
             Ok(Admission::Drop(why)) => {
-                tracing::warn!(method, why, "a request is dropped");
+                tracing::warn!(method = &*method, why, "a request is dropped");
                 self.common.peer.send_now(unanswered(&id));
                 Ok(None)
             }
         }
     }
 
-    fn notified(&mut self, method: &str, raw: Option<&RawValue>, carrier: Option<&Carrier>) {
-        let params = match owned(raw) {
-            Ok(params) => params,
-            Err(error) => return tracing::warn!(method, %error, "a notification that is not valid"),
-        };
-        match method {
+    fn notified(&mut self, method: Cow<'static, str>, params: Option<RawJson>, carrier: Option<&Carrier>) {
+        match &*method {
             "notifications/cancelled" => self.cancelled(&members(params.as_ref())),
             "notifications/progress" => self.progressed(&members(params.as_ref())),
             method if method.ends_with("/list_changed") => self.common.peer.list_changed(method),
             _ => {}
         }
-        let Some(revision) = self.common.era.notification(method, params.as_ref()) else { return };
-        let context = || {
-            let seen = Glance::at(method, params.as_ref());
-            Context::new(None, method.to_owned().into(), Terms::of(revision), &self.common.peer, seen).carried(carrier)
-        };
-        let message =
-            || AnyNotification { method: method.to_owned().into(), params: params.clone(), context: context() };
-        if self.common.peer.awaits_notices() && self.common.peer.noticed(&message()) {
+        let Some(revision) = self.common.era.notification(&method, params.as_ref()) else { return };
+        let is_heard = self.notifications.hears(revision, &method);
+        if !is_heard && !self.common.peer.awaits_notices() {
             return;
         }
-        if !self.notifications.hears(revision, method) {
+        let seen = Glance::at(&method, params.as_ref(), &mut self.heard);
+        let context = Context::new(None, method.clone(), Terms::of(revision), &self.common.peer, seen).carried(carrier);
+        let message = AnyNotification { method, params, context };
+        if self.common.peer.noticed(&message) || !is_heard {
             return;
         }
-        if let Err(error) = self.notify.try_send(message()) {
-            tracing::warn!(method, %error, "a notification is dropped");
+        if let Err(error) = self.notify.try_send(message) {
+            let (TrySendError::Full(message) | TrySendError::Closed(message)) = &error;
+            tracing::warn!(method = &*message.method, %error, "a notification is dropped");
         }
     }
 
@@ -311,7 +343,7 @@ impl<S: Requests> Desk<S> {
             Task::Reply(reply) => Some(reply),
             Task::Batch(requests, mut replies) => {
                 replies.extend(requests.iter().filter_map(busy));
-                Some(batch(&replies))
+                Some(together(&replies))
             }
         }
     }
@@ -408,7 +440,7 @@ impl<S: Requests> Desk<S> {
                     let answers = requests.into_iter().map(|request| handler.clone().handle(request).boxed());
                     let answers = stream::iter(answers.collect::<Vec<_>>()).buffer_unordered(most);
                     replies.extend(answers.filter_map(std::future::ready).collect::<Vec<_>>().await);
-                    let reply = (!replies.is_empty()).then(|| batch(&replies));
+                    let reply = (!replies.is_empty()).then(|| together(&replies));
                     answer(&common.peer, reply, contexts.first().and_then(Context::id)).await;
                     contexts.iter().for_each(Context::is_sent);
                 }
@@ -527,8 +559,13 @@ pub(crate) async fn expired(limit: Option<Duration>) -> Duration {
     }
 }
 
-fn owned(params: Option<&RawValue>) -> Result<Option<RawJson>, mcpgen_types::Error> {
-    params.map(|params| RawJson::try_from(params.to_owned()).map_err(|error| error.at_key("params"))).transpose()
+fn parts<'m>(envelope: Envelope<'m>, spelling: &Router) -> (Head, Option<&'m RawValue>) {
+    match envelope {
+        Envelope::Request { id, method, params } => (Head::Request { id, method: spelling.spelled(&method) }, params),
+        Envelope::Notification { method, params } => (Head::Notification { method: spelling.spelled(&method) }, params),
+        Envelope::Response { id, result } => (Head::Response { id }, Some(result)),
+        Envelope::Error { id, error } => (Head::Error { id, error }, None),
+    }
 }
 
 /// The members of some params, if they are an object.
@@ -537,7 +574,7 @@ fn members(params: Option<&RawJson>) -> JsonObject {
 }
 
 /// Several answers in one message.
-fn batch(replies: &[Message]) -> Message {
+fn together(replies: &[Message]) -> Message {
     let first = replies.iter().find_map(|reply| match &reply.place {
         Place::Answer(id, _) => Some(Place::Answer(id.clone(), Outcome::Result)),
         _ => None,

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::Utf8Error;
 
 use mcpgen_types::{ErrorCode, ErrorId, ErrorObject, RequestId};
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
@@ -87,20 +88,24 @@ impl<'a> Frame<'a> {
     ///
     /// It is no JSON, no message, or an array of nothing or of more than [`MOST_IN_BATCH`].
     pub fn read(bytes: &'a [u8]) -> Result<Self, Invalid> {
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| parse_error(format!("not UTF-8 after byte {}", error.valid_up_to())))?;
-        if !Self::is_batch(bytes) {
-            return Envelope::read(text).map(Self::One);
+        let text = std::str::from_utf8(bytes).map_err(not_text)?;
+        match Self::is_batch(bytes) {
+            false => Envelope::read(text).map(Self::One),
+            true => batch(text).map(Self::Batch),
         }
-        let mut json = serde_json::Deserializer::from_str(text);
-        match json.deserialize_seq(FirstFew).and_then(|messages| json.end().map(|()| messages)) {
-            Ok(messages) if messages.is_empty() => Err(invalid("a batch of no messages")),
-            Ok(messages) if messages.len() > MOST_IN_BATCH => {
-                Err(invalid(&format!("a batch of more than {MOST_IN_BATCH} messages")))
-            }
-            Ok(messages) => Ok(Self::Batch(messages.iter().map(|message| Envelope::read(message.get())).collect())),
-            Err(error) => Err(parse_error(error.to_string())),
+    }
+}
+
+/// Reads a batch.
+pub(crate) fn batch(text: &str) -> Result<Vec<Result<Envelope<'_>, Invalid>>, Invalid> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    match json.deserialize_seq(FirstFew).and_then(|messages| json.end().map(|()| messages)) {
+        Ok(messages) if messages.is_empty() => Err(invalid("a batch of no messages")),
+        Ok(messages) if messages.len() > MOST_IN_BATCH => {
+            Err(invalid(&format!("a batch of more than {MOST_IN_BATCH} messages")))
         }
+        Ok(messages) => Ok(messages.into_iter().map(|message| Envelope::read(message.get())).collect()),
+        Err(error) => Err(parse_error(error.to_string())),
     }
 }
 
@@ -172,6 +177,11 @@ impl fmt::Display for Invalid {
 }
 
 impl std::error::Error for Invalid {}
+
+/// What is said of bytes that are no text.
+pub(crate) fn not_text(error: Utf8Error) -> Invalid {
+    parse_error(format!("not UTF-8 after byte {}", error.valid_up_to()))
+}
 
 fn parse_error(why: String) -> Invalid {
     Invalid {

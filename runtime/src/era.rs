@@ -122,8 +122,8 @@ pub struct Asked<'a> {
     pub method: &'a str,
     /// Not decoded yet; `None` if absent.
     pub params: Option<&'a RawJson>,
-    /// `_meta` of the params; empty if there is none.
-    pub meta: &'a JsonObject,
+    /// `_meta` of the params; empty if there is none. That of the request before, if it says the same.
+    pub meta: &'a Arc<JsonObject>,
 }
 
 /// What is done with a request.

@@ -61,6 +61,7 @@ pub mod envelope;
 pub mod era;
 pub mod eras;
 pub mod errors;
+mod glance;
 pub mod input;
 pub mod introduction;
 mod json;

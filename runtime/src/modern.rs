@@ -55,6 +55,8 @@ pub struct Modern {
     caching: Caching,
     reading: Reading,
     agreed: Mutex<Agreed>,
+    /// The last one: most requests say the same of who makes them.
+    admitted: Mutex<Option<Admitted>>,
 }
 
 /// What a client knows of its server.
@@ -63,6 +65,9 @@ struct Agreed {
     revision: Option<Revision>,
     about: Option<Arc<About>>,
 }
+
+/// What a request was admitted under, and the `_meta` that said so.
+type Admitted = (Arc<JsonObject>, Terms);
 
 /// Which results there are, and how a client reads them.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +94,7 @@ impl Modern {
             caching: Caching::default(),
             reading: Reading::default(),
             agreed,
+            admitted: Mutex::default(),
         }
     }
 
@@ -129,6 +135,10 @@ impl Modern {
         self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn admitted(&self) -> MutexGuard<'_, Option<Admitted>> {
+        self.admitted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// From now on requests are of this revision.
     pub(crate) fn agree(&self, revision: Revision) {
         self.agreed().revision = Some(revision);
@@ -141,6 +151,15 @@ impl Modern {
 
     /// The terms of a request, as it says them.
     fn terms(&self, asked: &Asked<'_>) -> Result<Terms, ErrorObject> {
+        if let Some((_, terms)) = self.admitted().as_ref().filter(|(meta, _)| Arc::ptr_eq(meta, asked.meta)) {
+            return Ok(terms.clone());
+        }
+        let terms = self.read_terms(asked)?;
+        *self.admitted() = Some((Arc::clone(asked.meta), terms.clone()));
+        Ok(terms)
+    }
+
+    fn read_terms(&self, asked: &Asked<'_>) -> Result<Terms, ErrorObject> {
         let missing = |key: &str| {
             let why = format!("params._meta[{key:?}]: missing required member");
             errors::invalid_params_in_words(&why)
@@ -154,9 +173,9 @@ impl Modern {
             // The decoder below has the words for it.
             Some(_) => Revision::V2026_07_28,
         };
-        let meta = RequestMetaObject::deserialize(asked.meta).or_else(|_| {
+        let meta = RequestMetaObject::deserialize(&**asked.meta).or_else(|_| {
             // Our own decoder has better words for what is wrong.
-            let meta = mcpgen_types::from_value::<RequestMetaObject>(Value::Object(asked.meta.clone()));
+            let meta = mcpgen_types::from_value::<RequestMetaObject>(Value::Object(JsonObject::clone(asked.meta)));
             meta.map_err(|error| errors::invalid_params(&error.at_key("_meta").at_key("params")))
         })?;
         let object = |key: &str| asked.meta.get(key).and_then(Value::as_object).cloned().unwrap_or_default();

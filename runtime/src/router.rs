@@ -252,8 +252,10 @@ impl Router {
 
     /// A method's name, which is no copy where there are handlers for it.
     pub(crate) fn spelled(&self, method: &str) -> Cow<'static, str> {
-        let known = self.0.requests.get_key_value(method).map(|(known, _)| known.clone());
-        known.unwrap_or_else(|| method.to_owned().into())
+        let Routes { requests, notifications, .. } = &*self.0;
+        let known = requests.get_key_value(method).map(|(known, _)| known);
+        let known = known.or_else(|| notifications.get_key_value(method).map(|(known, _)| known));
+        known.cloned().unwrap_or_else(|| method.to_owned().into())
     }
 
     /// The revisions that at least one handler is of, oldest first.
