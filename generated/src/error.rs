@@ -117,6 +117,7 @@ pub enum ErrorKind {
 impl Error {
     /// An error at the root, of no type yet.
     #[must_use]
+    #[cold]
     pub fn new(kind: ErrorKind) -> Self {
         Self(Box::new(Inner { type_name: Cow::Borrowed(""), path: Vec::new(), kind, position: None }))
     }
@@ -161,6 +162,7 @@ impl Error {
 
     /// Names the type, or the thing, at the root of the path anew.
     #[must_use]
+    #[cold]
     pub fn with_type_name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.0.type_name = name.into();
         self
@@ -168,6 +170,7 @@ impl Error {
 
     /// The same error seen from the object whose member `key` it is in.
     #[must_use]
+    #[cold]
     pub fn at_key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.0.path.push(Segment::Key(key.into()));
         self
@@ -175,6 +178,7 @@ impl Error {
 
     /// The same error seen from the array whose element `index` it is in.
     #[must_use]
+    #[cold]
     pub fn at_index(mut self, index: usize) -> Self {
         self.0.path.push(Segment::Index(index));
         self
@@ -182,20 +186,24 @@ impl Error {
 
     /// The absence of the required member `name`.
     #[must_use]
+    #[cold]
     pub fn missing(name: &'static str) -> Self {
         Self::new(ErrorKind::Missing).at_key(name)
     }
 
+    #[cold]
     pub(crate) fn at_position(mut self, position: Option<(usize, usize)>) -> Self {
         self.0.position = self.0.position.or(position);
         self
     }
 
+    #[cold]
     pub(crate) fn io(error: &std::io::Error) -> Self {
         Self::new(ErrorKind::Io { kind: error.kind(), message: error.to_string() })
     }
 
     /// The error of a foreign deserializer, of which no more than its words is known.
+    #[cold]
     pub(crate) fn foreign(words: &str) -> Self {
         let (message, position) = split_position(words);
         let kind = if message == "recursion limit exceeded" {

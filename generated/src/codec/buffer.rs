@@ -162,8 +162,13 @@ pub(super) fn read_entry(object: &mut dyn ObjectAccess, entries: &mut Entries) -
 pub(crate) fn filled<T>(slot: Option<T>) -> Result<T, Error> {
     match slot {
         Some(value) => Ok(value),
-        None => Err(Error::new(ErrorKind::Json { message: "the reader gave no value".to_owned() })),
+        None => Err(nothing()),
     }
+}
+
+#[cold]
+fn nothing() -> Error {
+    Error::new(ErrorKind::Json { message: "the reader gave no value".to_owned() })
 }
 
 /// Elements read already, then those that are still to be read.

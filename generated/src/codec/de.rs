@@ -74,6 +74,7 @@ impl Context {
     }
 
     /// Puts our error aside and gives a dummy.
+    #[cold]
     fn stash<E: ForeignError>(&self, error: Error) -> E {
         self.error.set(Some(error));
         E::custom("")
@@ -81,6 +82,7 @@ impl Context {
 
     /// Our error if there is one, with the position that the dummy got on its way; otherwise the
     /// deserializer's own.
+    #[cold]
     fn recover(&self, error: &dyn fmt::Display) -> Error {
         let words = error.to_string();
         match self.error.take() {

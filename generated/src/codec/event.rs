@@ -91,10 +91,7 @@ impl Event<'_> {
             Event::String(text) => text.as_str(),
             other => return Err(other.mismatch("string")),
         };
-        names.iter().position(|name| *name == text).ok_or_else(|| {
-            let expected = names.iter().map(|name| json_text(name)).collect();
-            Error::new(ErrorKind::Value { expected, found: json_text(text) })
-        })
+        names.iter().position(|name| *name == text).ok_or_else(|| no_variant(names, text))
     }
 
     /// The index in `literals` of the value.
@@ -144,6 +141,7 @@ impl Event<'_> {
     }
 
     /// The error of a receiver that wants `expected` (a JSON type or several, in words) instead.
+    #[cold]
     #[must_use]
     pub fn mismatch(&self, expected: &'static str) -> Error {
         let found = match self.as_number() {
@@ -167,7 +165,14 @@ impl Event<'_> {
     }
 }
 
+#[cold]
+fn no_variant(names: &[&str], found: &str) -> Error {
+    let expected = names.iter().map(|name| json_text(name)).collect();
+    Error::new(ErrorKind::Value { expected, found: json_text(found) })
+}
+
 /// The value as an error tells it: JSON text of scalars, the type of others.
+#[cold]
 pub(crate) fn describe(event: &Event<'_>) -> String {
     match event {
         Event::Bool(value) => value.to_string(),

@@ -191,6 +191,7 @@ impl Event<'_> {
     }
 }
 
+#[cold]
 fn mismatch(literal: &Literal, found: String) -> Error {
     Error::new(ErrorKind::Constant { expected: literal.to_string(), found })
 }

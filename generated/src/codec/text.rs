@@ -101,12 +101,14 @@ pub(crate) fn named<T: Decode>(read: impl FnOnce(&mut dyn Slot) -> Result<(), Er
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, Error> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let valid = bytes.get(..error.valid_up_to()).unwrap_or(bytes);
-        let mut lines = valid.split(|byte| *byte == b'\n');
-        let position = (lines.clone().count(), lines.next_back().map_or(0, <[u8]>::len) + 1);
-        Error::new(ErrorKind::Json { message: "invalid UTF-8".to_owned() }).at_position(Some(position))
-    })
+    std::str::from_utf8(bytes).map_err(|error| not_utf8(bytes.get(..error.valid_up_to()).unwrap_or(bytes)))
+}
+
+#[cold]
+fn not_utf8(valid: &[u8]) -> Error {
+    let mut lines = valid.split(|byte| *byte == b'\n');
+    let position = (lines.clone().count(), lines.next_back().map_or(0, <[u8]>::len) + 1);
+    Error::new(ErrorKind::Json { message: "invalid UTF-8".to_owned() }).at_position(Some(position))
 }
 
 fn node_value(node: Node<'_>) -> Result<Value, Error> {

@@ -203,6 +203,7 @@ impl<R: RequestSet, N: NotificationSet> Decode for Message<R, N> {
 
 impl<R, N> Message<R, N> {
     /// The error of a receiver that takes one kind of message only.
+    #[cold]
     fn refuse(&self, expected: &str) -> Error {
         let found = match self {
             Self::Request(_) => "a request",

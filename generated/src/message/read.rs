@@ -159,6 +159,7 @@ struct Method {
 }
 
 impl Method {
+    #[cold]
     fn unknown(&self, kind: Kind) -> Error {
         let (method, request) = (self.name.clone().into_owned(), kind == Kind::Request);
         Error::new(ErrorKind::UnknownMethod { method, request }).at_key("method")
@@ -327,6 +328,7 @@ impl Envelope {
 
 const VERSION: Literal = Literal::Str("2.0");
 
+#[cold]
 fn null_id() -> Error {
     Event::Null.mismatch("string or integer").at_key("id")
 }

@@ -8,6 +8,7 @@ use super::seen::{Place, Root, Seen};
 use super::{Condition, Guard, JsonTypes};
 
 impl Seen<'_, '_> {
+    #[cold]
     pub(super) fn refusal(&self, guards: &[Guard]) -> Error {
         let types = guards.iter().fold(JsonTypes::NONE, |types, guard| types | guard.types());
         if !types.contains(self.types) {
