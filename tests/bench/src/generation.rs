@@ -24,7 +24,7 @@ pub fn run(quick: bool) -> anyhow::Result<Vec<Section>> {
         generated.changes.changes.is_empty(),
         "what is committed is not what is generated: `cargo mcpgen generate`"
     );
-    let turns = if quick { 3 } else { 15 };
+    let turns = if quick { 3 } else { 41 };
     Ok(vec![revisions(&workspace, turns)?, stages(&workspace, turns)?, growth(quick)?])
 }
 
@@ -146,12 +146,13 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
 fn growth(quick: bool) -> anyhow::Result<Section> {
     let sizes: &[usize] = if quick { &[100, 1_000] } else { &[100, 1_000, 10_000] };
     let rounds = if quick { 1 } else { 3 };
+    let largest = sizes.iter().copied().max().unwrap_or(1);
     let documents: Vec<(usize, Vec<u8>)> = sizes.iter().map(|&size| (size, synthetic::schema(size))).collect();
     let mut times = vec![Vec::new(); sizes.len()];
     for _ in 0..rounds {
         for ((size, schema), times) in documents.iter().zip(&mut times) {
             // As many definitions for each size, so that a pause hits all of them alike.
-            let repeats = (1_000 / size).max(1);
+            let repeats = largest / size;
             let (done, took) =
                 timed(|| (0..repeats).try_for_each(|_| pass(schema, "synthetic", false, None).map(drop)));
             done.with_context(|| format!("{size} definitions"))?;
