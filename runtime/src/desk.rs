@@ -559,6 +559,7 @@ pub(crate) async fn expired(limit: Option<Duration>) -> Duration {
     }
 }
 
+/// What a message is, and the JSON inside. A method that there are handlers for is no copy.
 fn parts<'m>(envelope: Envelope<'m>, spelling: &Router) -> (Head, Option<&'m RawValue>) {
     match envelope {
         Envelope::Request { id, method, params } => (Head::Request { id, method: spelling.spelled(&method) }, params),
