@@ -67,7 +67,7 @@ pub fn handlers(router: Router) -> Router {
 
 /// One message, or several. What is official already, or is no message, stays as it is, byte for byte.
 fn translated(bytes: Vec<u8>) -> Vec<u8> {
-    let Ok(mut message) = serde_json::from_slice::<Value>(&bytes) else { return bytes };
+    let Ok(mut message) = mcpgen_types::from_slice::<Value>(&bytes) else { return bytes };
     let changed = match &mut message {
         Value::Array(messages) => {
             messages.iter_mut().filter_map(|message| translate(message).then_some(())).count() > 0

@@ -9,9 +9,11 @@ use std::str::Utf8Error;
 
 use mcpgen_types::{ErrorCode, ErrorId, ErrorObject, RequestId};
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::json::{Picked, string};
+use crate::reserved_keys;
 
 /// One message, told apart by the keys that are there: `method` and `id`, a request; `method` alone, a notification;
 /// `result`, a response; `error`, an error.
@@ -123,7 +125,10 @@ impl<'a> Envelope<'a> {
             None => json.end(),
         });
         match read {
-            Ok(()) => members.message().map_err(|why| members.blame(invalid(why))),
+            Ok(()) => match reserved_keys::find(text) {
+                None => members.message().map_err(|why| members.blame(invalid(why))),
+                Some(key) => Err(members.blame(reserved(&key.error(text)))),
+            },
             Err(error) if error.is_data() => Err(members.blame(invalid(&error.to_string()))),
             Err(error) => Err(parse_error(error.to_string())),
         }
@@ -193,6 +198,13 @@ fn parse_error(why: String) -> Invalid {
 
 fn invalid(why: &str) -> Invalid {
     let error = ErrorObject::new(ErrorCode::INVALID_REQUEST, format!("not a JSON-RPC message: {why}"));
+    Invalid { id: ErrorId::Null, answers: None, error }
+}
+
+/// A message with a key that is not accepted. `data` has its place as a JSON pointer.
+fn reserved(error: &mcpgen_types::Error) -> Invalid {
+    let error =
+        ErrorObject::new(ErrorCode::INVALID_REQUEST, error.to_string()).with_data(json!({ "path": error.path() }));
     Invalid { id: ErrorId::Null, answers: None, error }
 }
 

@@ -1,0 +1,291 @@
+//! The member names that serde_json reserves for itself are refused wherever a message has them.
+//!
+//! serde_json reads an object whose first key is one of them as the JSON text in its string, with a recursion limit
+//! that starts again from zero; nested, that overflows the stack and ends the process.
+
+#![allow(deprecated, reason = "what the newest revision deprecates is still served")]
+
+mod support;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcpgen_runtime::era::Level;
+use mcpgen_runtime::{Client, Limits, Server, transport::lines};
+use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
+use serde_json::{Value, json};
+use support::Wire;
+
+/// JSON in a string in JSON in a string, which serde_json's own `Value` would follow to the end.
+fn nested(levels: usize) -> String {
+    let quoted = |text: &str| text.replace('\\', "\\u005c").replace('"', "\\u0022");
+    let mut text = "1".to_owned();
+    for _ in 0..levels {
+        text = format!(
+            "{{\"$serde_json::private::RawValue\":\"{}{}{}\"}}",
+            "[".repeat(120),
+            quoted(&text),
+            "]".repeat(120)
+        );
+    }
+    text
+}
+
+/// What an attacker may put in the place of a value.
+fn values() -> Vec<String> {
+    vec![
+        nested(400),
+        r#"{"$serde_json::private::RawValue":"[1]"}"#.to_owned(),
+        r#"{"$serde_json::private::Number":"1"}"#.to_owned(),
+        r#"{"\u0024serde_json::private::RawValue":"[1]"}"#.to_owned(),
+        r#"{"$serde_json::priv\u0061te::Number" : "1"}"#.to_owned(),
+        r#"[{"a":{"$serde_json::private::RawValue":"[1]","b":1}}]"#.to_owned(),
+    ]
+}
+
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}"#;
+
+/// A server with everything that turns a part of a message into a value, and how often its handlers were called.
+fn server() -> (Server, Arc<AtomicUsize>) {
+    let calls = Arc::<AtomicUsize>::default();
+    let counted = || {
+        let calls = Arc::clone(&calls);
+        move || calls.fetch_add(1, Ordering::SeqCst)
+    };
+    let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
+    let by_hand = counted();
+    let server = Server::new("server", "1").tool_by_hand(tool("by_hand"), move |_, arguments| {
+        by_hand();
+        async move { mcpgen_types::to_string(&arguments) }
+    });
+    #[cfg(feature = "schemars")]
+    let server = {
+        let typed = counted();
+        server.tool("typed", move |_, Arguments { any }: Arguments| {
+            typed();
+            async move { any.to_string() }
+        })
+    };
+    (server, calls)
+}
+
+#[cfg(feature = "schemars")]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Arguments {
+    any: Value,
+}
+
+/// A connection to the server, whose router also takes custom messages.
+fn wire() -> (Wire, Arc<AtomicUsize>) {
+    let (server, calls) = server();
+    let (requests, notifications) = (Arc::clone(&calls), Arc::clone(&calls));
+    let router = server
+        .router()
+        .custom_request("custom", move |_, params: Value| {
+            requests.fetch_add(1, Ordering::SeqCst);
+            async move { Ok::<_, ErrorObject>(params) }
+        })
+        .custom_notification("notifications/custom", move |_, _: Value| {
+            notifications.fetch_add(1, Ordering::SeqCst);
+            async {}
+        });
+    let offer = server.offer().expect("a sound server");
+    let (here, there) = tokio::io::duplex(1 << 20);
+    let (reader, writer) = tokio::io::split(there);
+    let (incoming, outgoing) = (lines::receive(reader, 1 << 22), lines::send(writer));
+    tokio::spawn(mcpgen_runtime::serve(offer, router.clone(), router, incoming, outgoing, Limits::default()));
+    (Wire::of(here), calls)
+}
+
+/// Requests of both eras: everything around the value.
+const REQUESTS: &[(&str, &str)] = &[
+    (r#""method":"tools/call","params":{"name":"by_hand","arguments":{"any":"#, "},META}"),
+    #[cfg(feature = "schemars")]
+    (r#""method":"tools/call","params":{"name":"typed","arguments":{"any":"#, "},META}"),
+    (r#""method":"tools/call","params":{"name":"by_hand","inputResponses":{"a":"#, "},META}"),
+    (r#""method":"custom","params":{"any":"#, ",META}"),
+    (r#""method":"custom","any":"#, r#","params":{META}"#),
+    (r#""method":"server/discover","params":{"any":"#, ",META}"),
+    (r#""method":"ping","params":{"any":"#, "}"),
+    (
+        r#""method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"a","version":"1"},"capabilities":{"experimental":"#,
+        "}}",
+    ),
+];
+
+#[tokio::test]
+async fn refuses_requests_with_reserved_keys() {
+    for value in values() {
+        for (before, after) in REQUESTS {
+            let (mut wire, calls) = wire();
+            let request = format!(r#"{{"jsonrpc":"2.0","id":7,{before}{value}{after}}}"#).replace("META", META);
+            let answer = wire.ask(&request).await;
+            assert_eq!(answer["id"], 7, "{before}: {answer}");
+            assert_eq!(answer["error"]["code"], -32600, "{before}: {answer}");
+            let message = answer["error"]["message"].as_str().unwrap_or_default();
+            assert!(message.contains("$serde_json::private::"), "{before}: {message}");
+            let path = answer["error"]["data"]["path"].as_str().unwrap_or_default();
+            assert!(path.ends_with("RawValue") || path.ends_with("Number"), "{before}: {answer}");
+            let next = wire.ask(r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#).await;
+            assert_eq!(next, json!({ "jsonrpc": "2.0", "id": 8, "result": {} }), "{before}");
+            assert_eq!(calls.load(Ordering::SeqCst), 0, "{before}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn names_the_place_of_a_reserved_key() {
+    let (mut wire, _) = wire();
+    let request =
+        r#"{"jsonrpc":"2.0","id":1,"method":"custom","params":{"a/b":[0,{"c":{"$serde_json::private::Number":"1"}}]}}"#;
+    let answer = wire.ask(request).await;
+    assert_eq!(
+        answer["error"],
+        json!({
+            "code": -32600,
+            "message": "params[\"a/b\"][1].c[\"$serde_json::private::Number\"]: serde_json reserves this key, so it is not \
+                        accepted; rename it",
+            "data": { "path": "/params/a~1b/1/c/$serde_json::private::Number" },
+        })
+    );
+}
+
+#[tokio::test]
+async fn drops_notifications_with_reserved_keys() {
+    for value in values() {
+        for notification in [
+            r#""method":"notifications/initialized","params":{"any":VALUE}"#,
+            r#""method":"notifications/initialized","params":{"any":VALUE,META}"#,
+            r#""method":"notifications/custom","params":{"any":VALUE}"#,
+            r#""method":"notifications/cancelled","params":{"requestId":1,"any":VALUE}"#,
+            r#""method":"notifications/progress","params":{"progressToken":1,"progress":1,"any":VALUE}"#,
+            r#""id":1,"result":{"any":VALUE}"#,
+            r#""id":1,"error":{"code":1,"message":"no","data":VALUE}"#,
+        ] {
+            let (mut wire, calls) = wire();
+            let message = notification.replace("VALUE", &value).replace("META", META);
+            wire.say(&format!(r#"{{"jsonrpc":"2.0",{message}}}"#)).await;
+            // Everything that came before it has been handled when a request is answered.
+            let request = r#"{"jsonrpc":"2.0","id":8,"method":"custom","params":{"a":1,META}}"#.replace("META", META);
+            let mut next = wire.ask(&request).await;
+            if next["error"]["code"] == -32600 {
+                assert_eq!(next["id"], Value::Null, "{notification}");
+                next = wire.hear().await;
+            }
+            assert_eq!(next["result"]["a"], 1, "{notification}: {next}");
+            assert_eq!(calls.load(Ordering::SeqCst), 1, "{notification}: only the request that follows is handled");
+        }
+    }
+}
+
+#[cfg(feature = "compat")]
+#[tokio::test]
+async fn translates_no_message_with_reserved_keys() {
+    use futures_util::StreamExt;
+    for value in values() {
+        let message = format!(r#"{{"jsonrpc":"2.0","method":"initialized","params":{{"any":{value}}}}}"#);
+        let arrived = futures_util::stream::iter([Ok(message.clone().into_bytes())]);
+        let translated: Vec<_> = mcpgen_runtime::compat::incoming(arrived).collect().await;
+        let translated =
+            String::from_utf8(translated.into_iter().next().expect("one").expect("a message")).expect("text");
+        let read = |text: &str| mcpgen_types::from_str::<Value>(text).map_err(|error| error.to_string());
+        match read(&message) {
+            Ok(mut expected) => {
+                expected["method"] = json!("notifications/initialized");
+                assert_eq!(read(&translated), Ok(expected));
+            }
+            Err(_) => assert_eq!(translated, message, "nothing that cannot be read is changed"),
+        }
+    }
+}
+
+#[cfg(feature = "http-server")]
+#[tokio::test]
+async fn refuses_reserved_keys_over_http() {
+    use http_body_util::{BodyExt, Full};
+    use tower::ServiceExt;
+    for value in values() {
+        for (before, after) in REQUESTS {
+            let (server, calls) = server();
+            let endpoint = server.http(mcpgen_runtime::transport::http::server::Options::default()).expect("sound");
+            let body = format!(r#"{{"jsonrpc":"2.0","id":7,{before}{value}{after}}}"#).replace("META", META);
+            let request =
+                http::Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");
+            let request = request.body(Full::new(bytes::Bytes::from(body))).expect("a request");
+            let response = endpoint.oneshot(request).await.expect("no error");
+            assert_eq!(response.status(), 400, "{before}");
+            let body = response.into_body().collect().await.expect("a body").to_bytes();
+            let answer: Value = mcpgen_types::from_slice(&body).expect("JSON");
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{before}: {answer}");
+            assert_eq!(calls.load(Ordering::SeqCst), 0, "{before}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn accepts_the_reserved_names_as_text() {
+    let (mut wire, _) = wire();
+    let text = json!({ "a": "$serde_json::private::RawValue", "$serde_json::private::": "\"$serde_json::private::Number\":1" });
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "custom", "params": { "text": text } });
+    let request = request.to_string().replace(r#""params":{"#, &format!(r#""params":{{{META},"#));
+    for request in [request.clone(), request.replace('$', "\\u0024")] {
+        assert_eq!(wire.ask(&request).await["result"]["text"], text);
+    }
+}
+
+/// A client of a server that is driven by hand.
+async fn client(heard: Arc<Mutex<Vec<Value>>>) -> (Client, Wire) {
+    let (here, there) = tokio::io::duplex(1 << 20);
+    let (reader, writer) = tokio::io::split(here);
+    let client = Client::builder("client", "1")
+        .opening(|opening| (opening.known, opening.check) = (Some(Revision::V2026_07_28), false))
+        .on_log(Level::Debug, move |event| {
+            heard.lock().expect("no panic").push(event.data.clone());
+            async {}
+        });
+    (
+        client.connect(lines::receive(reader, 1 << 22), lines::send(writer)).await.expect("nothing is asked"),
+        Wire::of(there),
+    )
+}
+
+#[tokio::test]
+async fn refuses_results_and_events_with_reserved_keys() {
+    for value in values() {
+        let heard = Arc::<Mutex<Vec<Value>>>::default();
+        let (client, mut wire) = client(Arc::clone(&heard)).await;
+        let calling = tokio::spawn(async move {
+            let failed = client.call_tool("a", JsonObject::new()).await;
+            (client, failed.map(drop).map_err(|error| error.to_string()))
+        });
+        let id = wire.hear().await["id"].clone();
+        let event = |data: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"error","data":{data}}}}}"#
+            )
+        };
+        wire.say(&event(&value)).await;
+        wire.say(&event("5")).await;
+        wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","content":[],"structuredContent":{value}}}}}"#))
+            .await;
+        let answered = tokio::time::timeout(Duration::from_secs(20), calling).await.expect("the call ends");
+        let (client, failed) = answered.expect("no panic");
+        let failed = failed.expect_err("the result is refused");
+        assert!(failed.contains("$serde_json::private::"), "{failed}");
+        let echoed = RawJson::from(&json!({ "a": 1 }));
+        let calling =
+            tokio::spawn(async move { client.peer.raw_request("next", Some(echoed)).await.map(|it| it.to_string()) });
+        let id = loop {
+            // An event that is refused may be answered with an error.
+            let message = wire.hear().await;
+            if message["method"] == "next" {
+                break message["id"].clone();
+            }
+        };
+        wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete"}}}}"#)).await;
+        assert!(calling.await.expect("no panic").is_ok());
+        assert_eq!(*heard.lock().expect("no panic"), [json!(5)]);
+    }
+}
