@@ -109,11 +109,24 @@ impl<S: Requests> Connection<S> {
     ///
     /// Reading or writing failed. That nothing more arrives is no error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
-        self.run_by(incoming.map(|frame| frame.map(Arrived::from)), |lines| write(lines, outgoing)).await
+        self.run_to(incoming.map(|frame| frame.map(Arrived::from)), |lines| write(lines, outgoing)).await
     }
 
-    /// As [`run`](Self::run), where what arrives comes with something, and where what leaves goes to different places.
+    /// As [`run`](Self::run), where what arrives comes with something, and where each request has a stream for what leaves.
+    #[cfg(feature = "http-server")]
     pub(crate) async fn run_by<F>(
+        self,
+        incoming: impl Stream<Item = Result<Arrived, ReceiveError>> + Send,
+        write: impl FnOnce(Lines) -> F,
+    ) -> io::Result<()>
+    where
+        F: Future<Output = io::Result<()>> + Send + 'static,
+    {
+        self.peer.set_has_streams();
+        self.run_to(incoming, write).await
+    }
+
+    async fn run_to<F>(
         self,
         incoming: impl Stream<Item = Result<Arrived, ReceiveError>> + Send,
         write: impl FnOnce(Lines) -> F,
@@ -225,12 +238,17 @@ async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
 async fn listen(router: Router, mut notified: mpsc::Receiver<AnyNotification>, limit: Option<Duration>) {
     while let Some(message) = notified.recv().await {
         let method = message.method.clone();
-        let handled = AssertUnwindSafe(async { router.notify(message).await }).catch_unwind();
-        tokio::select! {
-            handled = handled => if handled.is_err() {
-                tracing::error!(method = &*method, "a handler of notifications panicked");
-            },
-            after = crate::desk::expired(limit) => tracing::error!(method = &*method, ?after, "a handler of notifications takes too long"),
+        let handled = async {
+            tokio::select! {
+                () = router.notify(message) => {}
+                after = crate::desk::expired(limit) => {
+                    tracing::error!(method = &*method, ?after, "a handler of notifications takes too long");
+                }
+            }
+        };
+        // A handler that takes too long may panic when it is dropped.
+        if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
+            tracing::error!(method = &*method, "a handler of notifications panicked");
         }
     }
 }

@@ -261,8 +261,7 @@ impl Context {
         if let Some(message) = message {
             params["message"] = json!(message);
         }
-        // Whoever is gone needs no reports.
-        let _ = self.0.peer.raw_notify("notifications/progress", Some(RawJson::from(&params))).await;
+        self.report("notifications/progress", &params).await;
     }
 
     /// Tells the other side of an event. Nothing is sent if it does not want to hear of this level, or if it cannot be.
@@ -277,8 +276,16 @@ impl Context {
         // As progress is: nothing comes after the answer.
         let open = self.0.progress.lock().await;
         if open.is_some() {
-            // Whoever is gone needs no news.
-            let _ = self.0.peer.raw_notify("notifications/message", Some(RawJson::from(&params))).await;
+            self.report("notifications/message", &params).await;
+        }
+    }
+
+    /// Sends a notification about the request, unless the request ends while it waits for room.
+    async fn report(&self, method: &str, params: &Value) {
+        tokio::select! {
+            // A peer that is gone needs no reports.
+            _ = self.0.peer.raw_notify(method, Some(RawJson::from(params))) => {}
+            () = self.over() => {}
         }
     }
 

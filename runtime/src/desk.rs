@@ -1,7 +1,7 @@
 //! Where messages are received: what becomes of each, within limits, and one answer for every request.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -28,6 +28,7 @@ use crate::errors;
 use crate::glance::{Glance, Heard};
 use crate::outbox::{Message, Outcome, Place};
 use crate::peer::{CallError, Peer, Progress};
+use crate::queue::Queue;
 use crate::router::{AnyNotification, AnyRequest, Requests, Router};
 
 pub(crate) struct Desk<S> {
@@ -35,8 +36,8 @@ pub(crate) struct Desk<S> {
     notifications: Router,
     common: Arc<Common>,
     notify: mpsc::Sender<AnyNotification>,
-    waiting: VecDeque<Work>,
-    waiting_bytes: usize,
+    /// Requests and answers that wait for room, with their sizes in bytes; single requests are found by id.
+    waiting: Queue<RequestId, Task>,
     running: JoinSet<()>,
     /// Requests that are answered only when something else ends.
     lasting: JoinSet<()>,
@@ -111,8 +112,7 @@ impl<S: Requests> Desk<S> {
             notifications,
             common: Arc::new(Common { era, limits, peer, open: Mutex::default() }),
             notify,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            waiting: Queue::new(),
             running: JoinSet::new(),
             lasting: JoinSet::new(),
             at_once: None,
@@ -287,12 +287,7 @@ impl<S: Requests> Desk<S> {
         let id = params.get("requestId").and_then(|id| mcpgen_types::from_value::<RequestId>(id.clone()).ok());
         let Some(id) = id else { return };
         self.common.peer.withdrawn(&id);
-        let waiting = self
-            .waiting
-            .iter()
-            .position(|work| matches!(&work.task, Task::One(request) if request.context.id() == Some(&id)));
-        if let Some(work) = waiting.and_then(|index| self.waiting.remove(index)) {
-            self.waiting_bytes -= work.size;
+        if self.waiting.remove(&id).is_some() {
             self.common.open().remove(&id);
             self.common.peer.send_now(unanswered(&id));
         } else if let Some(context) = self.common.open().get(&id) {
@@ -324,10 +319,13 @@ impl<S: Requests> Desk<S> {
         if !lasts && self.waiting.is_empty() && self.has_room() {
             return self.begin(work.task).await;
         }
-        let room = self.common.limits.waiting_bytes.saturating_sub(self.waiting_bytes);
+        let room = self.common.limits.waiting_bytes.saturating_sub(self.waiting.size());
         if !lasts && self.waiting.len() < self.common.limits.waiting && work.size <= room {
-            self.waiting_bytes += work.size;
-            return self.waiting.push_back(work);
+            let id = match &work.task {
+                Task::One(request) => request.context.id().cloned(),
+                Task::Batch(..) | Task::Reply(_) => None,
+            };
+            return self.waiting.push(id, work.size, work.task);
         }
         // There may be no room for anything any more: now the other side has to wait.
         if let Some(reply) = self.refused(work.task) {
@@ -364,9 +362,8 @@ impl<S: Requests> Desk<S> {
         if self.has_room() && !self.waiting.is_empty() {
             // Each of them may be done at once.
             tokio::task::coop::consume_budget().await;
-            if let Some(work) = self.waiting.pop_front() {
-                self.waiting_bytes -= work.size;
-                self.begin(work.task).await;
+            if let Some(task) = self.waiting.pop() {
+                self.begin(task).await;
             }
             return;
         }
@@ -499,24 +496,27 @@ impl<S: Requests> Handler<S> {
         let span = tracing::info_span!("request", method = &*request.method, id = ?request.context.id());
         let work = async move {
             let Over { common, context } = &over;
-            let handled = async move { service.oneshot(request).await.map_err(|error| errors::of(error.into())) };
-            let mut handled = pin!(AssertUnwindSafe(handled).catch_unwind());
-            let wanted = poll_fn(|cx| match context.is_over() {
-                true => Poll::Ready(None),
-                false => handled.as_mut().poll(cx).map(Some),
-            });
-            // Most handlers answer at once, and nothing is waited for beside them.
-            let answer = tokio::select! {
-                biased;
-                answer = wanted => answer,
-                () = context.over() => None,
-                limit = expired(limit) => Some(Ok(Err(errors::timed_out(limit)))),
+            let handled = async move {
+                let mut handling = pin!(service.oneshot(request));
+                let wanted = poll_fn(|cx| match context.is_over() {
+                    true => Poll::Ready(None),
+                    false => handling.as_mut().poll(cx).map(Some),
+                });
+                // Most handlers answer at once, and nothing is waited for beside them.
+                tokio::select! {
+                    biased;
+                    answer = wanted => answer.map(|answer| answer.map_err(|error| errors::of(error.into()))),
+                    () = context.over() => None,
+                    limit = expired(limit) => Some(Err(errors::timed_out(limit))),
+                }
+                // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
             };
+            let handled = AssertUnwindSafe(handled).catch_unwind().await;
             context.finish().await;
-            let answer = answer?.unwrap_or_else(|_| {
+            let answer = handled.unwrap_or_else(|_| {
                 tracing::error!("a handler panicked");
-                Err(errors::internal())
-            });
+                (!context.is_over()).then(|| Err(errors::internal()))
+            })?;
             let answer = common.era.answer(context, answer);
             Some(reply(context.id()?.clone(), answer))
         };

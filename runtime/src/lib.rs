@@ -72,6 +72,7 @@ pub mod negotiation;
 mod outbox;
 pub mod pagination;
 pub mod peer;
+mod queue;
 mod reserved_keys;
 pub mod router;
 pub mod seal;

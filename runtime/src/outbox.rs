@@ -1,6 +1,7 @@
 //! Messages on their way out: one order, one writer, and no more bytes in memory than there is room for.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcpgen_types::RequestId;
@@ -20,6 +21,8 @@ pub(crate) struct Outbox {
     /// A permit is a byte.
     room: Arc<Semaphore>,
     capacity: u32,
+    /// Whether the transport has a stream for each request, and so wants to know which of them have ended.
+    has_streams: Arc<AtomicBool>,
     closed: CancellationToken,
 }
 
@@ -77,6 +80,7 @@ impl Outbox {
                 lines,
                 room: Arc::new(Semaphore::new(capacity as usize)),
                 capacity,
+                has_streams: Arc::default(),
                 closed: CancellationToken::new(),
             },
             written,
@@ -114,10 +118,19 @@ impl Outbox {
         u32::try_from(message.bytes.len()).unwrap_or(u32::MAX).clamp(1, self.capacity)
     }
 
-    /// Puts a message that is short and bounded in number, whether there is room or not: what is said on drop.
+    /// The transport has a stream for each request.
+    pub(crate) fn set_has_streams(&self) {
+        self.has_streams.store(true, Ordering::Relaxed);
+    }
+
+    /// Queues a message that is short and bounded in number, such as a cancellation on drop, whether there is room or
+    /// not. A message without bytes is for transports that have a stream for each request, and dropped on all others.
     pub(crate) fn send_now(&self, message: Message) -> Result<(), Closed> {
         if self.room.is_closed() {
             return Err(Closed);
+        }
+        if message.bytes.is_empty() && !self.has_streams.load(Ordering::Relaxed) {
+            return Ok(());
         }
         self.lines.send(Some(Line { message, room: None })).map_err(|_| Closed)
     }
@@ -137,5 +150,23 @@ impl Outbox {
         self.closed.cancel();
         // The writer may have ended by itself.
         let _ = self.lines.send(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn queues_ends_of_requests_only_where_they_have_streams() {
+        for has_streams in [false, true] {
+            let (outbox, lines) = Outbox::new(10);
+            if has_streams {
+                outbox.set_has_streams();
+            }
+            let unanswered = Place::Unanswered(RequestId::String("id".repeat(1000)));
+            outbox.send_now(Message { place: unanswered, bytes: Vec::new() }).expect("open");
+            assert_eq!(lines.len(), usize::from(has_streams));
+        }
     }
 }

@@ -302,6 +302,11 @@ impl Peer {
         self.shared.outbox.try_send(message)
     }
 
+    /// The transport has a stream for each request.
+    pub(crate) fn set_has_streams(&self) {
+        self.shared.outbox.set_has_streams();
+    }
+
     /// Says something short at once. Whoever is gone needs no news.
     pub(crate) fn send_now(&self, message: Message) {
         let _ = self.shared.outbox.send_now(message);

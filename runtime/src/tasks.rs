@@ -555,21 +555,31 @@ impl Waiting {
     ) -> Ending {
         let inside = context.on_errand(Arc::clone(self) as Arc<dyn Errand>);
         let handed = inside.clone();
-        let ran = AssertUnwindSafe(async {
-            context.sent().await;
-            run(handed).await
-        });
-        let ending = tokio::select! {
-            biased;
-            () = stop.cancelled() => Ending::Cancelled,
-            () = tokio::time::sleep(ttl) => Ending::Forgotten,
-            ran = ran.catch_unwind() => Ending::Outcome(ran.unwrap_or_else(|_| {
-                tracing::error!("a handler panicked");
-                Err(errors::internal())
-            })),
+        let ran = async {
+            let run = async {
+                context.sent().await;
+                run(handed).await
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => Ending::Cancelled,
+                () = tokio::time::sleep(ttl) => Ending::Forgotten,
+                outcome = run => Ending::Outcome(outcome),
+            }
+            // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
         };
-        // What it has spawned says nothing more either.
+        let ending = AssertUnwindSafe(ran).catch_unwind().await.unwrap_or_else(|_| {
+            tracing::error!("a handler panicked");
+            match stop.is_cancelled() {
+                true => Ending::Cancelled,
+                false => Ending::Outcome(Err(errors::internal())),
+            }
+        });
+        // Tasks that the handler has spawned report nothing more either.
         self.over.store(true, Ordering::SeqCst);
+        if !matches!(ending, Ending::Outcome(_)) {
+            inside.end();
+        }
         inside.finish().await;
         inside.end();
         ending
