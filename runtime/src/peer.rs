@@ -303,6 +303,7 @@ impl Peer {
     }
 
     /// The transport has a stream for each request.
+    #[cfg(feature = "http-server")]
     pub(crate) fn set_has_streams(&self) {
         self.shared.outbox.set_has_streams();
     }

@@ -1,8 +1,9 @@
 //! Documents of any bytes, held against everything that is known of the right answer.
 //!
-//! The fuzz targets in `tests/fuzz` call [`run`] and [`run_edited`] and nothing else, and so does the test of the
-//! committed corpus. A panic is a finding.
+//! The fuzz targets in `tests/fuzz` call [`run`], [`run_edited`] and [`run_dispatch`] and nothing else, and so does the
+//! test of the committed corpus. A panic is a finding.
 
+mod dispatch;
 mod edit;
 
 use std::sync::OnceLock;
@@ -15,6 +16,7 @@ use crate::judge::within_limits;
 use crate::registry::{Entry, REGISTRY};
 use crate::{Proof, json_equal, whole};
 
+pub use dispatch::run_dispatch;
 pub use edit::edited;
 
 /// No error's text is longer than this, whatever the document.

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use mcpgen_tests::Proof;
 use mcpgen_tests::decisions::REVISIONS;
-use mcpgen_tests::fuzz::{Target, name_of, run, run_edited, target_of, targets};
+use mcpgen_tests::fuzz::{Target, name_of, run, run_dispatch, run_edited, target_of, targets};
 use mcpgen_tests::judge::{definitions_keyword, subschemas};
 use serde_json::Value;
 
 type Run = fn(&[u8]);
 
 /// The targets of `tests/fuzz`, each with a folder of its name.
-const FUZZED: [(&str, Run); 2] = [("decode", run), ("edit", run_edited)];
+const FUZZED: [(&str, Run); 3] = [("decode", run), ("dispatch", run_dispatch), ("edit", run_edited)];
 
 fn fuzz_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
@@ -185,12 +185,50 @@ fn write_seeds() -> std::io::Result<()> {
             fs::write(corpus.join("edit").join(&wish.name), data)?;
         }
     }
+    for (index, messages) in dispatched().iter().enumerate() {
+        for (receiver, name) in [(b'0', "server"), (b'1', "session"), (b'2', "client")] {
+            let data = [&[receiver], messages.as_bytes()].concat();
+            fs::write(corpus.join("dispatch").join(format!("{name}-{index:02}")), data)?;
+        }
+    }
     fs::write(fuzz_folder().join("words.dict"), dictionary())
 }
 
-/// The member names and the constants of all schemas, as libFuzzer reads them.
+/// Lines of messages that reach handlers, or are refused on the way.
+fn dispatched() -> Vec<String> {
+    const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let values = [
+        "1",
+        r#"{"a":[1.5,"x"]}"#,
+        r#"{"$serde_json::private::RawValue":"[1]"}"#,
+        r#"{"\u0024serde_json::private::Number":"1"}"#,
+    ];
+    let around = [
+        r#"{"jsonrpc":"2.0","id":1,"method":"custom","params":{"any":VALUE,META}}"#,
+        r#"{"jsonrpc":"2.0","id":"a","method":"custom","params":{"any":VALUE}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"typed","arguments":{"any":VALUE},META}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"by_hand","arguments":{"any":VALUE}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/custom","params":{"any":VALUE}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":VALUE}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"structuredContent":VALUE}}"#,
+        r#"{"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no","data":VALUE}}"#,
+    ];
+    let each = around.iter().flat_map(|text| values.map(|value| text.replace("VALUE", value)));
+    let several = [
+        r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"custom","params":[1]}]"#,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{META}}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{\"toolsListChanged\":true},META}}",
+        "not JSON\n{}\n[]\n5\n{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+    ];
+    each.chain(several.map(str::to_owned)).map(|text| text.replace("META", META)).collect()
+}
+
+/// The member names and the constants of all schemas, and the keys that serde_json reserves, as libFuzzer reads them.
 fn dictionary() -> String {
-    let mut words = BTreeSet::new();
+    let reserved =
+        ["$serde_json::private::Number", "$serde_json::private::RawValue", "\\u0024serde_json::private::RawValue"];
+    let mut words = BTreeSet::from(reserved.map(str::to_owned));
     for revision in REVISIONS {
         let schema = mcpgen_tests::schema(revision);
         for pointer in subschemas(&schema) {
@@ -202,5 +240,5 @@ fn dictionary() -> String {
             words.extend(values.filter_map(Value::as_str).map(str::to_owned));
         }
     }
-    words.iter().map(|word| format!("\"\\\"{word}\\\"\"\n")).collect()
+    words.iter().map(|word| format!("\"\\\"{}\\\"\"\n", word.replace('\\', "\\\\"))).collect()
 }

@@ -1,0 +1,5 @@
+//! Any bytes as messages to a server or to a client.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mcpgen_tests::fuzz::run_dispatch(data));

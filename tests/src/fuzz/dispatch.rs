@@ -1,0 +1,212 @@
+//! Messages of any bytes, to the handlers of a server and of a client.
+
+use std::collections::BTreeMap;
+use std::future::ready;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mcpgen_runtime::era::Level;
+use mcpgen_runtime::transport::lines;
+use mcpgen_runtime::{Client, Limits, Router, Server, serve};
+use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+use mcpgen_types::{ErrorObject, JsonObject, RequestId, Revision};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// What a session of the older revisions begins with.
+const HANDSHAKE: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":"handshake","method":"initialize","params":{"protocolVersion":"2025-03-26","#,
+    r#""capabilities":{},"clientInfo":{"name":"fuzz","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n",
+);
+
+/// The first byte chooses who receives the others: a server, a server after a handshake, or a client with two calls in
+/// flight. Each message is a line.
+///
+/// # Panics
+///
+/// If a request has not exactly one answer, a call does not end, or a handler sees other data than was sent.
+pub fn run_dispatch(data: &[u8]) {
+    let Some((&receiver, messages)) = data.split_first() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    runtime.block_on(async {
+        match receiver % 3 {
+            0 => check_server(messages).await,
+            1 => check_server(&[HANDSHAKE.as_bytes(), messages].concat()).await,
+            _ => check_client(messages).await,
+        }
+    });
+}
+
+/// The values that handlers were given.
+#[derive(Clone, Default)]
+struct Received(Arc<Mutex<Vec<Value>>>);
+
+impl Received {
+    fn add(&self, value: Value) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+    }
+
+    /// Panics unless each of them stands in a message as it was given.
+    fn check(&self, messages: &[Value]) {
+        for value in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let sent = messages.iter().any(|message| contains(message, value));
+            assert!(sent, "a handler was given {value}, and the messages were {messages:?}");
+        }
+    }
+
+    /// A router whose handlers take any value.
+    fn router(&self, router: Router) -> Router {
+        let (requests, notifications) = (self.clone(), self.clone());
+        router
+            .custom_request("custom", move |_, params: Value| {
+                requests.add(params);
+                ready(Ok::<_, ErrorObject>(json!({})))
+            })
+            .custom_notification("notifications/custom", move |_, params: Value| {
+                notifications.add(params);
+                ready(())
+            })
+    }
+}
+
+fn contains(message: &Value, value: &Value) -> bool {
+    // Absent params are decoded from `null`, and absent arguments are empty.
+    let is_absent = value.is_null() || value.as_object().is_some_and(JsonObject::is_empty);
+    is_absent
+        || message == value
+        || match message {
+            Value::Array(elements) => elements.iter().any(|element| contains(element, value)),
+            Value::Object(members) => members.values().any(|member| contains(member, value)),
+            _ => false,
+        }
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Arguments {
+    any: Value,
+}
+
+fn server(received: &Received) -> Server {
+    let (by_hand, typed) = (received.clone(), received.clone());
+    Server::new("fuzz", "1")
+        .tool_by_hand(Tool::new(ToolInputSchema::new(), "by_hand"), move |_, arguments| {
+            by_hand.add(Value::Object(arguments));
+            ready("called")
+        })
+        .tool("typed", move |_, Arguments { any }: Arguments| {
+            typed.add(any);
+            ready("called")
+        })
+}
+
+async fn check_server(sent: &[u8]) {
+    let received = Received::default();
+    let server = server(&received);
+    let router = received.router(server.router());
+    let offer = server.offer().expect("a sound server");
+    let (written, mut read) = tokio::io::duplex(16 << 20);
+    let incoming = lines::receive(std::io::Cursor::new(sent.to_vec()), 1 << 20);
+    let served = serve(offer, router.clone(), router, incoming, lines::send(written), Limits::default());
+    served.await.expect("nothing fails in memory");
+    let mut answers = Vec::new();
+    read.read_to_end(&mut answers).await.expect("nothing fails in memory");
+    let (sent, answered) = (messages(sent), messages(&answers));
+    received.check(&sent.messages);
+    assert!(answered.unread.is_empty(), "the server writes {:?}", answered.unread);
+    check_answers(&sent, &answered);
+}
+
+/// Lines as messages; batches are taken apart.
+#[derive(Default)]
+struct Messages {
+    messages: Vec<Value>,
+    /// Lines that are not JSON within our limits.
+    unread: Vec<String>,
+}
+
+fn messages(text: &[u8]) -> Messages {
+    let mut found = Messages::default();
+    let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    for line in lines {
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        match mcpgen_types::from_slice::<Value>(line) {
+            Ok(Value::Array(batch)) => found.messages.extend(batch),
+            Ok(message) => found.messages.push(message),
+            Err(_) => found.unread.push(String::from_utf8_lossy(line).into_owned()),
+        }
+    }
+    found
+}
+
+/// The ids of messages, and how often each occurs.
+fn ids<'m>(messages: impl Iterator<Item = &'m Value>) -> BTreeMap<String, usize> {
+    let mut ids = BTreeMap::new();
+    for message in messages {
+        if let Some(Ok(id)) = message.get("id").map(|id| mcpgen_types::from_value::<RequestId>(id.clone())) {
+            *ids.entry(mcpgen_types::to_string(&id)).or_default() += 1;
+        }
+    }
+    ids
+}
+
+fn check_answers(sent: &Messages, answered: &Messages) {
+    let is_answer = |message: &&Value| message.get("method").is_none();
+    let answers = ids(answered.messages.iter().filter(is_answer));
+    let is_request = |message: &&Value| {
+        let is_version = message.get("jsonrpc") == Some(&json!("2.0"));
+        let is_alone = message.get("result").is_none() && message.get("error").is_none();
+        is_version && is_alone && message.get("method").is_some_and(Value::is_string)
+    };
+    let requests = ids(sent.messages.iter().filter(is_request));
+    let might_be = ids(sent.messages.iter());
+    for (id, count) in &answers {
+        let most = might_be.get(id).copied().unwrap_or_default();
+        assert!(*count <= most || !sent.unread.is_empty(), "{count} answers to {id}");
+    }
+    let cancels = |message: &Value| message.get("method") == Some(&json!("notifications/cancelled"));
+    // A batch may be refused as a whole, by an answer without an id; a duplicate key hides one of the two.
+    let is_plain = sent.unread.is_empty() && !sent.messages.iter().any(cancels);
+    let refused = answered.messages.iter().any(|message| message.get("id").is_some_and(Value::is_null));
+    for (id, count) in &requests {
+        let answers = answers.get(id).copied().unwrap_or_default();
+        assert!(!is_plain || refused || answers == *count, "{answers} answers to {count} requests {id}");
+    }
+}
+
+async fn check_client(sent: &[u8]) {
+    let received = Received::default();
+    let logged = received.clone();
+    let (here, mut there) = tokio::io::duplex(16 << 20);
+    let (reader, writer) = tokio::io::split(here);
+    let client = Client::builder("fuzz", "1")
+        .opening(|opening| (opening.known, opening.check) = (Some(Revision::V2026_07_28), false))
+        .handlers(|router| received.router(router))
+        .on_log(Level::Debug, move |event| {
+            logged.add(mcpgen_types::to_value(&event).unwrap_or_default().get("data").cloned().unwrap_or_default());
+            ready(())
+        });
+    let client = client.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("nothing is asked");
+    let server = async {
+        let mut requests = Vec::new();
+        while requests.iter().filter(|byte| **byte == b'\n').count() < 2 {
+            let count = there.read_buf(&mut requests).await.expect("nothing fails in memory");
+            assert!(count > 0, "the client ends before both calls are sent");
+        }
+        there.write_all(sent).await.expect("nothing fails in memory");
+        there.shutdown().await.expect("nothing fails in memory");
+        let mut rest = Vec::new();
+        there.read_to_end(&mut rest).await.expect("nothing fails in memory");
+    };
+    let calls = async {
+        let raw = client.peer.raw_request("custom", None);
+        // Whatever they are answered with, they end.
+        let _ = tokio::join!(client.call_tool("by_hand", JsonObject::new()), async { raw.await });
+        client.peer.disconnect();
+    };
+    let both = tokio::time::timeout(Duration::from_secs(30), async { tokio::join!(server, calls) });
+    assert!(both.await.is_ok(), "a call does not end");
+    received.check(&messages(sent).messages);
+}
