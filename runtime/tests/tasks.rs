@@ -63,7 +63,20 @@ async fn tool(context: Context, params: CallToolRequestParams) -> Result<CallToo
         "wrong" => Ok(text("it went wrong").with_is_error(true)),
         "fail" => Err(ErrorObject::new(-7, "failed").with_data(json!([1]))),
         "panic" => panic!("a bug"),
+        "panic in drop" => {
+            let _panics = PanicsInDrop;
+            std::future::pending().await
+        }
         _ => Ok(text("at once")),
+    }
+}
+
+/// Panics when it is dropped.
+struct PanicsInDrop;
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        panic!("dropped");
     }
 }
 
@@ -323,6 +336,19 @@ async fn a_cancelled_task_is_stopped_though_nobody_waits_for_it() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let status = wire.hear().await;
     assert_eq!((&status["params"]["taskId"], &status["params"]["status"]), (&id, &json!("cancelled")));
+    begin(&mut wire, "hang").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn ends_a_cancelled_task_whose_handler_panics_in_drop() {
+    let tasks = Tasks::new(TasksInMemory::default(), TaskLimits { running: 1, ..TaskLimits::default() });
+    let mut wire = server_of(ours(), tasks).await;
+    let id = begin(&mut wire, "panic in drop").await;
+    wire.say(&about("r", "result", &id)).await;
+    wire.say(&about("c", "cancel", &id)).await;
+    let (result, _) = answer(&mut wire, "r").await;
+    assert!(result["error"]["message"].as_str().is_some_and(|message| message.contains("cancelled")), "{result}");
+    // Its place is free again.
     begin(&mut wire, "hang").await;
 }
 
