@@ -4,6 +4,7 @@ mod cold;
 mod dispatch;
 mod footprint;
 mod generation;
+mod http;
 mod instructions;
 mod messages;
 mod report;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::{Parser, ValueEnum};
 
-use dispatch::binaries::Binaries;
+use dispatch::binaries::{self, Binaries};
 use report::{Report, Section};
 
 /// Measures mcpgen beside its peers and writes the tables.
@@ -29,7 +30,7 @@ struct Args {
     /// Few rounds: to see that it works, not to believe the figures.
     #[arg(long)]
     quick: bool,
-    /// How often each dependant is built from nothing, which takes longest.
+    /// Rounds of `cold`, which builds each dependant from nothing in each, and of `http`.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Where report.md and report.json are written.
@@ -53,6 +54,8 @@ enum What {
     Dispatch,
     /// Size, memory and allocations of a server.
     Footprint,
+    /// Requests and idle sessions over Streamable HTTP.
+    Http,
     /// Builds of dependants from nothing.
     Cold,
     /// Generating code from schemas.
@@ -108,8 +111,9 @@ fn measure(what: What, args: &Args) -> anyhow::Result<Vec<Section>> {
     match what {
         What::Messages => Ok(messages::run(quick)),
         What::Instructions => instructions::run(quick),
-        What::Dispatch => dispatch::run(quick, &Binaries::build(None)?),
-        What::Footprint => footprint::run(quick, &Binaries::build(None)?),
+        What::Dispatch => dispatch::run(quick, &Binaries::build(&binaries::ECHO, None)?),
+        What::Footprint => footprint::run(quick, &Binaries::build(&binaries::ECHO, None)?),
+        What::Http => http::run(quick, args.rounds, &Binaries::build(&http::PACKAGES, None)?),
         What::Cold => cold::run(quick, args.rounds),
         What::Generation => generation::run(quick),
     }
@@ -117,10 +121,29 @@ fn measure(what: What, args: &Args) -> anyhow::Result<Vec<Section>> {
 
 /// Puts the tables between the marks that the page has for them.
 fn update(page: &Path, what: What, tables: &str) -> anyhow::Result<()> {
-    let name = format!("{what:?}").to_lowercase();
-    let (begin, end) = (format!("<!-- bench: {name} -->\n"), format!("<!-- end of bench: {name} -->"));
-    let text = fs::read_to_string(page)?;
+    let (begin, end) = marks(what);
+    let text = add_marks(fs::read_to_string(page)?, what)?;
     let (before, rest) = text.split_once(&begin).with_context(|| format!("the README has no `{}`", begin.trim()))?;
     let (_, after) = rest.split_once(&end).with_context(|| format!("the README has no `{end}`"))?;
     Ok(fs::write(page, [before, &begin, tables, &end, after].concat())?)
+}
+
+/// Adds the marks of a part that the page does not have yet, after the part before it.
+fn add_marks(mut text: String, what: What) -> anyhow::Result<String> {
+    let (begin, end) = marks(what);
+    if !text.contains(&begin) {
+        let earlier: Vec<What> = What::value_variants().iter().copied().take_while(|other| *other != what).collect();
+        let last = earlier.iter().rev().find_map(|other| {
+            let (_, end) = marks(*other);
+            text.find(&end).map(|start| start + end.len())
+        });
+        let last = last.with_context(|| format!("the README has no `{}` and no part before it", begin.trim()))?;
+        text.insert_str(last, &format!("\n\n{begin}{end}"));
+    }
+    Ok(text)
+}
+
+fn marks(what: What) -> (String, String) {
+    let name = format!("{what:?}").to_lowercase();
+    (format!("<!-- bench: {name} -->\n"), format!("<!-- end of bench: {name} -->"))
 }

@@ -12,14 +12,14 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(crate) struct Binaries(BTreeMap<String, PathBuf>);
 
-/// The packages whose programs are measured.
-const PACKAGES: [&str; 5] = ["echo-mcpgen", "echo-router", "echo-rmcp", "echo-hand", "echo-allocations"];
+/// The packages of the echo servers on standard input and output.
+pub(crate) const ECHO: [&str; 5] = ["echo-mcpgen", "echo-router", "echo-rmcp", "echo-hand", "echo-allocations"];
 
 impl Binaries {
     /// Builds them for release, into a folder of one's own or where cargo puts everything. Each is built by itself:
     /// together they would share the features of their dependencies, and have more than they need.
-    pub(crate) fn build(target: Option<&Path>) -> Result<Self> {
-        let built = PACKAGES.iter().map(|package| Ok(((*package).to_owned(), build(package, target)?)));
+    pub(crate) fn build(packages: &[&str], target: Option<&Path>) -> Result<Self> {
+        let built = packages.iter().map(|package| Ok(((*package).to_owned(), build(package, target)?)));
         Ok(Self(built.collect::<Result<_>>()?))
     }
 

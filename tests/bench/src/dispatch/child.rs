@@ -48,16 +48,22 @@ impl Process {
 
     /// The most memory that it had so far, in bytes.
     pub(crate) fn peak(&self) -> Result<f64> {
-        let path = format!("/proc/{}/status", self.child.0.id());
-        let status = fs::read_to_string(&path).with_context(|| path.clone())?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
-        let kibibytes: f64 = line.trim().trim_end_matches("kB").trim().parse().context(path)?;
-        Ok(kibibytes * 1024.0)
+        memory(self.child.0.id(), "VmHWM")
     }
 }
 
+/// A field of `/proc/<pid>/status` that counts memory, in bytes.
+pub(crate) fn memory(pid: u32, field: &str) -> Result<f64> {
+    let path = format!("/proc/{pid}/status");
+    let status = fs::read_to_string(&path).with_context(|| path.clone())?;
+    let value = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    let value = value.with_context(|| format!("{path}: no {field}"))?;
+    let kibibytes: f64 = value.trim().trim_end_matches("kB").trim().parse().context(path)?;
+    Ok(kibibytes * 1024.0)
+}
+
 /// Ends with whoever has started it.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {

@@ -18,8 +18,11 @@ pub struct Work {
     pub name: &'static str,
     pub decode: fn(&[u8]),
     /// What encodes the message of this text; `None` if the contender has no types.
-    pub encode: fn(&str) -> Option<Box<dyn FnMut()>>,
+    pub encode: fn(&str) -> Option<Encoder>,
 }
+
+/// Encodes the same message at each call.
+pub type Encoder = Box<dyn FnMut()>;
 
 /// All of them, who must all be able to read what is read.
 pub fn contenders(kind: Kind) -> Vec<Work> {
@@ -59,12 +62,12 @@ fn decode_with_serde<T: DeserializeOwned>(bytes: &[u8]) {
     black_box(serde_json::from_slice::<T>(black_box(bytes)).expect("the corpus is valid"));
 }
 
-fn encode_with_serde<T: DeserializeOwned + Serialize + 'static>(text: &str) -> Option<Box<dyn FnMut()>> {
+fn encode_with_serde<T: DeserializeOwned + Serialize + 'static>(text: &str) -> Option<Encoder> {
     let message: T = serde_json::from_str(text).expect("the corpus is valid");
     Some(Box::new(move || drop(black_box(serde_json::to_vec(black_box(&message))))))
 }
 
-type Pair = (fn(&[u8]), fn(&str) -> Option<Box<dyn FnMut()>>);
+type Pair = (fn(&[u8]), fn(&str) -> Option<Encoder>);
 
 fn by_hand(kind: Kind) -> Pair {
     fn pair<T: for<'de> Deserialize<'de> + Serialize + 'static>() -> Pair {
@@ -101,7 +104,7 @@ fn decode_message<T: Decode>(bytes: &[u8]) {
     black_box(mcpgen_types::from_slice::<T>(black_box(bytes)).expect("the corpus is valid"));
 }
 
-fn encode_message<T: Decode + Encode + 'static>(text: &str) -> Option<Box<dyn FnMut()>> {
+fn encode_message<T: Decode + Encode + 'static>(text: &str) -> Option<Encoder> {
     let message: T = mcpgen_types::from_str(text).expect("the corpus is valid");
     Some(Box::new(move || drop(black_box(mcpgen_types::to_vec(black_box(&message))))))
 }
@@ -120,7 +123,7 @@ fn decode_answer<R: Request>(bytes: &[u8]) {
     black_box(response.into_result::<R>().expect("the corpus is valid"));
 }
 
-fn encode_answer<R: Request>(text: &str) -> Option<Box<dyn FnMut()>>
+fn encode_answer<R: Request>(text: &str) -> Option<Encoder>
 where
     R::Result: 'static,
 {

@@ -121,8 +121,11 @@ fn progress() -> Value {
     json!({ "progressToken": 7, "progress": 0.25, "total": 1, "message": "reading pages" })
 }
 
+/// Name, description, and for each member its name, type and description.
+type Record = (&'static str, &'static str, &'static [(&'static str, &'static str, &'static str)]);
+
 /// Ten kinds of records, and what a record has besides its name.
-const RECORDS: [(&str, &str, &[(&str, &str, &str)]); 10] = [
+const RECORDS: [Record; 10] = [
     (
         "invoice",
         "An invoice that was or will be sent to a customer",

@@ -1,0 +1,33 @@
+//! An echo server over Streamable HTTP, with mcpgen-runtime. Prints its port.
+
+use std::error::Error;
+
+use axum::serve::ListenerExt;
+use mcpgen_runtime::Server;
+use mcpgen_runtime::transport::http::server::Options;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::net::TcpListener;
+
+/// More sessions and streams than the benchmark opens. The defaults would evict or refuse some.
+const UNLIMITED: usize = 1_000_000;
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    /// The text to return.
+    text: String,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options { sessions: UNLIMITED, streams: UNLIMITED, ..Options::default() };
+    let endpoint = Server::new("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text }).http(options)?;
+    let app = axum::Router::new().route_service("/mcp", endpoint);
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    println!("{}", listener.local_addr()?.port());
+    let listener = listener.tap_io(|stream| {
+        // Without TCP_NODELAY the latency would be that of delayed acknowledgements.
+        let _ = stream.set_nodelay(true);
+    });
+    Ok(axum::serve(listener, app).await?)
+}

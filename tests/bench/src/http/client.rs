@@ -1,0 +1,114 @@
+//! An MCP client that makes one call after the other on one connection, and checks every answer.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use echo_driver::Dialect;
+use serde_json::Value;
+
+use super::connection::Connection;
+use super::requests::{self, FIRST_ID};
+
+pub(super) struct Client {
+    connection: Connection,
+    request: Template,
+    answer: Template,
+    next_id: u32,
+    body: Vec<u8>,
+}
+
+impl Client {
+    /// Connects, begins a session if the dialect has them, and makes a first call.
+    pub(super) async fn connect(port: u16, dialect: Dialect) -> Result<Self> {
+        let mut connection = Connection::open(port).await?;
+        let session = match dialect {
+            Dialect::Handshake => Some(begin_session(&mut connection).await?),
+            Dialect::Modern => None,
+        };
+        let request = requests::call(dialect, session.as_deref(), FIRST_ID);
+        let mut body = Vec::new();
+        let head = connection.exchange(&request, &mut body).await?;
+        ensure!(head.status == 200, "status {}: {}", head.status, String::from_utf8_lossy(&body));
+        let answer = head.message(&body)?;
+        check_echo(answer, dialect)?;
+        let (request, answer) = (Template::new(&request)?, Template::new(answer)?);
+        Ok(Self { connection, request, answer, next_id: FIRST_ID + 1, body })
+    }
+
+    /// Makes calls until the deadline. Returns how long each took.
+    pub(super) async fn call_until(&mut self, deadline: Instant) -> Result<Vec<Duration>> {
+        let mut times = Vec::new();
+        loop {
+            let began = Instant::now();
+            if began >= deadline {
+                return Ok(times);
+            }
+            self.call().await?;
+            times.push(began.elapsed());
+        }
+    }
+
+    async fn call(&mut self) -> Result<()> {
+        let request = self.request.with_id(self.next_id);
+        let head = self.connection.exchange(request, &mut self.body).await?;
+        let answer = head.message(&self.body)?;
+        let is_expected = head.status == 200 && answer == self.answer.with_id(self.next_id);
+        ensure!(is_expected, "call {}: status {}: {}", self.next_id, head.status, String::from_utf8_lossy(&self.body));
+        self.next_id += 1;
+        Ok(())
+    }
+}
+
+/// Initializes a session. Returns its id.
+pub(super) async fn begin_session(connection: &mut Connection) -> Result<String> {
+    let mut body = Vec::new();
+    let head = connection.exchange(&requests::initialize(), &mut body).await.context("initialize")?;
+    let answer: Value = serde_json::from_slice(head.message(&body)?)?;
+    ensure!(head.status == 200 && answer["result"]["protocolVersion"] == requests::REVISION, "initialize: {answer}");
+    let session = head.session.context("initialize: no Mcp-Session-Id")?;
+    let head = connection.exchange(&requests::initialized(&session), &mut body).await.context("initialized")?;
+    ensure!(head.status == 202, "initialized: status {}: {}", head.status, String::from_utf8_lossy(&body));
+    Ok(session)
+}
+
+/// Checks the answer to the first call. Later answers are compared with it byte by byte.
+fn check_echo(answer: &[u8], dialect: Dialect) -> Result<()> {
+    let answer: Value = serde_json::from_slice(answer)?;
+    let result = &answer["result"];
+    let is_echo = answer["jsonrpc"] == "2.0"
+        && answer["id"] == FIRST_ID
+        && result["content"].as_array().is_some_and(|content| content.len() == 1)
+        && result["content"][0]["type"] == "text"
+        && result["content"][0]["text"] == requests::text(FIRST_ID)
+        && result["isError"] != true
+        && (dialect == Dialect::Handshake || result["resultType"] == "complete");
+    ensure!(is_echo, "not an echo: {answer}");
+    Ok(())
+}
+
+/// A request or an answer whose only variable part is its id.
+struct Template {
+    bytes: Vec<u8>,
+    /// Offsets of the id: the member `id`, and the end of the text.
+    ids: [usize; 2],
+}
+
+impl Template {
+    /// A template made from the message with the first id.
+    fn new(bytes: &[u8]) -> Result<Self> {
+        let id = FIRST_ID.to_string();
+        let offsets: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(id.as_bytes())).collect();
+        let ids = offsets.try_into().ok().context("expected the id twice in a message")?;
+        Ok(Self { bytes: bytes.to_vec(), ids })
+    }
+
+    fn with_id(&mut self, id: u32) -> &[u8] {
+        let mut rest = id;
+        for place in (0..8).rev() {
+            let digit = b'0' + (rest % 10) as u8;
+            self.ids.iter().for_each(|start| self.bytes[start + place] = digit);
+            rest /= 10;
+        }
+        &self.bytes
+    }
+}

@@ -1,0 +1,85 @@
+//! Servers over Streamable HTTP: requests per second, latency, and memory of idle sessions and streams.
+
+mod client;
+mod connection;
+mod idle;
+mod load;
+mod requests;
+mod server;
+
+use anyhow::{Result, ensure};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use crate::dispatch::binaries::Binaries;
+use crate::report::{Case, Goal, OURS, Section};
+
+/// The packages of the servers.
+pub(crate) const PACKAGES: [&str; 2] = ["http-mcpgen", "http-rmcp"];
+
+/// Their names in the tables.
+const CONTENDERS: [(&str, &str); 2] = [(OURS, PACKAGES[0]), (RMCP, PACKAGES[1])];
+const RMCP: &str = "rmcp";
+
+/// Files that a process opens besides the connections of idle streams.
+const OTHER_FILES: u64 = 100;
+
+/// Measures both servers in turn, `rounds` times.
+pub(crate) fn run(quick: bool, rounds: usize, binaries: &Binaries) -> Result<Vec<Section>> {
+    let rounds = if quick { 1 } else { rounds.max(1) };
+    let counts: [u64; 2] = if quick { [100, 1_000] } else { [1_000, 10_000] };
+    // Checked first: the load takes minutes.
+    allow_files(counts[1] + OTHER_FILES)?;
+    Ok(vec![
+        Section {
+            name: "http",
+            title: "Streamable HTTP: tools/call of a tool that echoes a text of 73 bytes".to_owned(),
+            cases: load::run(quick, rounds, binaries)?,
+            notes: notes(&[
+                "Modern calls are requests of 2026-07-28. Session calls are requests of 2025-11-25, with a session for \
+                 each connection. Both servers get the same requests from the same client. A connection sends its next \
+                 request after the answer to the one before; every answer is compared with the expected one, byte by \
+                 byte.",
+                &format!(
+                    "Rounds: {rounds}. The servers take turns in each round, and figures are medians of the rounds."
+                ),
+                "Both are `axum::serve` with TCP_NODELAY, on a Tokio runtime with a thread for each core, which the \
+                 client's one thread shares with them. rmcp is configured to answer modern calls with JSON, as mcpgen \
+                 does; within a session it always answers with an event stream.",
+            ]),
+        },
+        Section {
+            name: "http-idle",
+            title: "Streamable HTTP: resident memory of what is idle".to_owned(),
+            cases: idle::run(counts, quick, rounds, binaries)?,
+            notes: notes(&[
+                "The growth of the server's resident memory, divided by the number. Sessions are initialized, over one \
+                 connection. A stream is a connection with an open response: the GET stream of a session, or a \
+                 `subscriptions/listen` of 2026-07-28; the memory of the connection is included.",
+            ]),
+        },
+    ])
+}
+
+fn notes(notes: &[&str]) -> Vec<String> {
+    notes.iter().map(|note| (*note).to_owned()).collect()
+}
+
+/// A row with a figure for each contender, and a goal in relation to rmcp.
+fn case(name: String, unit: &'static str, figures: [f64; 2], goal: Option<Goal>) -> Case {
+    let figures = CONTENDERS.iter().zip(figures).map(|((name, _), figure)| ((*name).to_owned(), figure)).collect();
+    let case = Case::new(name, unit, figures).base(RMCP);
+    match goal {
+        Some(goal) => case.goal(goal),
+        None => case,
+    }
+}
+
+/// Raises the limit of open files of this process and its children.
+fn allow_files(needed: u64) -> Result<()> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    ensure!(hard >= needed, "{needed} open files are needed; the hard limit is {hard} (`ulimit -Hn`)");
+    if soft < needed {
+        setrlimit(Resource::RLIMIT_NOFILE, needed, hard)?;
+    }
+    Ok(())
+}
