@@ -3,6 +3,8 @@
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub mod http;
 pub mod lines;
+#[cfg(feature = "stdio")]
+pub(crate) mod process;
 mod scan;
 #[cfg(feature = "stdio")]
 pub mod stdio;

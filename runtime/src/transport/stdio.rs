@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
 
+use super::process::LastOutput;
 use super::{Incoming, Outgoing, lines};
 
 /// Something to read from.
@@ -89,6 +91,7 @@ pub fn own() -> io::Result<(Reader, Writer)> {
 #[derive(Debug)]
 pub struct Server {
     child: Child,
+    output: LastOutput,
     /// How long it is waited for at each step of [`close`](Self::close).
     pub patience: Duration,
 }
@@ -100,6 +103,15 @@ impl Server {
     ///
     /// It cannot be started.
     pub fn start(mut command: Command, longest: usize) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
+        let (server, _, incoming, outgoing) = Self::spawn(&mut command, longest)?;
+        Ok((server, incoming, outgoing))
+    }
+
+    /// As [`start`](Self::start), with the task that logs standard error to its end.
+    pub(crate) fn spawn(
+        command: &mut Command,
+        longest: usize,
+    ) -> io::Result<(Self, JoinHandle<()>, impl Incoming + use<>, impl Outgoing + use<>)> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn()?;
         let piped = || io::Error::other("the child has no pipes");
@@ -107,17 +119,30 @@ impl Server {
         let output: ChildStdout = child.stdout.take().ok_or_else(piped)?;
         let errors = child.stderr.take().ok_or_else(piped)?;
         let id = child.id();
-        tokio::spawn(async move {
+        let output_end = LastOutput::default();
+        let kept = output_end.clone();
+        let logging = tokio::spawn(async move {
             let mut errors = BufReader::new(errors);
             let mut line = Vec::new();
             // A line without end is logged in pieces.
             while (&mut errors).take(64 << 10).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+                kept.push(&line);
                 tracing::info!(child = id, "{}", String::from_utf8_lossy(&line).trim_end());
                 line.clear();
             }
         });
-        let server = Self { child, patience: Duration::from_secs(5) };
-        Ok((server, lines::receive(output, longest), lines::send(input)))
+        let server = Self { child, output: output_end, patience: Duration::from_secs(5) };
+        Ok((server, logging, lines::receive(output, longest), lines::send(input)))
+    }
+
+    /// Waits until the process exits.
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// The end of what the process writes to standard error.
+    pub(crate) fn output(&self) -> LastOutput {
+        self.output.clone()
     }
 
     /// Waits for the server to end, now that its input is closed; then asks it to (by `SIGTERM`, where there are
