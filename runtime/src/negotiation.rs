@@ -157,6 +157,18 @@ pub(crate) enum Start {
     Restarted,
 }
 
+impl Start {
+    #[cfg(feature = "stdio")]
+    fn is_restarted(self) -> bool {
+        self == Self::Restarted
+    }
+
+    #[cfg(not(feature = "stdio"))]
+    fn is_restarted(self) -> bool {
+        false
+    }
+}
+
 #[cfg(feature = "stdio")]
 impl Opening {
     /// The first request of the handshake.
@@ -190,55 +202,30 @@ pub(crate) async fn negotiate(
     let ours = &opening.ours.revisions;
     let known = opening.known.filter(|known| ours.contains(known));
     let speaks_legacy = opening.ours.of_era(true).next().is_some();
-    let silence_is_legacy = opening.silence_is_legacy && start == Start::Streams;
     let mut next = known.filter(|known| !known.is_legacy()).or(opening.ours.of_era(false).next());
-    #[cfg(feature = "stdio")]
-    if start == Start::Restarted {
-        match initialize(peer, era).await {
-            // It is a modern one that was too slow before.
-            Err(HandshakeError::Call(CallError::Refused(error))) if next.is_some() && supported(&error).is_some() => {}
-            shaken => return shaken,
-        }
-    }
-    if let Some(known) = known {
+    if let Some(known) = known.filter(|known| !known.is_legacy() && !opening.check) {
         era.agree(known);
-        if !known.is_legacy() && !opening.check {
-            return Ok(known);
-        }
-        if known.is_legacy() {
-            match shake(peer, era).await {
-                // It may have become a modern one. Which error it is says nothing.
-                Err(HandshakeError::Call(CallError::Refused(_) | CallError::Invalid(_))) if next.is_some() => {}
-                Err(HandshakeError::Call(CallError::Timeout(_))) if next.is_some() && start == Start::Streams => {}
-                Err(HandshakeError::Call(CallError::Undelivered(why))) if why.reached && next.is_some() => {}
-                shaken => return shaken,
-            }
+        return Ok(known);
+    }
+    let mut refusal = None;
+    if start.is_restarted() || known.is_some_and(Revision::is_legacy) {
+        match initialize(peer, era).await {
+            Err(error) if next.is_some() && may_be_modern(&error, start) => refusal = Some(error),
+            shaken => return shaken,
         }
     }
     for last in [false, true] {
         let Some(revision) = next else { break };
-        era.agree(revision);
-        let probe = peer.raw_request("server/discover", None).idle_timeout(None).timeout(None);
-        let mut probe = probe.send();
-        let answer = match tokio::time::timeout(opening.patience, &mut probe).await {
-            Ok(answer) => Reply::Discover(answer),
-            Err(_) if silence_is_legacy && speaks_legacy => initialize_beside(peer, era, ours, &mut probe).await,
-            Err(_) => Reply::Discover(Err(CallError::Timeout(opening.patience))),
-        };
-        let answer = match answer {
+        let answer = match discover(peer, era, opening, start, revision).await {
             Reply::Discover(answer) => answer,
             // It is a modern one that was too slow to say so.
-            Reply::Initialize(Err(HandshakeError::Call(CallError::Refused(error))))
-                if !last && supported(&error).is_some() =>
-            {
-                continue;
-            }
+            Reply::Initialize(Err(error)) if !last && names_supported(&error) => continue,
             Reply::Initialize(shaken) => return shaken,
         };
         match (verdict(ours, &answer), answer) {
-            (_, Err(CallError::Closed(closed))) => return Err(CallError::Closed(closed).into()),
+            (_, Err(CallError::Closed(closed))) => return Err(refusal.unwrap_or(CallError::Closed(closed).into())),
             (_, Err(CallError::Undelivered(why))) if !why.reached => return Err(CallError::Undelivered(why).into()),
-            (_, Err(CallError::Timeout(after))) if !silence_is_legacy => return Err(CallError::Timeout(after).into()),
+            (_, Err(CallError::Timeout(after))) => return Err(CallError::Timeout(after).into()),
             (Verdict::Refused, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
             (Verdict::Modern(revision), _) => {
                 era.agree(revision);
@@ -254,18 +241,50 @@ pub(crate) async fn negotiate(
                 }));
             }
             (Verdict::Legacy, _) => match initialize(peer, era).await {
-                Err(HandshakeError::Call(CallError::Refused(error))) if !last && supported(&error).is_some() => {}
+                Err(error) if !last && names_supported(&error) => {}
                 shaken => return shaken,
             },
         }
     }
-    shake(peer, era).await
+    initialize(peer, era).await
+}
+
+/// Whether a server that does not accept `initialize` may be a modern one, to be asked on the same connection.
+fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
+    match error {
+        // The process was started again because it seemed not to be.
+        error if start.is_restarted() => names_supported(error),
+        // A server that was known to be legacy may have been upgraded. Which error it is says nothing.
+        HandshakeError::Call(CallError::Refused(_) | CallError::Invalid(_)) => true,
+        HandshakeError::Call(CallError::Timeout(_)) => start == Start::Streams,
+        HandshakeError::Call(CallError::Undelivered(why)) => why.reached,
+        _ => false,
+    }
+}
+
+/// Whether a server refuses as modern ones do, with the revisions that it supports.
+fn names_supported(error: &HandshakeError) -> bool {
+    matches!(error, HandshakeError::Call(CallError::Refused(error)) if supported(error).is_some())
 }
 
 /// The request that was answered first.
 enum Reply {
     Discover(Result<RawJson, CallError>),
     Initialize(Result<Revision, HandshakeError>),
+}
+
+/// Sends `server/discover`, and on silence `initialize` too if the opening allows that.
+async fn discover(peer: &Peer, era: &Eras, opening: &Opening, start: Start, revision: Revision) -> Reply {
+    era.agree(revision);
+    // The probe stays pending for as long as nothing else decides.
+    let probe = peer.raw_request("server/discover", None).idle_timeout(None).timeout(None);
+    let mut probe = probe.send();
+    let sends_both = opening.silence_is_legacy && start == Start::Streams && opening.ours.of_era(true).next().is_some();
+    match tokio::time::timeout(opening.patience, &mut probe).await {
+        Ok(answer) => Reply::Discover(answer),
+        Err(_) if sends_both => initialize_beside(peer, era, &opening.ours.revisions, &mut probe).await,
+        Err(_) => Reply::Discover(Err(CallError::Timeout(opening.patience))),
+    }
 }
 
 /// Sends `initialize` while `server/discover` is pending. The answer to the latter decides if it comes first and only a

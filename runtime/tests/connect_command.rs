@@ -144,6 +144,14 @@ async fn does_not_probe_a_server_known_to_be_legacy() {
 }
 
 #[tokio::test]
+async fn reports_the_refusal_of_a_server_known_to_be_legacy_that_exits_on_discover() {
+    let mut script = Script::new(r#"receive; error -32600 "no key"; receive; exit 1"#);
+    let error = script.connect(|opening| opening.known = LEGACY).await.expect_err("it refuses");
+    assert!(error.to_string().contains("no key"), "{error}");
+    assert_eq!(script.received(), "initialize server/discover ");
+}
+
+#[tokio::test]
 async fn reports_the_exit_status_and_the_last_output() {
     let body = "echo first >&2; echo 'missing API key' >&2; exit 3";
     let error = Script::new(body).connect(|_| {}).await.expect_err("it exits");

@@ -98,6 +98,7 @@ pub struct Server {
 
 impl Server {
     /// Starts a server. What it writes to standard error is logged, line by line.
+    /// [`connect_command`](crate::ClientBuilder::connect_command) also connects to it, and starts it again where that helps.
     ///
     /// # Errors
     ///
