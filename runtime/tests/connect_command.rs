@@ -114,7 +114,42 @@ async fn waits_for_a_late_answer_to_discover() {
 #[tokio::test]
 async fn restarts_a_silent_server_so_that_no_process_gets_both() {
     let body = r#"receive; [ "$method" = initialize ] && initialized; receive; receive"#;
+    let received = "server/discover eof\nserver/discover eof\ninitialize notifications/initialized eof\n";
+    check(body, |_| {}, LEGACY, received).await;
+}
+
+/// A server that fails on the request, and notices when it has read on.
+#[tokio::test]
+async fn restarts_a_failed_server_that_still_waits_for_input() {
+    let body = r#"receive; [ "$method" = initialize ] || receive 1; initialized; receive; receive"#;
     check(body, |_| {}, LEGACY, "server/discover eof\ninitialize notifications/initialized eof\n").await;
+}
+
+#[tokio::test]
+async fn starts_a_server_again_that_answers_after_its_input_was_closed() {
+    let body = "receive; sleep 0.5; discovered; receive";
+    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
+    check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
+}
+
+#[tokio::test]
+async fn waits_for_a_server_that_exits_with_success_when_its_input_is_closed() {
+    let body = r#"
+        receive
+        if [ "$(wc -l <"$LOG")" = 0 ]; then receive; fi
+        sleep 0.5; discovered; receive"#;
+    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
+    check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
+}
+
+#[tokio::test]
+async fn restarts_a_server_that_refuses_after_its_input_was_closed() {
+    let body = r#"
+        receive; [ "$method" = initialize ] && initialized || { sleep 0.5; error -32601 unknown; }
+        receive; receive"#;
+    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
+    let received = "server/discover eof\ninitialize notifications/initialized eof\n";
+    check(body, patience, LEGACY, received).await;
 }
 
 #[tokio::test]
@@ -124,7 +159,7 @@ async fn probes_a_restarted_server_that_names_modern_revisions() {
         [ "$method" = initialize ] || { receive; }
         printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"x"}}}\n' "$id"
         receive; discovered; receive"#;
-    check(body, |_| {}, MODERN, "server/discover eof\ninitialize server/discover eof\n").await;
+    check(body, |_| {}, MODERN, "server/discover eof\nserver/discover eof\ninitialize server/discover eof\n").await;
 }
 
 #[tokio::test]
@@ -262,4 +297,6 @@ async fn dropping_the_pending_connection_ends_the_process() {
     };
     connecting.abort();
     process_ends(pid).await;
+    // Its last message came after the script was dropped.
+    let _ = fs::remove_file(&log);
 }

@@ -1,14 +1,16 @@
 //! Connecting to a server that the client starts.
 
+use std::future::Future;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use mcpgen_types::Revision;
 use tokio::process::Command;
 
 use super::builder::ClientBuilder;
 use super::{Client, Lifecycle, connect_with};
-use crate::negotiation::{HandshakeError, Start};
+use crate::negotiation::{HandshakeError, Opening, Start};
 use crate::outbox::Closed;
 use crate::peer::CallError;
 use crate::transport::process::{Process, STOP, describe, exited, trailer};
@@ -22,10 +24,12 @@ impl ClientBuilder {
     /// The process belongs to the client. When the connection ends, the server's input is closed; it has five seconds to
     /// exit and five more after `SIGTERM` before it is killed. [`Client::close`] waits for that.
     ///
-    /// A server that has not answered `server/discover` within [`patience`](crate::negotiation::Opening::patience), exits on
-    /// it, or refuses it and then `initialize` too is ended and started once more, this time with `initialize`: many
-    /// servers of the older revisions accept nothing else as the first message. A server that is
-    /// [`known`](crate::negotiation::Opening::known) to be one of them is sent `initialize` at once.
+    /// The first request is `server/discover`. Many servers of the older revisions accept nothing but `initialize` as the
+    /// first message. A server that exits, or refuses both, is started again and sent `initialize` at once. So is one that
+    /// does not answer within [`patience`](Opening::patience). No process receives `initialize` after silence. After a sixth
+    /// of that time, the input of a silent process is closed, since some fail without exiting until then. A slow server that
+    /// answers only afterwards is started again in the revision that it speaks. A server that is
+    /// [`known`](Opening::known) to be one of the older ones is sent `initialize` at once.
     ///
     /// ```no_run
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -46,8 +50,7 @@ impl ClientBuilder {
     /// The program cannot be started, the server exits, or no revision can be agreed on. Errors quote the program and its
     /// arguments: pass secrets in environment variables.
     pub async fn connect_command(self, mut command: Command) -> Result<Client, CommandError> {
-        let opening = self.opening.clone();
-        let mut start = Start::Command;
+        let mut plan = Plan::new(self.opening.clone());
         loop {
             let started = Process::start(&mut command, self.line_limit);
             let (process, incoming, outgoing) =
@@ -57,11 +60,17 @@ impl ClientBuilder {
                 async move { process.stop(STOP).await }
             };
             let (handlers, limits) = (self.handlers.clone(), self.limits.clone());
-            let lifecycle = Lifecycle { start, after };
-            let connected =
-                connect_with(opening.clone(), lifecycle, handlers.clone(), handlers, incoming, outgoing, limits).await;
+            let (opening, lifecycle) = (plan.opening.clone(), Lifecycle { start: plan.start, after });
+            let connecting = connect_with(opening, lifecycle, handlers.clone(), handlers, incoming, outgoing, limits);
+            let (connected, input_was_closed) = plan.watch(&process, connecting).await;
             let error = match connected {
-                Ok(client) => return Ok(self.reader.apply(client)),
+                Ok(client) if !input_was_closed => return Ok(self.reader.apply(client)),
+                Ok(client) => {
+                    client.peer.disconnect();
+                    process.stop(GIVE_UP).await;
+                    plan.expect(client.revision());
+                    continue;
+                }
                 Err(error) => error,
             };
             let status = match &error {
@@ -69,17 +78,77 @@ impl ClientBuilder {
                 _ => None,
             };
             process.stop(GIVE_UP).await;
-            if start == Start::Command && opening.suggests_restart(&error) {
-                tracing::debug!(program = process.program(), %error, "restarts the server with `initialize`");
-                start = Start::Restarted;
+            let has_failed = process.has_spoken() || status.is_some_and(|status| !status.success());
+            if plan.may_start_again(&error, input_was_closed && !has_failed) {
+                tracing::debug!(program = process.program(), %error, start = ?plan.start, "starts the server again");
                 continue;
             }
-            let (program, stderr) = (process.program().to_owned(), process.last_output());
-            let method = if start == Start::Restarted { "initialize" } else { opening.first_method() };
+            let (program, stderr, method) = (process.program().into(), process.last_output(), plan.method());
             return Err(match status {
                 Some(status) => CommandError::Exited { program, status, method, stderr },
                 None => CommandError::Handshake { program, stderr, source: error },
             });
+        }
+    }
+}
+
+/// How the server is started next.
+struct Plan {
+    opening: Opening,
+    start: Start,
+    /// Whether to close the input of a silent process.
+    closes_input: bool,
+}
+
+impl Plan {
+    fn new(opening: Opening) -> Self {
+        let closes_input = opening.silence_is_legacy && opening.first_method() == "server/discover";
+        Self { opening, start: Start::Command, closes_input }
+    }
+
+    /// Connects, and closes the input of a process that stays silent. Returns whether it was closed.
+    ///
+    /// Some servers fail on an unknown request without exiting: they still wait for their next line. The end of the input
+    /// lets them exit. A server that is only slow has the request already, and most answer it before they exit.
+    async fn watch<T>(&self, process: &Process, connecting: impl Future<Output = T>) -> (T, bool) {
+        let mut connecting = std::pin::pin!(connecting);
+        if self.closes_input {
+            match tokio::time::timeout(self.opening.patience / 6, &mut connecting).await {
+                Ok(connected) => return (connected, false),
+                Err(_) if !process.has_spoken() => {
+                    process.close_input();
+                    return (connecting.await, true);
+                }
+                Err(_) => {}
+            }
+        }
+        (connecting.await, false)
+    }
+
+    /// Connects next to a server that is known to speak a revision.
+    fn expect(&mut self, revision: Revision) {
+        (self.opening.known, self.opening.check, self.closes_input) = (Some(revision), true, false);
+    }
+
+    /// Decides how to start the server again, if that may help. A process that exits with success once its input is closed
+    /// may have been slow: it gets as much time as it needs.
+    fn may_start_again(&mut self, error: &HandshakeError, may_be_slow: bool) -> bool {
+        if self.start != Start::Command || !self.opening.suggests_restart(error) {
+            return false;
+        }
+        let is_closed = matches!(error, HandshakeError::Call(CallError::Closed(Closed)));
+        if !(may_be_slow && is_closed) {
+            self.start = Start::Restarted;
+        }
+        self.closes_input = false;
+        true
+    }
+
+    /// The first request of the last process.
+    fn method(&self) -> &'static str {
+        match self.start {
+            Start::Restarted => "initialize",
+            _ => self.opening.first_method(),
         }
     }
 }

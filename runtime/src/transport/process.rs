@@ -2,27 +2,32 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::pin::Pin;
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use tokio::process::Command;
+use tokio::io::AsyncWrite;
+use tokio::process::{ChildStdin, Command};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::stdio::Server;
-use super::{Incoming, Outgoing, ReceiveError};
+use super::stdio::{Server, Spawned};
+use super::{Incoming, Outgoing, ReceiveError, lines};
 
-/// A server process that is stopped when the last clone is dropped: its streams are closed by then, and it is given
-/// [`STOP`] to exit, then as long again after `SIGTERM`, before it is killed.
+/// A server process. It is [stopped](Self::stop) when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Process(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     program: String,
-    output: LastOutput,
+    input: Input,
+    last_output: LastOutput,
+    has_spoken: AtomicBool,
     /// How long the process has for each step of its end, once it is to end.
     stop: watch::Sender<Option<Duration>>,
     exit: watch::Receiver<Option<Exit>>,
@@ -36,7 +41,7 @@ struct Exit {
     is_unexpected: bool,
 }
 
-/// How long a process has for each step of its end.
+/// How long a process has to exit once its input is closed, and again after `SIGTERM`.
 pub(crate) const STOP: Duration = Duration::from_secs(5);
 /// How long a process has to exit after it has closed its output.
 const EXIT: Duration = Duration::from_secs(1);
@@ -49,21 +54,36 @@ impl Process {
         command: &mut Command,
         line_limit: usize,
     ) -> io::Result<(Self, impl Incoming + use<>, impl Outgoing + use<>)> {
-        let (server, logging, incoming, outgoing) = Server::spawn(command, line_limit)?;
+        let Spawned { server, input, output, last_output, logging } = Server::spawn(command)?;
+        let input = Input(Arc::new(Mutex::new(Some(input))));
+        let outgoing = lines::send(input.clone());
         let (stop, stopped) = watch::channel(None);
         let (exited, exit) = watch::channel(None);
-        let shared = Shared { program: describe(command), output: server.output(), stop, exit };
+        let (program, has_spoken) = (describe(command), AtomicBool::new(false));
+        let shared = Shared { program, input, last_output, has_spoken, stop, exit };
         tokio::spawn(async move {
             let exit = supervise(server, logging, stopped).await;
             exited.send_replace(Some(exit));
         });
         let process = Self(Arc::new(shared));
-        let failure = stream::once({
-            let process = process.clone();
-            async move { process.failure().await }
-        });
-        let failures = failure.filter_map(|error| std::future::ready(error.map(|error| Err(ReceiveError::Io(error)))));
-        Ok((process, incoming.chain(failures), outgoing))
+        let (speaks, ends) = (process.clone(), process.clone());
+        let incoming = lines::receive(output, line_limit)
+            .inspect(move |_| speaks.0.has_spoken.store(true, Ordering::Relaxed))
+            .chain(
+                stream::once(async move { ends.failure().await })
+                    .filter_map(|failure| std::future::ready(failure.map(|error| Err(ReceiveError::Io(error))))),
+            );
+        Ok((process, incoming, outgoing))
+    }
+
+    /// Closes the input of the process, whose output is still read. Nothing can be sent from then on.
+    pub(crate) fn close_input(&self) {
+        self.0.input.lock().take();
+    }
+
+    /// Whether it has written a line.
+    pub(crate) fn has_spoken(&self) -> bool {
+        self.0.has_spoken.load(Ordering::Relaxed)
     }
 
     /// Its program and arguments.
@@ -73,11 +93,13 @@ impl Process {
 
     /// The last lines that it wrote to standard error.
     pub(crate) fn last_output(&self) -> String {
-        self.0.output.text()
+        self.0.last_output.text()
     }
 
-    /// Asks the process to end, with this long for each step, and waits until it has ended. The first call decides.
+    /// Closes the input, waits this long for the process to exit, and as long again after `SIGTERM`; then kills it. The
+    /// patience of the first call counts.
     pub(crate) async fn stop(&self, patience: Duration) {
+        self.close_input();
         self.0.stop.send_if_modified(|stop| stop.replace(patience).is_none());
         self.exited().await;
     }
@@ -104,6 +126,35 @@ impl Process {
         }
         tracing::warn!("{words}");
         Some(io::Error::other(words))
+    }
+}
+
+/// The input of a process, which can be closed from outside of the connection.
+#[derive(Clone, Debug)]
+struct Input(Arc<Mutex<Option<ChildStdin>>>);
+
+impl Input {
+    fn lock(&self) -> MutexGuard<'_, Option<ChildStdin>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn poll<T>(&self, poll: impl FnOnce(Pin<&mut ChildStdin>) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        self.lock().as_mut().map_or(Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())), |input| poll(Pin::new(input)))
+    }
+}
+
+impl AsyncWrite for Input {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll(|input| input.poll_write(context, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll(|input| input.poll_flush(context))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.lock().take();
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -91,9 +91,19 @@ pub fn own() -> io::Result<(Reader, Writer)> {
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    output: LastOutput,
     /// How long it is waited for at each step of [`close`](Self::close).
     pub patience: Duration,
+}
+
+/// A server that was started, and its pipes.
+pub(crate) struct Spawned {
+    pub(crate) server: Server,
+    pub(crate) input: ChildStdin,
+    pub(crate) output: ChildStdout,
+    /// The end of what it writes to standard error.
+    pub(crate) last_output: LastOutput,
+    /// Reads standard error to its end.
+    pub(crate) logging: JoinHandle<()>,
 }
 
 impl Server {
@@ -104,15 +114,12 @@ impl Server {
     ///
     /// It cannot be started.
     pub fn start(mut command: Command, longest: usize) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
-        let (server, _, incoming, outgoing) = Self::spawn(&mut command, longest)?;
-        Ok((server, incoming, outgoing))
+        let Spawned { server, input, output, .. } = Self::spawn(&mut command)?;
+        Ok((server, lines::receive(output, longest), lines::send(input)))
     }
 
-    /// As [`start`](Self::start), with the task that logs standard error to its end.
-    pub(crate) fn spawn(
-        command: &mut Command,
-        longest: usize,
-    ) -> io::Result<(Self, JoinHandle<()>, impl Incoming + use<>, impl Outgoing + use<>)> {
+    /// As [`start`](Self::start), with the pipes as they are.
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<Spawned> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn()?;
         let piped = || io::Error::other("the child has no pipes");
@@ -120,8 +127,8 @@ impl Server {
         let output: ChildStdout = child.stdout.take().ok_or_else(piped)?;
         let errors = child.stderr.take().ok_or_else(piped)?;
         let id = child.id();
-        let output_end = LastOutput::default();
-        let kept = output_end.clone();
+        let last_output = LastOutput::default();
+        let kept = last_output.clone();
         let logging = tokio::spawn(async move {
             let mut errors = BufReader::new(errors);
             let mut line = Vec::new();
@@ -132,18 +139,13 @@ impl Server {
                 line.clear();
             }
         });
-        let server = Self { child, output: output_end, patience: Duration::from_secs(5) };
-        Ok((server, logging, lines::receive(output, longest), lines::send(input)))
+        let server = Self { child, patience: Duration::from_secs(5) };
+        Ok(Spawned { server, input, output, last_output, logging })
     }
 
     /// Waits until the process exits.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
-    }
-
-    /// The end of what the process writes to standard error.
-    pub(crate) fn output(&self) -> LastOutput {
-        self.output.clone()
     }
 
     /// Waits for the server to end, now that its input is closed; then asks it to (by `SIGTERM`, where there are
