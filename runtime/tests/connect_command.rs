@@ -45,7 +45,7 @@ impl Script {
         Self { command, log }
     }
 
-    /// Connects with little patience.
+    /// Connects with a short patience.
     async fn connect(&mut self, change: impl FnOnce(&mut Opening)) -> Result<Client, CommandError> {
         let command = std::mem::replace(&mut self.command, Command::new("true"));
         client(change).connect_command(command).await
@@ -232,9 +232,8 @@ async fn reports_a_missing_program() {
     assert!(std::error::Error::source(&error).is_some());
 }
 
-/// The next process answers nothing either, and no third one is started.
 #[tokio::test]
-async fn starts_a_server_twice_at_most() {
+async fn starts_an_exiting_server_twice() {
     let mut script = Script::new("receive; exit 1");
     let error = script.connect(|_| {}).await.expect_err("it exits");
     assert!(matches!(error, CommandError::Exited { .. }), "{error:?}");

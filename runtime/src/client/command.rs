@@ -26,10 +26,12 @@ impl ClientBuilder {
     ///
     /// The first request is `server/discover`. Many servers of the older revisions accept nothing but `initialize` as the
     /// first message. A server that exits, or refuses both, is started again and sent `initialize` at once. So is one that
-    /// does not answer within [`patience`](Opening::patience). No process receives `initialize` after silence. After a sixth
-    /// of that time, the input of a silent process is closed, since some fail without exiting until then. A slow server that
-    /// answers only afterwards is started again in the revision that it speaks. A server that is
-    /// [`known`](Opening::known) to be one of the older ones is sent `initialize` at once.
+    /// does not answer within [`patience`](Opening::patience); no process receives `initialize` after silence. A server
+    /// that is [`known`](Opening::known) to be one of the older ones never receives `server/discover` first.
+    ///
+    /// The input of a process that is silent for a sixth of the patience is closed, since some servers that have failed exit
+    /// only then. A slow server that answers afterwards is started again in the revision that it speaks. A command is run
+    /// three times at most.
     ///
     /// ```no_run
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
