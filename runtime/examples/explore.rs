@@ -4,7 +4,6 @@
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
 use mcpgen_runtime::client::ClientBuilder;
-use mcpgen_runtime::transport::{lines, stdio::Server};
 use mcpgen_runtime::{CallError, Client};
 use mcpgen_types::v2026_07_28::{CreateMessageResult, ElicitResult, ElicitResultAction, Role, TextContent};
 use serde_json::json;
@@ -28,12 +27,10 @@ async fn main() -> Result<(), Failure> {
     }
     let mut command = Command::new(server);
     command.args(arguments);
-    let (server, incoming, outgoing) = Server::start(command, lines::LONGEST)?;
-    let client = client.connect(incoming, outgoing).await?;
+    let client = client.connect_command(command).await?;
     explore(&client).await?;
-    client.peer.disconnect();
-    client.connection.await??;
-    println!("server ended: {}", server.close().await?);
+    client.close().await?;
+    println!("server ended");
     Ok(())
 }
 

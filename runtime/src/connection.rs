@@ -154,7 +154,7 @@ impl<S: Requests> Connection<S> {
                     tokio::task::coop::consume_budget().await;
                     match frame {
                         Some(Ok(arrived)) => desk.take(arrived).await,
-                        Some(Err(ReceiveError::TooLong(most))) => desk.too_long(most).await,
+                        Some(Err(ReceiveError::TooLong { limit, message })) => desk.too_long(limit, message).await,
                         Some(Err(ReceiveError::Undelivered { id, why })) => {
                             peer.answered(&id, Err(CallError::Undelivered(why)));
                         }

@@ -30,6 +30,7 @@ use crate::outbox::{Message, Outcome, Place};
 use crate::peer::{CallError, Peer, Progress};
 use crate::queue::Queue;
 use crate::router::{AnyNotification, AnyRequest, Requests, Router};
+use crate::transport::{Skipped, Undelivered};
 
 pub(crate) struct Desk<S> {
     service: S,
@@ -181,9 +182,19 @@ impl<S: Requests> Desk<S> {
         }
     }
 
-    pub(crate) async fn too_long(&mut self, most: usize) {
-        let error = errors::invalid_request(&format!("a message of more than {most} bytes"));
-        self.send(refusal(ErrorId::Null, error)).await;
+    /// Handles a message that was skipped because it exceeds the limit of the transport.
+    pub(crate) async fn too_long(&mut self, limit: usize, message: Skipped) {
+        let invalid = |what: &str| errors::invalid_request(&format!("{what} is longer than {limit} bytes"));
+        match message {
+            Skipped::Request(id) => self.send(refused(id, invalid("the request"))).await,
+            Skipped::Notification => tracing::warn!(limit, "a notification exceeds the line limit and is dropped"),
+            Skipped::Response(id) => {
+                let source = format!("the response is longer than {limit} bytes; raise the line limit").into();
+                let why = Undelivered { reached: false, source };
+                self.common.peer.answered(&id, Err(CallError::Undelivered(why)));
+            }
+            Skipped::Unknown => self.send(refusal(ErrorId::Null, invalid("the message"))).await,
+        }
     }
 
     /// What is said of something that is no message. An answer that is none ends the call that it was meant for.

@@ -117,7 +117,13 @@ impl Era for Eras {
     }
 
     fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
-        self.current().answered(method, result)
+        let era = match (self.side, method) {
+            // Both may be pending while a client finds out which revision is spoken.
+            (Side::Client, "initialize") => self.of(true),
+            (Side::Client, "server/discover") => self.of(false),
+            _ => self.current(),
+        };
+        era.answered(method, result)
     }
 
     fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {

@@ -12,7 +12,7 @@ use crate::errors;
 use crate::introduction::Introduction;
 use crate::modern::Reading;
 use crate::outbox::Closed;
-use crate::peer::{CallError, Peer};
+use crate::peer::{CallError, InFlight, Peer};
 
 /// How a client opens a connection. An [`Introduction`] is one, with the defaults.
 #[derive(Clone, Debug)]
@@ -21,10 +21,13 @@ pub struct Opening {
     pub ours: Introduction,
     /// How it reads results.
     pub reading: Reading,
-    /// How long it waits for the answer to `server/discover`.
+    /// How long to wait for the answer to `server/discover` before the server is taken to be silent; by default 30 seconds,
+    /// since a cold start through a package manager takes 15 seconds and more.
     pub patience: Duration,
-    /// Whether a server that says nothing for so long is taken for one of the older revisions. Not over HTTP, where those
-    /// have an answer too.
+    /// Whether a silent server is sent `initialize`; otherwise connecting fails. The answer to `server/discover` still
+    /// decides if it arrives before the one to `initialize`. A server that was started by
+    /// [`connect_command`](crate::ClientBuilder::connect_command) is started again instead, so that no process receives
+    /// both. `true` by default. HTTP does not use this: there servers of the older revisions answer too.
     pub silence_is_legacy: bool,
     /// The revision that was agreed on with this server before: [`Client::revision`](crate::Client::revision). It is tried
     /// first, so that an older server is not asked what it does not know.
@@ -39,7 +42,7 @@ impl From<Introduction> for Opening {
         Self {
             ours,
             reading: Reading::default(),
-            patience: Duration::from_secs(10),
+            patience: Duration::from_secs(30),
             silence_is_legacy: true,
             known: None,
             check: true,
@@ -118,11 +121,16 @@ pub fn verdict(ours: &[Revision], answer: &Result<RawJson, CallError>) -> Verdic
                 None if knows_legacy(&versions) => Verdict::Legacy,
                 None => Verdict::Incompatible(versions),
             },
-            None if matches!(error.code.0, errors::HEADER_MISMATCH | errors::MISSING_CAPABILITY) => Verdict::Refused,
+            None if is_modern_refusal(error) => Verdict::Refused,
             None => Verdict::Legacy,
         },
         Err(_) => Verdict::Legacy,
     }
+}
+
+/// Whether only a server of a modern revision refuses a request like this.
+fn is_modern_refusal(error: &ErrorObject) -> bool {
+    matches!(error.code.0, errors::HEADER_MISMATCH | errors::MISSING_CAPABILITY)
 }
 
 fn knows_legacy(versions: &[String]) -> bool {
@@ -136,38 +144,88 @@ fn supported(error: &ErrorObject) -> Option<Vec<String>> {
     versions.iter().map(|version| version.as_str().map(str::to_owned)).collect()
 }
 
+/// How a connection begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// On streams that cannot be opened again.
+    Streams,
+    /// With a process that can be started again.
+    #[cfg(feature = "stdio")]
+    Command,
+    /// With a process that was started again, with `initialize`.
+    #[cfg(feature = "stdio")]
+    Restarted,
+}
+
+impl Start {
+    #[cfg(feature = "stdio")]
+    fn is_restarted(self) -> bool {
+        self == Self::Restarted
+    }
+
+    #[cfg(not(feature = "stdio"))]
+    fn is_restarted(self) -> bool {
+        false
+    }
+}
+
+#[cfg(feature = "stdio")]
+impl Opening {
+    /// The first request of the handshake.
+    pub(crate) fn first_method(&self) -> &'static str {
+        let known = self.known.filter(|known| self.ours.revisions.contains(known));
+        match known.map_or(self.ours.of_era(false).next().is_none(), Revision::is_legacy) {
+            true => "initialize",
+            false => "server/discover",
+        }
+    }
+
+    /// Whether a server that failed like this may accept `initialize` as its first message.
+    pub(crate) fn suggests_restart(&self, error: &HandshakeError) -> bool {
+        let is_legacy = match error {
+            HandshakeError::Call(CallError::Closed(_) | CallError::Invalid(_)) | HandshakeError::Invalid(_) => true,
+            HandshakeError::Call(CallError::Timeout(_)) => self.silence_is_legacy,
+            HandshakeError::Call(CallError::Refused(error)) => supported(error).is_none() && !is_modern_refusal(error),
+            _ => false,
+        };
+        is_legacy && self.first_method() == "server/discover" && self.ours.of_era(true).next().is_some()
+    }
+}
+
 /// Finds out which revision is spoken, and sees to it that it can be.
-pub(crate) async fn negotiate(peer: &Peer, era: &Eras, opening: &Opening) -> Result<Revision, HandshakeError> {
+pub(crate) async fn negotiate(
+    peer: &Peer,
+    era: &Eras,
+    opening: &Opening,
+    start: Start,
+) -> Result<Revision, HandshakeError> {
     let ours = &opening.ours.revisions;
     let known = opening.known.filter(|known| ours.contains(known));
     let speaks_legacy = opening.ours.of_era(true).next().is_some();
     let mut next = known.filter(|known| !known.is_legacy()).or(opening.ours.of_era(false).next());
-    if let Some(known) = known {
+    if let Some(known) = known.filter(|known| !known.is_legacy() && !opening.check) {
         era.agree(known);
-        if !known.is_legacy() && !opening.check {
-            return Ok(known);
-        }
-        if known.is_legacy() {
-            match shake(peer, era).await {
-                // It may have become a modern one. Which error it is says nothing.
-                Err(HandshakeError::Call(CallError::Refused(_) | CallError::Invalid(_) | CallError::Timeout(_)))
-                    if next.is_some() => {}
-                Err(HandshakeError::Call(CallError::Undelivered(why))) if why.reached && next.is_some() => {}
-                shaken => return shaken,
-            }
+        return Ok(known);
+    }
+    let mut refusal = None;
+    if start.is_restarted() || known.is_some_and(Revision::is_legacy) {
+        match initialize(peer, era).await {
+            Err(error) if next.is_some() && may_be_modern(&error, start) => refusal = Some(error),
+            shaken => return shaken,
         }
     }
     for last in [false, true] {
         let Some(revision) = next else { break };
-        era.agree(revision);
-        let probe = peer.raw_request("server/discover", None).idle_timeout(opening.patience).timeout(opening.patience);
-        let answer = probe.await;
+        let answer = match discover(peer, era, opening, start, revision).await {
+            Reply::Discover(answer) => answer,
+            // It is a modern one that was too slow to say so.
+            Reply::Initialize(Err(error)) if !last && names_supported(&error) => continue,
+            Reply::Initialize(shaken) => return shaken,
+        };
         match (verdict(ours, &answer), answer) {
-            (_, Err(CallError::Closed(closed))) => return Err(CallError::Closed(closed).into()),
+            (_, Err(CallError::Closed(closed))) => return Err(refusal.unwrap_or(CallError::Closed(closed).into())),
             (_, Err(CallError::Undelivered(why))) if !why.reached => return Err(CallError::Undelivered(why).into()),
-            (_, Err(CallError::Timeout(after))) if !opening.silence_is_legacy => {
-                return Err(CallError::Timeout(after).into());
-            }
+            (_, Err(CallError::Timeout(after))) => return Err(CallError::Timeout(after).into()),
             (Verdict::Refused, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
             (Verdict::Modern(revision), _) => {
                 era.agree(revision);
@@ -182,18 +240,70 @@ pub(crate) async fn negotiate(peer: &Peer, era: &Eras, opening: &Opening) -> Res
                     Err(error) => error.to_string(),
                 }));
             }
-            (Verdict::Legacy, _) => {
-                era.agree(Revision::V2024_11_05);
-                match shake(peer, era).await {
-                    // It is a modern one that was too slow to say so.
-                    Err(HandshakeError::Call(CallError::Refused(error))) if !last && supported(&error).is_some() => {
-                        continue;
-                    }
-                    shaken => return shaken,
-                }
-            }
+            (Verdict::Legacy, _) => match initialize(peer, era).await {
+                Err(error) if !last && names_supported(&error) => {}
+                shaken => return shaken,
+            },
         }
     }
+    initialize(peer, era).await
+}
+
+/// Whether a server that does not accept `initialize` may be a modern one, to be asked on the same connection.
+fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
+    match error {
+        // The process was started again because it seemed not to be.
+        error if start.is_restarted() => names_supported(error),
+        // A server that was known to be legacy may have been upgraded. Which error it is says nothing.
+        HandshakeError::Call(CallError::Refused(_) | CallError::Invalid(_)) => true,
+        HandshakeError::Call(CallError::Timeout(_)) => start == Start::Streams,
+        HandshakeError::Call(CallError::Undelivered(why)) => why.reached,
+        _ => false,
+    }
+}
+
+/// Whether a server refuses as modern ones do, with the revisions that it supports.
+fn names_supported(error: &HandshakeError) -> bool {
+    matches!(error, HandshakeError::Call(CallError::Refused(error)) if supported(error).is_some())
+}
+
+/// The request that was answered first.
+enum Reply {
+    Discover(Result<RawJson, CallError>),
+    Initialize(Result<Revision, HandshakeError>),
+}
+
+/// Sends `server/discover`, and on silence `initialize` too if the opening allows that.
+async fn discover(peer: &Peer, era: &Eras, opening: &Opening, start: Start, revision: Revision) -> Reply {
+    era.agree(revision);
+    // The probe stays pending for as long as nothing else decides.
+    let probe = peer.raw_request("server/discover", None).idle_timeout(None).timeout(None);
+    let mut probe = probe.send();
+    let sends_both = opening.silence_is_legacy && start == Start::Streams && opening.ours.of_era(true).next().is_some();
+    match tokio::time::timeout(opening.patience, &mut probe).await {
+        Ok(answer) => Reply::Discover(answer),
+        Err(_) if sends_both => initialize_beside(peer, era, &opening.ours.revisions, &mut probe).await,
+        Err(_) => Reply::Discover(Err(CallError::Timeout(opening.patience))),
+    }
+}
+
+/// Sends `initialize` while `server/discover` is pending. The answer to the latter decides if it comes first and only a
+/// modern server gives it.
+async fn initialize_beside(peer: &Peer, era: &Eras, ours: &[Revision], probe: &mut InFlight<RawJson>) -> Reply {
+    let mut initialized = std::pin::pin!(initialize(peer, era));
+    tokio::select! {
+        biased;
+        answer = probe => match verdict(ours, &answer) {
+            Verdict::Modern(_) | Verdict::Again(_) | Verdict::Refused => Reply::Discover(answer),
+            Verdict::Legacy | Verdict::Incompatible(_) => Reply::Initialize(initialized.await),
+        },
+        shaken = &mut initialized => Reply::Initialize(shaken),
+    }
+}
+
+/// The handshake of the older revisions, from now on.
+async fn initialize(peer: &Peer, era: &Eras) -> Result<Revision, HandshakeError> {
+    era.agree(Revision::V2024_11_05);
     shake(peer, era).await
 }
 

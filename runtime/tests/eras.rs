@@ -166,7 +166,7 @@ async fn a_client_falls_back_whatever_the_answer_is() {
                 wire.say(&answer.to_string()).await;
             }
             // Nothing is said of the request that nobody waits for: who does not know it does not know that either.
-            None => tokio::time::advance(Duration::from_secs(11)).await,
+            None => tokio::time::advance(Duration::from_secs(31)).await,
         }
         shake(&mut wire).await;
         wire.say(&late).await;
@@ -207,7 +207,7 @@ async fn a_client_asks_again_in_a_revision_that_the_server_speaks() {
 async fn a_modern_server_that_was_too_slow_is_asked_again() {
     let (mut wire, client) = client(ours("client", "both"));
     assert_eq!(wire.hear().await["method"], "server/discover");
-    tokio::time::advance(Duration::from_secs(11)).await;
+    tokio::time::advance(Duration::from_secs(31)).await;
     let initialize = wire.hear().await;
     assert_eq!(initialize["method"], "initialize");
     let data = json!({ "supported": ["2026-07-28"], "requested": "2025-11-25" });
@@ -218,6 +218,54 @@ async fn a_modern_server_that_was_too_slow_is_asked_again() {
     let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
     wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result }).to_string()).await;
     assert_eq!(client.await.expect("done").expect("a connection").revision(), Revision::V2026_07_28);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_discover_result_decides_while_initialize_is_pending() {
+    let (mut wire, client) = client(ours("client", "both"));
+    let probe = wire.hear().await;
+    assert_eq!(probe["method"], "server/discover");
+    tokio::time::advance(Duration::from_secs(31)).await;
+    assert_eq!(wire.hear().await["method"], "initialize");
+    let capabilities = json!({ "tools": {} });
+    let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": capabilities });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result }).to_string()).await;
+    let client = client.await.expect("done").expect("a connection");
+    assert_eq!(client.revision(), Revision::V2026_07_28);
+    assert_eq!(client.peer.about().map(|about| about.capabilities.clone()), capabilities.as_object().cloned());
+    // Nothing else is sent for the handshake.
+    let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
+    assert_eq!(wire.hear().await["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+    call.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_discover_error_does_not_end_the_handshake() {
+    let (mut wire, client) = client(ours("client", "both"));
+    let probe = wire.hear().await;
+    tokio::time::advance(Duration::from_secs(31)).await;
+    let initialize = wire.hear().await;
+    let error = json!({ "code": -32601, "message": "Method not found" });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "error": error }).to_string()).await;
+    let result =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": { "name": "s", "version": "1" } });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": initialize["id"], "result": result }).to_string()).await;
+    assert_eq!(wire.hear().await["method"], "notifications/initialized");
+    assert_eq!(client.await.expect("done").expect("a connection").revision(), Revision::V2025_11_25);
+}
+
+/// A cold start takes many programs more than ten seconds.
+#[tokio::test(start_paused = true)]
+async fn waits_thirty_seconds_for_discover_before_initialize() {
+    let (mut wire, client) = client(ours("client", "both"));
+    let probe = wire.hear().await;
+    tokio::time::advance(Duration::from_secs(29)).await;
+    let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result }).to_string()).await;
+    let client = client.await.expect("done").expect("a connection");
+    let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
+    assert_eq!(wire.hear().await["method"], "tools/list");
+    call.abort();
 }
 
 #[tokio::test]

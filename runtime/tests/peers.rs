@@ -276,7 +276,7 @@ const CASES: &[Case] = &[
             "template: demo://",
             "prompt: simple-prompt",
             r#"echo: [{"text":"Echo: hello","type":"text"}]"#,
-            "server ended: ",
+            "server ended",
         ],
     },
 ];

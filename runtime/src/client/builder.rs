@@ -48,10 +48,12 @@ use crate::transport::{Incoming, Outgoing};
 #[derive(Debug)]
 #[must_use = "it is not connected yet"]
 pub struct ClientBuilder {
-    opening: Opening,
-    handlers: Router,
-    limits: Limits,
-    reader: Reader,
+    pub(super) opening: Opening,
+    pub(super) handlers: Router,
+    pub(super) limits: Limits,
+    pub(super) reader: Reader,
+    #[cfg(feature = "stdio")]
+    pub(super) line_limit: usize,
 }
 
 impl Client<Router> {
@@ -62,6 +64,8 @@ impl Client<Router> {
             handlers: Router::new(),
             limits: Limits::default(),
             reader: Reader::default(),
+            #[cfg(feature = "stdio")]
+            line_limit: crate::transport::lines::LONGEST,
         }
     }
 }
@@ -76,6 +80,14 @@ impl ClientBuilder {
     /// How much it takes on.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// The longest line that a server started by [`connect_command`](Self::connect_command) may send, in bytes; 64 MiB by
+    /// default. A call whose response is longer fails. Other transports are given their limit when they are opened.
+    #[cfg(feature = "stdio")]
+    pub fn line_limit(mut self, bytes: usize) -> Self {
+        self.line_limit = bytes;
         self
     }
 
@@ -144,10 +156,9 @@ impl ClientBuilder {
     ///
     /// The server refuses, is silent, or speaks no revision that is spoken here.
     pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
-        let Self { opening, handlers, limits, reader } = self;
-        let mut client = connect(opening, handlers.clone(), handlers, incoming, outgoing, limits).await?;
-        (client.policy, client.on_repair) = (reader.policy, reader.on_repair);
-        Ok(client)
+        let Self { opening, handlers, limits, reader, .. } = self;
+        let client = connect(opening, handlers.clone(), handlers, incoming, outgoing, limits).await?;
+        Ok(reader.apply(client))
     }
 
     /// Opens a connection to the server at this address of the web. One that takes long to say anything at all, such as one
@@ -185,6 +196,14 @@ impl ClientBuilder {
             }
         });
         self
+    }
+}
+
+impl Reader {
+    /// Lets a client read like this.
+    pub(super) fn apply(self, mut client: Client) -> Client {
+        (client.policy, client.on_repair) = (self.policy, self.on_repair);
+        client
     }
 }
 

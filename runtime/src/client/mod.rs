@@ -1,9 +1,12 @@
 //! Opening a connection, and what a client does with it.
 
 mod builder;
+#[cfg(feature = "stdio")]
+mod command;
 mod ease;
 
 use std::fmt;
+use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
@@ -14,6 +17,8 @@ use tokio::task::JoinHandle;
 pub use builder::ClientBuilder;
 #[cfg(feature = "http-client")]
 pub use builder::ConnectError;
+#[cfg(feature = "stdio")]
+pub use command::CommandError;
 pub use ease::Pages;
 use ease::{Kept, OnRepair, Reader};
 
@@ -24,7 +29,7 @@ use crate::input::{self, Interactive, Rounds};
 use crate::introduction::Handled;
 use crate::lenient::DecodePolicy;
 use crate::modern::own_meta;
-use crate::negotiation::{HandshakeError, Opening, negotiate};
+use crate::negotiation::{HandshakeError, Opening, Start, negotiate};
 use crate::outbox::Closed;
 use crate::peer::{CallError, Peer};
 use crate::router::{Requests, Router};
@@ -115,7 +120,26 @@ pub async fn connect<S: Requests>(
     outgoing: impl Outgoing,
     limits: Limits,
 ) -> Result<Client<S>, HandshakeError> {
-    let opening = opening.into();
+    let lifecycle = Lifecycle { start: Start::Streams, after: std::future::ready(()) };
+    connect_with(opening.into(), lifecycle, requests, handlers, incoming, outgoing, limits).await
+}
+
+/// How a connection begins, and what its task waits for after the end.
+pub(crate) struct Lifecycle<F> {
+    pub(crate) start: Start,
+    pub(crate) after: F,
+}
+
+/// As [`connect`], with a lifecycle.
+pub(crate) async fn connect_with<S: Requests, F: Future<Output = ()> + Send + 'static>(
+    opening: Opening,
+    Lifecycle { start, after }: Lifecycle<F>,
+    requests: S,
+    handlers: Router,
+    incoming: impl Incoming,
+    outgoing: impl Outgoing,
+    limits: Limits,
+) -> Result<Client<S>, HandshakeError> {
     let handled = Handled::by(&handlers, Side::Client);
     let reading = opening.reading.clone();
     let era = Arc::new(Eras::new(Side::Client, opening.ours.clone(), &handlers, |modern| modern.reading(reading)));
@@ -124,8 +148,12 @@ pub async fn connect<S: Requests>(
     let kept = Arc::<Kept>::default();
     let changed = Arc::clone(&kept);
     peer.on_list_changed(move |method| changed.list_changed(method));
-    let mut running = Running(Some(tokio::spawn(connection.run(incoming, outgoing))));
-    let revision = negotiate(&peer, &era, &opening).await?;
+    let mut running = Running(Some(tokio::spawn(async move {
+        let ended = connection.run(incoming, outgoing).await;
+        after.await;
+        ended
+    })));
+    let revision = negotiate(&peer, &era, &opening, start).await?;
     let meta = own_meta(&opening.ours, &handled, revision).map_err(HandshakeError::Introduction)?;
     let connection = running.0.take().ok_or(CallError::Closed(Closed))?;
     let Reader { policy, on_repair } = Reader::default();

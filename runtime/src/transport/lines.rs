@@ -8,6 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::bytes::{Buf, BufMut, BytesMut};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, FramedWrite};
 
+use super::scan::Scanner;
 use super::{Incoming, Outgoing, ReceiveError};
 
 /// The length that a line may have unless something else is asked for: 64 MiB.
@@ -33,24 +34,59 @@ struct Lines {
     longest: usize,
     /// How much of the buffer is known to have no end of a line.
     searched: usize,
-    /// The line is too long already; its rest is thrown away.
-    skipping: bool,
+    skip: Skip,
     /// Nothing was read before.
     at_start: bool,
 }
 
+/// Whether the current line is skipped because it is too long.
+#[derive(Debug, Default)]
+enum Skip {
+    #[default]
+    No,
+    /// It is, and not identified yet.
+    Scanning(Box<Scanner>),
+    /// It is, and the receiver knows.
+    Reported,
+}
+
 impl Lines {
     fn new(longest: usize) -> Self {
-        Self { longest, searched: 0, skipping: false, at_start: true }
+        Self { longest, searched: 0, skip: Skip::No, at_start: true }
     }
 
     /// A line without its end, and without what is no part of the message; `None` if nothing is left.
-    fn message(&mut self, mut line: &[u8]) -> Option<Vec<u8>> {
-        if std::mem::take(&mut self.at_start) {
-            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        }
-        let line = line.trim_ascii();
+    fn message(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let line = self.without_mark(line).trim_ascii();
         (!line.is_empty()).then(|| line.to_vec())
+    }
+
+    /// Without the byte order mark that may begin the stream.
+    fn without_mark<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
+        let mark = std::mem::take(&mut self.at_start).then(|| line.strip_prefix(b"\xef\xbb\xbf")).flatten();
+        mark.unwrap_or(line)
+    }
+
+    fn skips(&self) -> bool {
+        !matches!(self.skip, Skip::No)
+    }
+
+    /// Skips a part of a line that is too long. Reports the line once, when it is identified.
+    fn skip_part(&mut self, bytes: &[u8]) -> Option<<Self as Decoder>::Item> {
+        let bytes = self.without_mark(bytes);
+        if let Skip::No = self.skip {
+            self.skip = Skip::Scanning(Box::default());
+        }
+        let Skip::Scanning(scanner) = &mut self.skip else { return None };
+        let message = scanner.scan(bytes)?;
+        self.skip = Skip::Reported;
+        Some(Err(ReceiveError::TooLong { limit: self.longest, message }))
+    }
+
+    /// Ends a line that is too long. Reports it unless that is done.
+    fn skip_end(&mut self) -> Option<<Self as Decoder>::Item> {
+        let Skip::Scanning(scanner) = std::mem::take(&mut self.skip) else { return None };
+        Some(Err(ReceiveError::TooLong { limit: self.longest, message: scanner.finish() }))
     }
 }
 
@@ -63,17 +99,20 @@ impl Decoder for Lines {
         loop {
             let Some(end) = memchr(b'\n', &buffer[self.searched..]) else {
                 self.searched = buffer.len();
-                let too_long = !self.skipping && buffer.len() > self.longest;
-                if self.skipping || too_long {
-                    buffer.clear();
-                    (self.searched, self.skipping) = (0, true);
+                if !self.skips() && buffer.len() <= self.longest {
+                    return Ok(None);
                 }
-                return Ok(too_long.then_some(Err(ReceiveError::TooLong(self.longest))));
+                let reported = self.skip_part(buffer);
+                buffer.clear();
+                self.searched = 0;
+                return Ok(reported);
             };
             let end = std::mem::take(&mut self.searched) + end;
-            let line = match std::mem::take(&mut self.skipping) {
-                true => None,
-                false if end > self.longest => Some(Err(ReceiveError::TooLong(self.longest))),
+            let line = match self.skips() || end > self.longest {
+                true => {
+                    let reported = self.skip_part(&buffer[..end]);
+                    self.skip_end().or(reported)
+                }
                 false => self.message(&buffer[..end]).map(Ok),
             };
             buffer.advance(end + 1);
@@ -90,7 +129,7 @@ impl Decoder for Lines {
         }
         self.searched = 0;
         let rest = buffer.split();
-        Ok(self.message(&rest).map(Ok))
+        Ok(self.skip_end().or_else(|| self.message(&rest).map(Ok)))
     }
 }
 
@@ -140,6 +179,11 @@ mod tests {
             (
                 "a\n123456789012345678901234567890\nb\n123456789",
                 &["a", "a message of more than 8 bytes", "b", "a message of more than 8 bytes"],
+            ),
+            ("{\"a\": 123456789}\nb\n", &["a message of more than 8 bytes", "b"]),
+            (
+                "{\"a\": 123456789\nb\n{\"a\": 12345",
+                &["a message of more than 8 bytes", "b", "a message of more than 8 bytes"],
             ),
         ];
         for (bytes, expected) in table {

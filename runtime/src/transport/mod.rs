@@ -4,6 +4,9 @@
 pub mod http;
 pub mod lines;
 #[cfg(feature = "stdio")]
+pub(crate) mod process;
+mod scan;
+#[cfg(feature = "stdio")]
 pub mod stdio;
 
 use std::io;
@@ -15,9 +18,14 @@ use tower::BoxError;
 /// What a transport could not deliver.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
-    /// A message longer than so many bytes; it is skipped, and the next one is read.
-    #[error("a message of more than {0} bytes")]
-    TooLong(usize),
+    /// A message is longer than the transport's limit. It is skipped, and the next one is read.
+    #[error("a message of more than {limit} bytes")]
+    TooLong {
+        /// The limit, in bytes.
+        limit: usize,
+        /// The message, as far as it could be identified.
+        message: Skipped,
+    },
     /// A request that was to be sent has no answer, though others may have: only that one fails.
     #[error("{why}")]
     Undelivered {
@@ -29,6 +37,20 @@ pub enum ReceiveError {
     /// Nothing more can be read.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+/// A message that was skipped because of its length. Only its top-level keys and its id were read.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Skipped {
+    /// A request with this id.
+    Request(RequestId),
+    /// A notification.
+    Notification,
+    /// A response to the request with this id, either a result or an error.
+    Response(RequestId),
+    /// A batch, a message without a readable id, or not a JSON-RPC message.
+    Unknown,
 }
 
 /// Why a request could not be delivered, or its answer could not.

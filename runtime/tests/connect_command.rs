@@ -1,0 +1,301 @@
+//! Clients that start their server: servers that end on a request they do not know, answer late, or fail to start.
+//!
+//! The servers are shell scripts. Each process appends the methods that it receives to a log, a line per process.
+#![cfg(all(unix, feature = "stdio"))]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use mcpgen_runtime::client::{ClientBuilder, CommandError};
+use mcpgen_runtime::negotiation::{HandshakeError, Opening};
+use mcpgen_runtime::{CallError, Client};
+use mcpgen_types::Revision;
+use tokio::process::Command;
+
+/// Shell functions for a server. `$method` and `$id` belong to the last message received.
+const FUNCTIONS: &str = r#"
+receive() {
+    IFS= read -r message || { echo "eof" >>"$LOG"; exit "${1:-0}"; }
+    method=$(printf '%s' "$message" | sed 's/.*"method":"\([^"]*\)".*/\1/')
+    id=$(printf '%s' "$message" | sed 's/.*"id":\([0-9]*\).*/\1/')
+    printf '%s ' "$method" >>"$LOG"
+}
+result() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+error() { printf '{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":"%s"}}\n' "$id" "$1" "$2"; }
+discovered() { result '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}'; }
+initialized() { result '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}'; }
+"#;
+
+/// A server that is a shell script, and the log of what its processes received.
+struct Script {
+    command: Command,
+    log: PathBuf,
+}
+
+impl Script {
+    fn new(body: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("connect-command-{}-{}.log", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let log = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::write(&log, "").expect("written");
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{FUNCTIONS}{body}")]).env("LOG", &log);
+        Self { command, log }
+    }
+
+    /// Connects with a short patience.
+    async fn connect(&mut self, change: impl FnOnce(&mut Opening)) -> Result<Client, CommandError> {
+        let command = std::mem::replace(&mut self.command, Command::new("true"));
+        client(change).connect_command(command).await
+    }
+
+    fn received(&self) -> String {
+        fs::read_to_string(&self.log).expect("read")
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.log);
+    }
+}
+
+fn client(change: impl FnOnce(&mut Opening)) -> ClientBuilder {
+    Client::builder("client", "1").opening(|opening| {
+        opening.patience = Duration::from_millis(400);
+        change(opening);
+    })
+}
+
+const LEGACY: Option<Revision> = Some(Revision::V2025_06_18);
+const MODERN: Option<Revision> = Some(Revision::V2026_07_28);
+
+async fn check(body: &str, change: impl FnOnce(&mut Opening), revision: Option<Revision>, received: &str) {
+    let mut script = Script::new(body);
+    let client = script.connect(change).await;
+    assert_eq!(client.as_ref().ok().map(Client::revision), revision, "{body}: {client:?}");
+    if let Ok(client) = client {
+        client.close().await.expect("closed");
+    }
+    assert_eq!(script.received(), received, "{body}");
+}
+
+#[tokio::test]
+async fn restarts_a_server_that_exits_on_discover() {
+    let body = r#"receive; [ "$method" = initialize ] || exit 1; initialized; receive; receive"#;
+    check(body, |_| {}, LEGACY, "server/discover initialize notifications/initialized eof\n").await;
+}
+
+#[tokio::test]
+async fn restarts_a_server_that_refuses_discover_and_then_fails() {
+    let exits = r#"receive; [ "$method" = initialize ] || { error -32602 no; receive; exit 1; }; initialized; receive; receive"#;
+    let received = "server/discover initialize initialize notifications/initialized eof\n";
+    check(exits, |_| {}, LEGACY, received).await;
+    let refuses = r#"receive; [ "$method" = initialize ] || { error -32602 no; receive; error -32600 no; receive; }; initialized; receive; receive"#;
+    let received = "server/discover initialize eof\ninitialize notifications/initialized eof\n";
+    check(refuses, |_| {}, LEGACY, received).await;
+}
+
+#[tokio::test]
+async fn keeps_a_server_that_refuses_discover_and_answers_initialize() {
+    let body = r#"receive; error -32601 unknown; receive; initialized; receive; receive"#;
+    check(body, |_| {}, LEGACY, "server/discover initialize notifications/initialized eof\n").await;
+}
+
+#[tokio::test]
+async fn waits_for_a_late_answer_to_discover() {
+    let body = "receive; sleep 0.6; discovered; receive";
+    let patience = |opening: &mut Opening| opening.patience = Duration::from_secs(20);
+    check(body, patience, MODERN, "server/discover eof\n").await;
+}
+
+#[tokio::test]
+async fn restarts_a_silent_server_so_that_no_process_gets_both() {
+    let body = r#"receive; [ "$method" = initialize ] && initialized; receive; receive"#;
+    let received = "server/discover eof\nserver/discover eof\ninitialize notifications/initialized eof\n";
+    check(body, |_| {}, LEGACY, received).await;
+}
+
+/// A server that fails on the request, and notices when it has read on.
+#[tokio::test]
+async fn restarts_a_failed_server_that_still_waits_for_input() {
+    let body = r#"receive; [ "$method" = initialize ] || receive 1; initialized; receive; receive"#;
+    check(body, |_| {}, LEGACY, "server/discover eof\ninitialize notifications/initialized eof\n").await;
+}
+
+#[tokio::test]
+async fn starts_a_server_again_that_answers_after_its_input_was_closed() {
+    let body = "receive; sleep 0.5; discovered; receive";
+    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
+    check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
+}
+
+#[tokio::test]
+async fn waits_for_a_server_that_exits_with_success_when_its_input_is_closed() {
+    let body = r#"
+        receive
+        if [ "$(wc -l <"$LOG")" = 0 ]; then receive; fi
+        sleep 0.5; discovered; receive"#;
+    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
+    check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
+}
+
+#[tokio::test]
+async fn restarts_a_server_that_refuses_after_its_input_was_closed() {
+    let body = r#"
+        receive; [ "$method" = initialize ] && initialized || { sleep 0.5; error -32601 unknown; }
+        receive; receive"#;
+    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
+    let received = "server/discover eof\ninitialize notifications/initialized eof\n";
+    check(body, patience, LEGACY, received).await;
+}
+
+#[tokio::test]
+async fn probes_a_restarted_server_that_names_modern_revisions() {
+    let body = r#"
+        receive
+        [ "$method" = initialize ] || { receive; }
+        printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"x"}}}\n' "$id"
+        receive; discovered; receive"#;
+    check(body, |_| {}, MODERN, "server/discover eof\nserver/discover eof\ninitialize server/discover eof\n").await;
+}
+
+#[tokio::test]
+async fn does_not_restart_where_silence_is_no_evidence() {
+    let mut script = Script::new("receive; receive");
+    let error = script.connect(|opening| opening.silence_is_legacy = false).await.expect_err("it is silent");
+    let source = HandshakeError::Call(CallError::Timeout(Duration::from_millis(400)));
+    assert!(error.to_string().ends_with(&source.to_string()), "{error}");
+    assert_eq!(script.received(), "server/discover eof\n");
+}
+
+#[tokio::test]
+async fn does_not_probe_a_server_known_to_be_legacy() {
+    let body = r#"receive; [ "$method" = initialize ] || exit 1; initialized; receive; receive"#;
+    let known = |opening: &mut Opening| opening.known = LEGACY;
+    check(body, known, LEGACY, "initialize notifications/initialized eof\n").await;
+}
+
+#[tokio::test]
+async fn reports_the_refusal_of_a_server_known_to_be_legacy_that_exits_on_discover() {
+    let mut script = Script::new(r#"receive; error -32600 "no key"; receive; exit 1"#);
+    let error = script.connect(|opening| opening.known = LEGACY).await.expect_err("it refuses");
+    assert!(error.to_string().contains("no key"), "{error}");
+    assert_eq!(script.received(), "initialize server/discover ");
+}
+
+#[tokio::test]
+async fn reports_the_exit_status_and_the_last_output() {
+    let body = "echo first >&2; echo 'missing API key' >&2; exit 3";
+    let error = Script::new(body).connect(|_| {}).await.expect_err("it exits");
+    let CommandError::Exited { status, method, stderr, .. } = &error else { panic!("{error:?}") };
+    assert_eq!((status.code(), *method, stderr.as_str()), (Some(3), "initialize", "first\nmissing API key"));
+    let message = error.to_string();
+    assert!(message.starts_with("the server `sh -c "), "{message}");
+    let end =
+        "exited with status 3 before it answered `initialize`; its last output on stderr was: first\nmissing API key";
+    assert!(message.ends_with(end), "{message}");
+
+    let modern = |opening: &mut Opening| opening.ours.revisions.retain(|revision| !revision.is_legacy());
+    let error = Script::new("receive; kill -9 $$").connect(modern).await.expect_err("it is killed");
+    assert!(error.to_string().contains("was ended by signal 9"), "{error}");
+    assert!(error.to_string().ends_with("before it answered `server/discover`"), "{error}");
+}
+
+#[tokio::test]
+async fn bounds_the_last_output() {
+    let body = "i=0; while [ $i -lt 2000 ]; do echo \"line $i\" >&2; i=$((i + 1)); done; exit 1";
+    let error = Script::new(body).connect(|_| {}).await.expect_err("it exits");
+    let CommandError::Exited { stderr, .. } = &error else { panic!("{error:?}") };
+    assert!(stderr.len() <= 4096 && stderr.len() > 4000, "{}", stderr.len());
+    assert!(stderr.starts_with("line ") && stderr.ends_with("line 1999"), "{stderr}");
+}
+
+#[tokio::test]
+async fn reports_a_refused_handshake_with_the_program() {
+    let body = r#"echo hint >&2; while :; do receive; error -32600 "no way"; done"#;
+    let error = Script::new(body).connect(|_| {}).await.expect_err("it refuses");
+    assert!(matches!(&error, CommandError::Handshake { source: HandshakeError::Call(CallError::Refused(_)), .. }));
+    let message = error.to_string();
+    assert!(message.contains("no way") && message.contains("`sh -c ") && message.contains("hint"), "{message}");
+}
+
+#[tokio::test]
+async fn reports_a_missing_program() {
+    let error = client(|_| {}).connect_command(Command::new("no-such-program")).await.expect_err("it is missing");
+    assert!(matches!(&error, CommandError::Start { .. }), "{error:?}");
+    let expected =
+        "cannot start `no-such-program`: No such file or directory (os error 2); is it installed and on PATH?";
+    assert_eq!(error.to_string(), expected);
+    assert!(std::error::Error::source(&error).is_some());
+}
+
+#[tokio::test]
+async fn starts_an_exiting_server_twice() {
+    let mut script = Script::new("receive; exit 1");
+    let error = script.connect(|_| {}).await.expect_err("it exits");
+    assert!(matches!(error, CommandError::Exited { .. }), "{error:?}");
+    assert_eq!(script.received(), "server/discover initialize ");
+}
+
+async fn process_ends(pid: u32) {
+    let alive = || PathBuf::from(format!("/proc/{pid}")).exists();
+    for _ in 0..500 {
+        if !alive() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("process {pid} is still there");
+}
+
+/// Its process id is the revision that it speaks: the server's name.
+async fn pid(client: &Client) -> u32 {
+    let about = client.peer.about().expect("connected");
+    about.implementation["name"].as_str().expect("a name").parse().expect("a process id")
+}
+
+const NAMED: &str = r#"
+    receive; error -32601 no; receive
+    result '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"'$$'","version":"1"}}'
+"#;
+
+#[tokio::test]
+async fn closing_the_client_waits_for_the_process() {
+    let mut script = Script::new(&format!("{NAMED} receive; receive 3"));
+    let client = script.connect(|_| {}).await.expect("connected");
+    let pid = pid(&client).await;
+    client.close().await.expect("the status of a server that was asked to end is no error");
+    assert!(!PathBuf::from(format!("/proc/{pid}")).exists());
+    assert!(script.received().ends_with("eof\n"), "its input was closed: {}", script.received());
+}
+
+#[tokio::test]
+async fn closing_the_connection_reports_a_server_that_had_exited() {
+    let mut script = Script::new(&format!("{NAMED} receive; receive; echo 'out of memory' >&2; exit 7"));
+    let client = script.connect(|_| {}).await.expect("connected");
+    let error = client.peer.raw_request("ping", None).await.expect_err("it exits");
+    assert!(matches!(error, CallError::Closed(_)), "{error}");
+    let error = client.close().await.expect_err("it has failed").to_string();
+    assert!(error.ends_with("exited with status 7; its last output on stderr was: out of memory"), "{error}");
+}
+
+#[tokio::test]
+async fn dropping_the_pending_connection_ends_the_process() {
+    let mut script = Script::new("echo $$ >>\"$LOG\"; receive; receive");
+    let log = script.log.clone();
+    let connecting = tokio::spawn(async move { script.connect(|opening| opening.patience = Duration::MAX).await });
+    let pid = loop {
+        let received = fs::read_to_string(&log).expect("read");
+        if let Some((pid, _)) = received.split_once("\nserver/discover") {
+            break pid.parse().expect("a process id");
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    connecting.abort();
+    process_ends(pid).await;
+    // Its last message came after the script was dropped.
+    let _ = fs::remove_file(&log);
+}

@@ -1,0 +1,103 @@
+//! Lines that exceed the limit of a transport: each fails what it belongs to, and the connection goes on.
+
+mod support;
+
+use std::sync::Arc;
+
+use mcpgen_runtime::connection::{Connection, Limits};
+use mcpgen_runtime::era::Always;
+use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::router::Router;
+use mcpgen_runtime::transport::lines;
+use mcpgen_types::{ErrorObject, Revision};
+use serde_json::{Value, json};
+use support::Wire;
+
+/// A connection that reads lines of at most this many bytes.
+const LIMIT: usize = 200;
+
+fn connect() -> (Wire, Peer) {
+    let (here, there) = tokio::io::duplex(64);
+    let handlers = Router::new().custom_request("echo", |_, params: Value| async move { Ok::<_, ErrorObject>(params) });
+    let era = Arc::new(Always(Revision::V2025_11_25));
+    let connection = Connection::new(handlers.clone(), handlers, era, Limits::default());
+    let peer = connection.peer().clone();
+    let (reader, writer) = tokio::io::split(there);
+    tokio::spawn(connection.run(lines::receive(reader, LIMIT), lines::send(writer)));
+    (Wire::of(here), peer)
+}
+
+fn long() -> String {
+    "x\\\"}".repeat(LIMIT)
+}
+
+/// The connection still answers, and has sent nothing else before.
+async fn assert_next_message_is_an_echo(wire: &mut Wire) {
+    let echo = json!({ "jsonrpc": "2.0", "id": "after", "method": "echo", "params": { "a": 1 } }).to_string();
+    assert_eq!(wire.ask(&echo).await, json!({ "jsonrpc": "2.0", "id": "after", "result": { "a": 1 } }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn fails_a_call_whose_response_exceeds_the_limit() {
+    let members = [
+        r#""jsonrpc":"2.0","id":ID,"result":{"id":7,"text":"LONG"}"#,
+        r#""result":{"text":"LONG","method":"no"},"jsonrpc":"2.0","id":ID"#,
+        r#""jsonrpc":"2.0","id":ID,"error":{"code":1,"message":"LONG"}"#,
+        r#""error":{"code":1,"message":"LONG"},"jsonrpc":"2.0","id" : ID "#,
+    ];
+    for members in members {
+        let (mut wire, peer) = connect();
+        let call = tokio::spawn(peer.raw_request("ask", None).send());
+        let id = wire.hear().await["id"].to_string();
+        wire.say(&format!("{{{}}}", members.replace("ID", &id).replace("LONG", &long()))).await;
+        let error = call.await.expect("no panic").expect_err("the response is skipped");
+        assert!(matches!(error, CallError::Undelivered(_)), "{members}: {error:?}");
+        assert_eq!(error.to_string(), "the response is longer than 200 bytes; raise the line limit", "{members}");
+        assert_next_message_is_an_echo(&mut wire).await;
+    }
+}
+
+/// A line without end must not hold up the call.
+#[tokio::test(start_paused = true)]
+async fn fails_the_call_before_the_line_ends_once_its_id_is_known() {
+    let (mut wire, peer) = connect();
+    let call = tokio::spawn(peer.raw_request("ask", None).send());
+    let id = wire.hear().await["id"].to_string();
+    wire.say_raw(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"text":"{}"#, long())).await;
+    let error = call.await.expect("no panic").expect_err("the response is skipped");
+    assert!(matches!(error, CallError::Undelivered(_)), "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_a_too_long_request_with_an_error_for_its_id() {
+    let (mut wire, _peer) = connect();
+    for id in [json!(5), json!("five"), json!("f\"\u{e9}")] {
+        for members in
+            [r#""id":ID,"method":"echo","params":{"x":"LONG"}"#, r#""params":["LONG"],"method":"echo","id":ID"#]
+        {
+            let members = members.replace("ID", &id.to_string()).replace("LONG", &long());
+            let answer = wire.ask(&format!(r#"{{"jsonrpc":"2.0",{members}}}"#)).await;
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(-32600)), "{answer}");
+            assert_eq!(answer["error"]["message"], "the request is longer than 200 bytes");
+            assert_next_message_is_an_echo(&mut wire).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn drops_a_too_long_notification_without_an_answer() {
+    let (mut wire, _peer) = connect();
+    wire.say(&format!(r#"{{"jsonrpc":"2.0","method":"told","params":{{"x":"{}"}}}}"#, long())).await;
+    assert_next_message_is_an_echo(&mut wire).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_other_too_long_lines_with_an_error_without_an_id() {
+    let (mut wire, _peer) = connect();
+    let id = "9".repeat(LIMIT * 10);
+    for line in [long(), format!("[{}", long()), format!(r#"{{"method":"echo","id":"{id}"}}"#)] {
+        let answer = wire.ask(&line).await;
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)), "{answer}");
+        assert_next_message_is_an_echo(&mut wire).await;
+    }
+}
