@@ -31,8 +31,7 @@ async fn main() -> Result<(), Failure> {
     let (server, incoming, outgoing) = Server::start(command, lines::LONGEST)?;
     let client = client.connect(incoming, outgoing).await?;
     explore(&client).await?;
-    client.peer.disconnect();
-    client.connection.await??;
+    client.close().await?;
     println!("server ended: {}", server.close().await?);
     Ok(())
 }
