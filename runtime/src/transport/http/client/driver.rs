@@ -25,8 +25,8 @@ use crate::transport::{ReceiveError, Undelivered};
 /// Where what arrives goes.
 type Arrive = mpsc::Sender<Result<Vec<u8>, ReceiveError>>;
 
-/// How long a server may take to say that it will tell what belongs to no request, or to receive a request.
-pub(super) const A_MOMENT: Duration = Duration::from_secs(1);
+/// How long a cancellation waits for the headers of the response to its request.
+const RECEIPT: Duration = Duration::from_secs(1);
 
 /// How often a request is made again because of its authorization.
 const MOST_CHALLENGES: usize = 3;
@@ -195,6 +195,7 @@ impl Shared {
         }
     }
 
+    /// Queues a notification.
     fn notify(&self, sent: Sent) {
         if let Some(notification) = self.notifications.admit(sent) {
             // It is read until the driver has ended.
@@ -202,6 +203,7 @@ impl Shared {
         }
     }
 
+    /// Posts the queued notifications, one after another.
     async fn send_in_order(self: Arc<Self>, mut notifications: Notifications) {
         let send = async {
             while let Some(notification) = notifications.recv().await {
@@ -214,6 +216,7 @@ impl Shared {
         }
     }
 
+    /// Posts a message that waits for no other.
     async fn send_unsent(self: Arc<Self>, unsent: Unsent) {
         tokio::select! {
             () = self.ended.cancelled() => {}
@@ -232,6 +235,7 @@ impl Shared {
         false
     }
 
+    /// Makes a request in a task, so that others can be made beside it.
     fn send_request(self: &Arc<Self>, id: RequestId, sent: Sent) {
         let over = self.closing.child_token();
         let (cancel, cancelled) = oneshot::channel();
@@ -254,6 +258,8 @@ impl Shared {
     ) {
         let mut request = Box::pin(self.request(id, Arc::clone(&sent)));
         let cancellation = tokio::select! {
+            biased;
+            Ok(cancellation) = cancelled => cancellation,
             () = over.cancelled() => return,
             answered = &mut request => {
                 if let Err(error) = answered {
@@ -261,7 +267,6 @@ impl Shared {
                 }
                 return;
             }
-            Ok(cancellation) = cancelled => cancellation,
         };
         // The server knows nothing of a request that was not sent, and would ignore a cancellation that comes before it.
         let mut progress = sent.progress.subscribe();
@@ -271,7 +276,7 @@ impl Shared {
         tokio::select! {
             () = over.cancelled() => {}
             _ = &mut request => return,
-            _ = tokio::time::timeout(A_MOMENT, progress.wait_for(|progress| *progress == Progress::Received)) => {}
+            _ = tokio::time::timeout(RECEIPT, progress.wait_for(|progress| *progress == Progress::Received)) => {}
         }
         drop(request);
         if let Some(cancellation) = cancellation {

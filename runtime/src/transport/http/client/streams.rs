@@ -10,10 +10,13 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::driver::{A_MOMENT, Shared, Under, is_passing, succeeded};
+use super::driver::{Shared, Under, is_passing, succeeded};
 use super::reply::{EventStream, Reply};
 use super::{HttpError, backoff};
 use crate::transport::http::fields::LAST_EVENT;
+
+/// How long requests wait for the stream of what belongs to no request to open.
+const OPENING: Duration = Duration::from_secs(1);
 
 impl Shared {
     /// Delivers the messages of a stream, until the answer is among them. A stream of a session is reopened after its last
@@ -90,7 +93,7 @@ impl Shared {
             }
         });
         // A server may say nothing, not even that it will, before there is something to say.
-        tokio::time::timeout(A_MOMENT, is_begun).map(drop).boxed()
+        tokio::time::timeout(OPENING, is_begun).map(drop).boxed()
     }
 
     /// Delivers the messages of the session's stream.
