@@ -92,6 +92,25 @@ async fn begins_five_sessions_in_a_row_without_an_answer_and_then_fails() {
 }
 
 #[tokio::test]
+async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let server = Sessions::start(move |received| {
+        let is_again = received.what == "POST initialize" && begun.fetch_add(1, Ordering::SeqCst) > 0;
+        async move {
+            match received.what.as_str() {
+                _ if is_again => std::future::pending().await,
+                "POST tools/call" => Some(respond(404, "", "")),
+                _ => None,
+            }
+        }
+    });
+    let server = server.await;
+    let client = connect(&server, Options { patience: Duration::from_millis(50), ..options() }).await;
+    let error = call(&client).await.expect_err("no session");
+    assert!(error.contains("did not begin a session in time"), "{error}");
+}
+
+#[tokio::test]
 async fn begins_a_session_at_once_after_an_answered_request() {
     let used = Arc::<Mutex<HashSet<String>>>::default();
     let server = Sessions::start(move |received| {
