@@ -37,8 +37,7 @@ async fn main() -> Result<(), Failure> {
     let (server, incoming, outgoing) = Server::start(command, lines::LONGEST)?;
     let client = connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?;
     run(&client).await?;
-    client.peer.disconnect();
-    client.connection.await??;
+    client.close().await?;
     println!("server ended: {}", server.close().await?);
     Ok(())
 }

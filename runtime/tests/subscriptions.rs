@@ -290,7 +290,7 @@ async fn subscriptions_are_made_again_on_a_new_connection() {
             tokio::spawn(serve(ours(), handlers.clone(), handlers, there.0, there.1, Limits::default()));
             let ours = Introduction::new("client", "1");
             let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await;
-            let peer = client.map_err(|error| error.to_string())?.peer;
+            let peer = client.map_err(|error| error.to_string())?.into_peer();
             kept.lock().expect("kept").push(peer.clone());
             Ok(peer)
         }

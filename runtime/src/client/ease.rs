@@ -56,28 +56,52 @@ pub struct Pages<'c, S, R> {
     client: &'c Client<S>,
     /// `None` once the last page was read.
     cursor: Option<Option<String>>,
-    read: usize,
+    /// What was read so far.
+    pages: usize,
+    bytes: usize,
     request: std::marker::PhantomData<fn() -> R>,
 }
 
-/// How many pages are read of one list: a server might never stop.
-const MOST_PAGES: usize = 10_000;
+/// How much a client reads of a list, by [`Client::tools`] and the like or by [`Client::pages`]: a server could send pages
+/// without end. Set it as [`Client::page_limits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageLimits {
+    /// Pages of one list. Default: 1,000.
+    pub pages: usize,
+    /// Bytes of the results of all pages of one list. Default: 64 MiB.
+    pub bytes: usize,
+}
+
+impl Default for PageLimits {
+    fn default() -> Self {
+        Self { pages: 1000, bytes: 64 << 20 }
+    }
+}
 
 impl<S: Requests, R: Request> Pages<'_, S, R> {
     /// The next page; `None` after the last one. After an error the same page is asked for again.
     ///
     /// # Errors
     ///
-    /// Those of a call; [`Invalid`](CallError::Invalid) if the list has no end.
+    /// Those of a call; [`Invalid`](CallError::Invalid) if the list exceeds the client's [`PageLimits`] or a page leads to
+    /// itself.
     pub async fn next(&mut self) -> Result<Option<R::Result>, CallError> {
         let Some(cursor) = self.cursor.clone() else { return Ok(None) };
         let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", R::METHOD).into());
-        if self.read >= MOST_PAGES {
-            return Err(invalid("the list has no end"));
+        let exceeds = |limit: usize, unit: &str| {
+            invalid(&format!("the list has more than {limit} {unit}; raise `Client::page_limits.{unit}` to read more"))
+        };
+        let limits = self.client.page_limits;
+        if self.pages >= limits.pages {
+            return Err(exceeds(limits.pages, "pages"));
         }
         let of = |cursor: String| JsonObject::from_iter([("cursor".to_owned(), cursor.into())]);
         let params = cursor.clone().map_or_else(JsonObject::new, of);
         let result = self.client.ask(R::METHOD, params).await?;
+        let bytes = self.bytes.saturating_add(result.text().len());
+        if bytes > limits.bytes {
+            return Err(exceeds(limits.bytes, "bytes"));
+        }
         let result = if R::METHOD == ListToolsRequest::METHOD { sound(result) } else { result };
         let text = result.text();
         let next = Picked::from(&text, ["nextCursor"]).ok().and_then(|picked| picked.values[0]);
@@ -88,7 +112,7 @@ impl<S: Requests, R: Request> Pages<'_, S, R> {
         // Until then the same page may be asked for again.
         let page = self.client.read(R::METHOD, &result)?;
         self.cursor = next.map(Some);
-        self.read += 1;
+        (self.pages, self.bytes) = (self.pages + 1, bytes);
         Ok(Some(page))
     }
 }
@@ -265,7 +289,7 @@ impl<S: Requests> Client<S> {
     /// A list, page by page, of a request such as [`ListToolsRequest`], whose pages are without what [`tools`](Self::tools)
     /// leaves out.
     pub fn pages<R: Request>(&self) -> Pages<'_, S, R> {
-        Pages { client: self, cursor: Some(None), read: 0, request: std::marker::PhantomData }
+        Pages { client: self, cursor: Some(None), pages: 0, bytes: 0, request: std::marker::PhantomData }
     }
 
     async fn all<R: Request, T>(&self, items: impl Fn(R::Result) -> Vec<T>) -> Result<Vec<T>, CallError> {

@@ -13,14 +13,15 @@ use std::sync::Arc;
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::{RequestMetaObject, SubscriptionFilter};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 pub use builder::ClientBuilder;
 #[cfg(feature = "http-client")]
 pub use builder::ConnectError;
 #[cfg(feature = "stdio")]
 pub use command::CommandError;
-pub use ease::Pages;
 use ease::{Kept, OnRepair, Reader};
+pub use ease::{PageLimits, Pages};
 
 use crate::connection::{Connection, Limits};
 use crate::era::Side;
@@ -30,21 +31,27 @@ use crate::introduction::Handled;
 use crate::lenient::DecodePolicy;
 use crate::modern::own_meta;
 use crate::negotiation::{HandshakeError, Opening, Start, negotiate};
-use crate::outbox::Closed;
 use crate::peer::{CallError, Peer};
 use crate::router::{Requests, Router};
 use crate::subscriptions::Subscription;
 use crate::transport::{Incoming, Outgoing};
 
-/// A client whose connection is ready, and the task that runs it. Dropping it does not end the connection, see
-/// [`close`](Self::close).
+/// A client whose connection is ready.
+///
+/// Dropping it ends the connection in the background, as [`close`](Self::close) does: messages that were sent are still
+/// written, an HTTP session is ended, and the pipes of a child process are closed. Clones of its [`peer`](Self::peer) and
+/// its subscriptions are disconnected. [`into_peer`](Self::into_peer) keeps the connection open instead.
 pub struct Client<S = Router> {
     /// The server.
     pub peer: Peer,
-    /// Ends when the connection does.
-    pub connection: JoinHandle<io::Result<()>>,
     /// How long it goes on where a request takes several rounds.
     pub rounds: Rounds,
+    /// How much it reads of a list.
+    pub page_limits: PageLimits,
+    /// The task that runs the connection; `None` once the client has given it away.
+    connection: Option<JoinHandle<io::Result<()>>>,
+    /// Cancelled when that task has ended.
+    ended: CancellationToken,
     revision: Revision,
     meta: RequestMetaObject,
     requests: S,
@@ -85,14 +92,48 @@ impl<S: Requests> Client<S> {
         input::complete::<R>(&self.peer, self.requests.clone(), self.rounds, params).await
     }
 
-    /// Ends the connection: what was sent is still written, calls that wait end with an error.
+    /// Ends the connection and waits until it has ended: what was sent is still written, calls that wait end with an error.
     ///
     /// # Errors
     ///
-    /// Reading or writing failed.
-    pub async fn close(self) -> io::Result<()> {
+    /// Reading or writing failed, now or before the connection ended by itself.
+    pub async fn close(mut self) -> io::Result<()> {
         self.peer.disconnect();
-        self.connection.await.map_err(io::Error::other)?
+        match self.connection.take() {
+            Some(connection) => connection.await.map_err(io::Error::other)?,
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until the connection has ended, by the server or by [`Peer::disconnect`]. [`close`](Self::close) returns the
+    /// reason afterwards.
+    ///
+    /// ```
+    /// # use mcpgen_runtime::{Client, Limits, Server, transport};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let (here, there) = transport::duplex();
+    /// # let serving = tokio::spawn(async move { Server::new("server", "1").serve(there.0, there.1, Limits::default()).await });
+    /// # let client = Client::builder("visitor", "1.0.0").connect(here.0, here.1).await?;
+    /// # serving.abort();
+    /// client.closed().await;
+    /// match client.close().await {
+    ///     Ok(()) => println!("the server has closed the connection"),
+    ///     Err(error) => println!("the connection broke: {error}"),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn closed(&self) {
+        self.ended.cancelled().await;
+    }
+
+    /// The server alone, for instance for [`follow`](crate::subscriptions::follow). The connection stays open until the
+    /// server ends it or [`Peer::disconnect`] is called; dropping the peer does not end it.
+    #[must_use = "only the peer can end the connection"]
+    pub fn into_peer(mut self) -> Peer {
+        self.connection.take();
+        self.peer.clone()
     }
 
     /// Subscribes to changes (2026-07-28).
@@ -102,6 +143,14 @@ impl<S: Requests> Client<S> {
     /// Those of a call.
     pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, CallError> {
         Subscription::open(&self.peer, filter).await
+    }
+}
+
+impl<S> Drop for Client<S> {
+    fn drop(&mut self) {
+        if self.connection.is_some() {
+            self.peer.disconnect();
+        }
     }
 }
 
@@ -148,17 +197,30 @@ pub(crate) async fn connect_with<S: Requests, F: Future<Output = ()> + Send + 's
     let kept = Arc::<Kept>::default();
     let changed = Arc::clone(&kept);
     peer.on_list_changed(move |method| changed.list_changed(method));
+    let ended = CancellationToken::new();
+    let at_end = ended.clone().drop_guard();
     let mut running = Running(Some(tokio::spawn(async move {
+        let _at_end = at_end;
         let ended = connection.run(incoming, outgoing).await;
         after.await;
         ended
     })));
     let revision = negotiate(&peer, &era, &opening, start).await?;
     let meta = own_meta(&opening.ours, &handled, revision).map_err(HandshakeError::Introduction)?;
-    let connection = running.0.take().ok_or(CallError::Closed(Closed))?;
     let Reader { policy, on_repair } = Reader::default();
-    let rounds = Rounds::default();
-    Ok(Client { peer, connection, rounds, revision, meta, requests, policy, on_repair, kept })
+    Ok(Client {
+        peer,
+        rounds: Rounds::default(),
+        page_limits: PageLimits::default(),
+        connection: running.0.take(),
+        ended,
+        revision,
+        meta,
+        requests,
+        policy,
+        on_repair,
+        kept,
+    })
 }
 
 /// A connection that ends with the handshake, unless that was a success.

@@ -210,8 +210,7 @@ impl Worker {
                 Err(_) => bail!("no answer"),
             }
         }
-        client.peer.disconnect();
-        Ok(client.connection.await??)
+        Ok(client.close().await?)
     }
 
     fn said(&self) -> String {

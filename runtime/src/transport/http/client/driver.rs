@@ -4,53 +4,68 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use mcpgen_types::{ErrorId, ErrorMessage, JsonObject, RequestId, Value};
 use serde_json::value::RawValue;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::reply::{EventStream, Reply, whole};
+use super::reply::{Reply, whole};
+use super::session::Restarts;
+use super::unsent::{Notifications, Room, Unsent};
 use super::{Challenge, HttpError, Options};
 use crate::app::headers::{self, Header};
 use crate::envelope::Envelope;
 use crate::json::{Picked, string};
 use crate::modern::PROTOCOL_VERSION as VERSION_KEY;
-use crate::transport::http::fields::{self, LAST_EVENT, METHOD, NAME, PROTOCOL_VERSION, SESSION};
+use crate::transport::http::fields::{self, METHOD, NAME, PROTOCOL_VERSION, SESSION};
 use crate::transport::{ReceiveError, Undelivered};
 
 /// Where what arrives goes.
 type Arrive = mpsc::Sender<Result<Vec<u8>, ReceiveError>>;
 
-/// How long a server may take to say that it will tell what belongs to no request.
-const A_MOMENT: Duration = Duration::from_secs(1);
+/// How long a cancellation waits for the headers of the response to its request.
+const RECEIPT: Duration = Duration::from_secs(1);
 
 /// How often a request is made again because of its authorization.
 const MOST_CHALLENGES: usize = 3;
 
+/// Bytes of the notifications that wait for the server to accept them.
+const NOTIFICATIONS: u32 = 8 << 20;
+
+/// Bytes of the answers and cancellations that wait for the server to accept them.
+const ANSWERS: u32 = 64 << 20;
+
 pub(super) struct Driver(Arc<Shared>);
 
-struct Shared {
+pub(super) struct Shared {
     url: reqwest::Url,
     client: reqwest::Client,
-    options: Options,
+    pub(super) options: Options,
     arrive: Arrive,
     state: Mutex<State>,
     /// Held while a session begins.
-    beginning: tokio::sync::Mutex<()>,
-    room: Arc<Semaphore>,
-    closing: CancellationToken,
+    pub(super) beginning: tokio::sync::Mutex<()>,
+    /// A permit is a request in flight.
+    room: Semaphore,
+    notify: mpsc::UnboundedSender<Unsent>,
+    notifications: Room,
+    answers: Room,
+    /// Ends requests and streams.
+    pub(super) closing: CancellationToken,
+    /// Ends all else.
+    ended: CancellationToken,
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// What messages that say no revision are sent under: those of a session, and notifications where there is none.
-    under: Under,
+    pub(super) under: Under,
     /// What the session began with.
-    initialize: Option<Arc<Sent>>,
+    pub(super) initialize: Option<Arc<Sent>>,
+    /// Sessions that were replaced since a request was last answered.
+    pub(super) restarts: Restarts,
     /// Requests that are not answered yet.
     waiting: HashMap<RequestId, Waiting>,
     /// The arguments of tools that are headers too.
@@ -59,61 +74,82 @@ struct State {
 
 /// A session, and the revision that is spoken.
 #[derive(Clone, Default)]
-struct Under {
-    session: Option<HeaderValue>,
-    version: Option<HeaderValue>,
+pub(super) struct Under {
+    pub(super) session: Option<HeaderValue>,
+    pub(super) version: Option<HeaderValue>,
 }
 
-#[derive(Clone)]
 struct Waiting {
-    is_modern: bool,
     over: CancellationToken,
+    /// Takes the notification that cancels it; `None` for a request without a session, which ends with its stream.
+    cancel: Option<oneshot::Sender<Option<Unsent>>>,
 }
 
 /// A message that is sent.
-struct Sent {
-    bytes: Vec<u8>,
+pub(super) struct Sent {
+    pub(super) bytes: Vec<u8>,
     /// `None` for answers.
-    method: Option<String>,
+    pub(super) method: Option<String>,
     /// The revision that it says, if it is of those without sessions.
     version: Option<String>,
     headers: HeaderMap,
+    progress: watch::Sender<Progress>,
+}
+
+/// How far a message has come on its way to the server.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Progress {
+    Queued,
+    Sending,
+    /// The server has sent the headers of its response.
+    Received,
 }
 
 impl Sent {
-    fn of(bytes: Vec<u8>, method: Option<&str>) -> Self {
-        Self { bytes, method: method.map(str::to_owned), version: None, headers: HeaderMap::new() }
+    pub(super) fn new(bytes: Vec<u8>, method: Option<&str>) -> Self {
+        let (progress, _) = watch::channel(Progress::Queued);
+        Self { bytes, method: method.map(str::to_owned), version: None, headers: HeaderMap::new(), progress }
     }
 }
 
-/// What is said when a session is begun.
-const READY: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-
 impl Driver {
-    pub(super) fn new(url: reqwest::Url, client: reqwest::Client, options: Options, arrive: Arrive) -> Self {
-        Self(Arc::new(Shared {
+    /// A driver, and the notifications for [`run`](Self::run).
+    pub(super) fn new(
+        url: reqwest::Url,
+        client: reqwest::Client,
+        options: Options,
+        arrive: Arrive,
+    ) -> (Self, Notifications) {
+        let (notify, notifications) = mpsc::unbounded_channel();
+        let ended = CancellationToken::new();
+        let shared = Shared {
             url,
             client,
-            room: Arc::new(Semaphore::new(options.requests.clamp(1, Semaphore::MAX_PERMITS))),
+            room: Semaphore::new(options.requests.clamp(1, Semaphore::MAX_PERMITS)),
             options,
             arrive,
             state: Mutex::default(),
             beginning: tokio::sync::Mutex::default(),
-            closing: CancellationToken::new(),
-        }))
+            notify,
+            notifications: Room::new(NOTIFICATIONS),
+            answers: Room::new(ANSWERS),
+            closing: ended.child_token(),
+            ended,
+        };
+        (Self(Arc::new(shared)), notifications)
     }
 
-    /// Sends what is queued, until nothing more is; then the session ends.
-    pub(super) async fn run(self, mut queued: mpsc::Receiver<Vec<u8>>) {
+    /// Sends messages until there are no more, or until nobody reads what the server sends. Then ends the session.
+    pub(super) async fn run(self, mut queued: mpsc::Receiver<Vec<u8>>, notifications: Notifications) {
         let Self(shared) = self;
-        let _closed = shared.closing.clone().drop_guard();
+        let _ended = shared.ended.clone().drop_guard();
+        tokio::spawn(Arc::clone(&shared).send_in_order(notifications));
         loop {
             tokio::select! {
                 bytes = queued.recv() => match bytes {
                     Some(bytes) => shared.take(bytes).await,
                     None => break,
                 },
-                // Nobody listens any more.
                 () = shared.arrive.closed() => {
                     queued.close();
                     while queued.recv().await.is_some() {}
@@ -122,61 +158,148 @@ impl Driver {
             }
         }
         shared.closing.cancel();
+        let sent = async { tokio::join!(shared.notifications.is_empty(), shared.answers.is_empty()) };
+        if tokio::time::timeout(shared.options.patience, sent).await.is_err() {
+            tracing::warn!("the connection ends with messages that the server has not accepted");
+        }
+        shared.ended.cancel();
         let under = shared.state().under.clone();
         shared.leave(&under).await;
     }
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Requests are sent beside each other; all else is sent in order, before anything that comes after it.
+    /// Sends a message. Requests, cancellations and answers are sent beside each other, notifications in their order: none
+    /// of them waits for another kind.
     async fn take(self: &Arc<Self>, bytes: Vec<u8>) {
         let (id, sent) = self.look(bytes);
-        let Some(id) = id else {
-            let cancelled = match sent.method.as_deref() {
-                Some("notifications/cancelled") => self.cancelled(&sent.bytes),
-                _ => None,
-            };
-            if let Some(Waiting { is_modern: true, over }) = cancelled {
-                // That nobody listens any more says it all.
-                return over.cancel();
-            }
-            let is_ready = sent.method.as_deref() == Some("notifications/initialized");
-            let posted = tokio::time::timeout(self.options.patience, self.post(&sent)).await;
-            match posted {
-                Ok(Ok(_)) if is_ready => self.listen().await,
-                Ok(Ok(_)) => {}
-                Ok(Err(error)) => tracing::warn!(method = sent.method, %error, "a message was not delivered"),
-                Err(_) => tracing::warn!(method = sent.method, "a message was not accepted in time"),
-            }
-            if let Some(Waiting { over, .. }) = cancelled {
-                over.cancel();
-            }
-            return;
-        };
-        let over = self.closing.child_token();
-        let waiting = Waiting { is_modern: sent.version.is_some(), over: over.clone() };
-        self.state().waiting.insert(id.clone(), waiting);
-        let this = Arc::clone(self);
-        tokio::spawn(async move {
-            tokio::select! {
-                () = over.cancelled() => {}
-                answered = this.request(&id, sent) => {
-                    if let Err(error) = answered {
-                        this.fail(&id, error).await;
-                    }
+        match (id, sent.method.as_deref()) {
+            (Some(id), _) => self.send_request(id, sent),
+            // No request is sent before the server knows that the session is ready.
+            (None, Some("notifications/initialized")) => {
+                if self.post_in_time(&sent).await {
+                    self.listen().await;
                 }
             }
+            (None, Some("notifications/cancelled")) => self.cancel(sent),
+            (None, Some(_)) => self.notify(sent),
+            (None, None) => {
+                if let Some(answer) = self.answers.admit(sent) {
+                    tokio::spawn(Arc::clone(self).send_unsent(answer));
+                }
+            }
+        }
+    }
+
+    /// Queues a notification.
+    fn notify(&self, sent: Sent) {
+        if let Some(notification) = self.notifications.admit(sent) {
+            // It is read until the driver has ended.
+            let _ = self.notify.send(notification);
+        }
+    }
+
+    /// Posts the queued notifications, one after another.
+    async fn send_in_order(self: Arc<Self>, mut notifications: Notifications) {
+        let send = async {
+            while let Some(notification) = notifications.recv().await {
+                self.post_in_time(&notification.sent).await;
+            }
+        };
+        tokio::select! {
+            () = self.ended.cancelled() => {}
+            () = send => {}
+        }
+    }
+
+    /// Posts a message that waits for no other.
+    async fn send_unsent(self: Arc<Self>, unsent: Unsent) {
+        tokio::select! {
+            () = self.ended.cancelled() => {}
+            _ = self.post_in_time(&unsent.sent) => {}
+        }
+    }
+
+    /// Posts a message that has no response. A failure is logged.
+    async fn post_in_time(self: &Arc<Self>, sent: &Sent) -> bool {
+        let method = sent.method.as_deref().unwrap_or("response");
+        match tokio::time::timeout(self.options.patience, self.post(sent)).await {
+            Ok(Ok(_)) => return true,
+            Ok(Err(error)) => tracing::warn!(method, %error, "a message was not delivered"),
+            Err(_) => tracing::warn!(method, "a message was not accepted in time"),
+        }
+        false
+    }
+
+    /// Makes a request in a task, so that others can be made beside it.
+    fn send_request(self: &Arc<Self>, id: RequestId, sent: Sent) {
+        let over = self.closing.child_token();
+        let (cancel, cancelled) = oneshot::channel();
+        let cancel = sent.version.is_none().then_some(cancel);
+        self.state().waiting.insert(id.clone(), Waiting { over: over.clone(), cancel });
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
+            this.run_request(&id, Arc::new(sent), over, cancelled).await;
             this.state().waiting.remove(&id);
         });
     }
 
+    /// Makes a request, until it is answered or cancelled.
+    async fn run_request(
+        self: &Arc<Self>,
+        id: &RequestId,
+        sent: Arc<Sent>,
+        over: CancellationToken,
+        cancelled: oneshot::Receiver<Option<Unsent>>,
+    ) {
+        let mut request = Box::pin(self.request(id, Arc::clone(&sent)));
+        let cancellation = tokio::select! {
+            biased;
+            Ok(cancellation) = cancelled => cancellation,
+            () = over.cancelled() => return,
+            answered = &mut request => {
+                if let Err(error) = answered {
+                    self.fail(id, error).await;
+                }
+                return;
+            }
+        };
+        // The server knows nothing of a request that was not sent, and would ignore a cancellation that comes before it.
+        let mut progress = sent.progress.subscribe();
+        if *progress.borrow() == Progress::Queued {
+            return;
+        }
+        tokio::select! {
+            () = over.cancelled() => {}
+            _ = &mut request => return,
+            _ = tokio::time::timeout(RECEIPT, progress.wait_for(|progress| *progress == Progress::Received)) => {}
+        }
+        drop(request);
+        if let Some(cancellation) = cancellation {
+            Arc::clone(self).send_unsent(cancellation).await;
+        }
+    }
+
+    /// Cancels a request by a notification.
+    fn cancel(&self, sent: Sent) {
+        let waiting = |id| self.state().waiting.get_mut(&id).map(|it| (it.over.clone(), it.cancel.take()));
+        let cancel = match cancelled(&sent.bytes).and_then(waiting) {
+            // Nothing tells more of a request without a session than the end of its stream.
+            Some((over, None)) => return over.cancel(),
+            Some((_, Some(cancel))) => cancel,
+            None => return self.notify(sent),
+        };
+        // The request may be answered in this moment.
+        let _ = cancel.send(self.answers.admit(sent));
+    }
+
     /// What a message is, and the id of a request.
     fn look(&self, bytes: Vec<u8>) -> (Option<RequestId>, Sent) {
-        let mut sent = Sent::of(bytes, None);
+        let mut sent = Sent::new(bytes, None);
         let text = String::from_utf8_lossy(&sent.bytes);
         let (id, method, params) = match Envelope::read(&text) {
             Ok(Envelope::Request { id, method, params }) => (Some(id), method.into_owned(), params),
@@ -206,23 +329,13 @@ impl Shared {
         (id, sent)
     }
 
-    /// The request that is taken back by a notification.
-    fn cancelled(&self, bytes: &[u8]) -> Option<Waiting> {
-        let text = String::from_utf8_lossy(bytes);
-        let Ok(Envelope::Notification { params: Some(params), .. }) = Envelope::read(&text) else { return None };
-        let [id] = Picked::from(params.get(), ["requestId"]).ok()?.values;
-        let id = mcpgen_types::from_str::<RequestId>(id?.get()).ok()?;
-        self.state().waiting.get(&id).cloned()
-    }
-
     /// Makes a request, and sees to it that its answer arrives.
-    async fn request(self: &Arc<Self>, id: &RequestId, sent: Sent) -> Result<(), HttpError> {
+    async fn request(self: &Arc<Self>, id: &RequestId, sent: Arc<Sent>) -> Result<(), HttpError> {
         // Not where messages are taken: those that let others be answered must get through.
         let _room = match sent.method.as_deref() {
             Some("subscriptions/listen") => None,
             _ => self.room.acquire().await.ok(),
         };
-        let sent = Arc::new(sent);
         let begins = sent.method.as_deref() == Some("initialize");
         let lists = sent.method.as_deref() == Some("tools/list") && sent.version.is_some();
         let (response, session) = match begins {
@@ -234,11 +347,14 @@ impl Shared {
             false => self.post(&sent).await?,
         };
         let arrived = |message: &[u8]| {
+            let mut state = self.state();
             if begins {
                 let under = Under { session: session.clone(), version: agreed(message) };
-                let mut state = self.state();
                 (state.under, state.initialize) = (under, Some(Arc::clone(&sent)));
+            } else if state.under.session == session {
+                state.restarts = Restarts::default();
             }
+            drop(state);
             if lists {
                 self.learn(message);
             }
@@ -264,114 +380,6 @@ impl Shared {
         }
     }
 
-    /// Delivers what a stream brings, until the answer is there. A stream of a session can be come back to, for as long as it
-    /// is that session.
-    async fn follow(
-        &self,
-        mut events: EventStream,
-        answers: impl Fn(&[u8]) -> bool,
-        session: Option<Option<HeaderValue>>,
-    ) -> Result<(), HttpError> {
-        let (mut attempts, mut known) = (0, None);
-        loop {
-            while let Some(message) = events.next().await {
-                attempts = 0;
-                let is_last = answers(&message);
-                self.deliver(message).await;
-                if is_last {
-                    return Ok(());
-                }
-            }
-            // Where it goes on is news, too.
-            if events.last != known {
-                (attempts, known) = (0, events.last.clone());
-            }
-            let under = self.state().under.clone();
-            let is_same = session.as_ref() == Some(&under.session);
-            let Some(last) = known.clone().filter(|_| is_same && attempts < self.options.attempts) else {
-                return Err(HttpError::NoAnswer);
-            };
-            tokio::time::sleep(self.pause(events.retry, attempts)).await;
-            attempts += 1;
-            match self.stream(Some(&last), &under).await {
-                Ok(again) => {
-                    let retry = events.retry;
-                    events = again;
-                    (events.last, events.retry) = (Some(last), retry);
-                }
-                // It may be there again the next time.
-                Err(error) if is_passing(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn pause(&self, said: Option<Duration>, attempts: u32) -> Duration {
-        said.unwrap_or_else(|| self.options.pause.saturating_mul(1 << attempts.min(6)))
-    }
-
-    /// A stream of a session: what belongs to no request, or what came after an event.
-    async fn stream(&self, last: Option<&str>, under: &Under) -> Result<EventStream, HttpError> {
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        if let Some(last) = last {
-            let last = HeaderValue::from_bytes(last.as_bytes()).map_err(std::io::Error::other)?;
-            headers.insert(LAST_EVENT, last);
-        }
-        let response = self.send_with(Method::GET, headers, None, under).await?;
-        match Reply::of(succeeded(response).await?, self.options.longest).await? {
-            Reply::Events(events) => Ok(events),
-            _ => Err(HttpError::ContentType(String::new())),
-        }
-    }
-
-    /// Hears what belongs to no request, for as long as the session lasts. It is begun before anything else is asked: what the
-    /// server says while nobody listens may be lost.
-    fn listen(self: &Arc<Self>) -> BoxFuture<'static, ()> {
-        let (this, under) = (Arc::clone(self), self.state().under.clone());
-        let (begun, is_begun) = oneshot::channel();
-        tokio::spawn(async move {
-            tokio::select! {
-                () = this.closing.cancelled() => {}
-                ended = this.hear(under, begun) => match ended {
-                    // It has none.
-                    Err(HttpError::Status { status: StatusCode::METHOD_NOT_ALLOWED, .. }) | Ok(()) => {}
-                    Err(error) => tracing::warn!(%error, "what belongs to no request is not heard any more"),
-                },
-            }
-        });
-        // A server may say nothing, not even that it will, before there is something to say.
-        tokio::time::timeout(A_MOMENT, is_begun).map(drop).boxed()
-    }
-
-    async fn hear(self: &Arc<Self>, under: Under, begun: oneshot::Sender<()>) -> Result<(), HttpError> {
-        let (mut attempts, mut last, mut retry, mut begun) = (0, None::<String>, None, Some(begun));
-        while self.state().under.session == under.session {
-            let stream = self.stream(last.as_deref(), &under).await;
-            drop(begun.take());
-            match stream {
-                Ok(mut events) => {
-                    // A server may end it whenever it likes.
-                    attempts = 0;
-                    while let Some(message) = events.next().await {
-                        self.deliver(message).await;
-                    }
-                    (last, retry) = (events.last.or(last), events.retry.or(retry));
-                }
-                // What came after it is not kept: then without it.
-                Err(HttpError::Status { status: StatusCode::BAD_REQUEST, .. }) if last.is_some() => last = None,
-                Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if under.session.is_some() => {
-                    return self.begin_again(&under.session).await;
-                }
-                Err(error) if is_passing(&error) && attempts < self.options.attempts => {}
-                Err(error) => return Err(error),
-            }
-            tokio::time::sleep(self.pause(retry, attempts)).await;
-            attempts += 1;
-        }
-        Ok(())
-    }
-
     /// Sends a message, and says in which session. If there is no session any more, it is sent to a new one.
     async fn post(self: &Arc<Self>, sent: &Sent) -> Result<(reqwest::Response, Option<HeaderValue>), HttpError> {
         let under = self.under(sent);
@@ -394,67 +402,13 @@ impl Shared {
         }
     }
 
-    /// Begins a session in the place of one that was lost. Until it is begun, nobody hears of it.
-    async fn begin_again(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
-        let _one = self.beginning.lock().await;
-        let (initialize, under) = {
-            let state = self.state();
-            (state.initialize.clone(), state.under.clone())
-        };
-        let Some(initialize) = initialize.filter(|_| under.session == *lost) else { return Ok(()) };
-        tracing::warn!("the session has ended; a new one is begun");
-        let begun = self.initialize(&initialize).await?;
-        let ready = Sent::of(READY.to_vec(), Some("notifications/initialized"));
-        let is_same = begun.version == under.version;
-        let accepted = match is_same {
-            true => succeeded(self.send(Method::POST, Some(&ready), &begun).await?).await.map(drop),
-            false => Err(HttpError::Session(begun.version.clone())),
-        };
-        if let Err(error) = accepted {
-            self.leave(&begun).await;
-            return Err(error);
-        }
-        self.state().under = begun;
-        self.listen().await;
-        if let Some(tell) = &self.options.on_new_session {
-            tell();
-        }
-        Ok(())
-    }
-
-    /// A new session, and the revision that is agreed on in it.
-    async fn initialize(&self, initialize: &Sent) -> Result<Under, HttpError> {
-        let response = self.send(Method::POST, Some(initialize), &Under::default()).await?;
-        let response = succeeded(response).await?;
-        let session = response.headers().get(SESSION).cloned();
-        let answer = match Reply::of(response, self.options.longest).await? {
-            Reply::Nothing => None,
-            Reply::Message(message) => Some(message),
-            Reply::Events(mut events) => loop {
-                match events.next().await {
-                    Some(message) if agreed(&message).is_none() => {}
-                    answer => break answer,
-                }
-            },
-        };
-        Ok(Under { session, version: answer.as_deref().and_then(agreed) })
-    }
-
-    /// Tells the server that a session is not needed any more.
-    async fn leave(&self, under: &Under) {
-        if under.session.is_none() {
-            return;
-        }
-        let patience = self.options.patience.min(Duration::from_secs(5));
-        match tokio::time::timeout(patience, self.send(Method::DELETE, None, under)).await {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "the session could not be ended"),
-            Err(_) => tracing::debug!("the session was not ended in time"),
-        }
-    }
-
     /// One request of HTTP, with the headers of a message, if it brings one.
-    async fn send(&self, method: Method, sent: Option<&Sent>, under: &Under) -> Result<reqwest::Response, HttpError> {
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        sent: Option<&Sent>,
+        under: &Under,
+    ) -> Result<reqwest::Response, HttpError> {
         let mut headers = HeaderMap::new();
         if let Some(sent) = sent {
             headers.clone_from(&sent.headers);
@@ -465,7 +419,7 @@ impl Shared {
     }
 
     /// One request of HTTP, made again where its authorization was not enough.
-    async fn send_with(
+    pub(super) async fn send_with(
         &self,
         method: Method,
         mut headers: HeaderMap,
@@ -494,8 +448,12 @@ impl Shared {
             let mut request = self.client.request(method.clone(), self.url.clone()).headers(all);
             if let Some(sent) = sent {
                 request = request.body(sent.bytes.clone());
+                sent.progress.send_replace(Progress::Sending);
             }
             let response = request.send().await?;
+            if let Some(sent) = sent {
+                sent.progress.send_replace(Progress::Received);
+            }
             let status = response.status();
             let refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
             if !refused || self.options.authorization.is_none() || challenged >= MOST_CHALLENGES {
@@ -529,7 +487,7 @@ impl Shared {
         }
     }
 
-    async fn deliver(&self, message: Vec<u8>) {
+    pub(super) async fn deliver(&self, message: Vec<u8>) {
         // Nobody listens any more: the driver will see it.
         let _ = self.arrive.send(Ok(message)).await;
     }
@@ -583,6 +541,14 @@ fn mirrored(
     headers
 }
 
+/// The request that a notification cancels.
+fn cancelled(bytes: &[u8]) -> Option<RequestId> {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(Envelope::Notification { params: Some(params), .. }) = Envelope::read(&text) else { return None };
+    let [id] = Picked::from(params.get(), ["requestId"]).ok()?.values;
+    mcpgen_types::from_str(id?.get()).ok()
+}
+
 /// The revision that the params of a request say, in those without sessions.
 fn version_of(params: Option<&RawValue>) -> Option<String> {
     let [meta] = Picked::from(params?.get(), ["_meta"]).ok()?.values;
@@ -591,7 +557,7 @@ fn version_of(params: Option<&RawValue>) -> Option<String> {
 }
 
 /// The revision that an answer to `initialize` agrees on.
-fn agreed(message: &[u8]) -> Option<HeaderValue> {
+pub(super) fn agreed(message: &[u8]) -> Option<HeaderValue> {
     let Ok(Envelope::Response { result, .. }) = Envelope::read(std::str::from_utf8(message).ok()?) else { return None };
     let [version] = Picked::from(result.get(), ["protocolVersion"]).ok()?.values;
     HeaderValue::from_str(&string(version?)?).ok()
@@ -621,7 +587,7 @@ fn said(status: StatusCode, body: &str, id: &RequestId) -> Option<Vec<u8>> {
 }
 
 /// Whether it may be otherwise the next time.
-fn is_passing(error: &HttpError) -> bool {
+pub(super) fn is_passing(error: &HttpError) -> bool {
     match error {
         HttpError::Http(_) => true,
         HttpError::Status { status, .. } => status.is_server_error(),
@@ -630,7 +596,7 @@ fn is_passing(error: &HttpError) -> bool {
 }
 
 /// A response that is a success, or an error with what it says.
-async fn succeeded(response: reqwest::Response) -> Result<reqwest::Response, HttpError> {
+pub(super) async fn succeeded(response: reqwest::Response) -> Result<reqwest::Response, HttpError> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);

@@ -11,11 +11,17 @@
 //! # }
 //! ```
 //!
-//! What is sent to a server that keeps sessions goes to the session; when that is lost, a new one is begun. What a server of
+//! What is sent to a server that keeps sessions goes to the session; when that is lost, a new one is begun. A session is lost
+//! when the server answers a message with 404, or the reopening of a stream that had worked. A 404 to the first attempt to
+//! open a stream means, like 405, that the server has none. What a server of
 //! 2026-07-28 wants to have in headers is put there.
 
+mod backoff;
 mod driver;
 mod reply;
+mod session;
+mod streams;
+mod unsent;
 
 use std::fmt;
 use std::future::Future;
@@ -51,11 +57,27 @@ pub struct Options {
     pub requests: usize,
     /// Bytes of a message.
     pub longest: usize,
-    /// How often a stream that broke off is come back to before it is given up; it counts from the last message on.
+    /// How often a stream that ended is reopened before it is given up. Only a message starts the count again: an event ID
+    /// does not, nor does a stream that opens and ends. Default: 5.
+    ///
+    /// A session's stream of what belongs to no request is reopened for as long as the session lasts, once it has worked.
     pub attempts: u32,
-    /// How long it is waited before that, if the server has said nothing; twice as long each time.
+    /// The first pause before a stream is reopened, unless the server sends `retry`. It doubles with each attempt, up to 64
+    /// times. Default: 1 s.
+    ///
+    /// A `retry` counts as at least 100 ms. No pause is longer than five minutes, but for up to an eighth that is added at
+    /// random.
+    ///
+    /// The pauses between sessions that are lost in a row are the same. The first lost session is replaced at once. After
+    /// five without a request answered in between, requests fail with [`SessionLost`](HttpError::SessionLost), and one more
+    /// session is begun after each pause.
     pub pause: Duration,
-    /// How long a server may take to accept a notification, or the end of a session.
+    /// How long a server may take to accept a message that is no request, to begin a new session in place of a lost one, or
+    /// to end one. When the connection closes, the messages that wait are still sent within this time. Default: 30 s.
+    ///
+    /// Requests do not wait for these messages. Notifications wait in order, at most 1,024 and 8 MiB of them; answers to
+    /// the server's requests are sent independently, at most 1,024 and 64 MiB at a time. Messages beyond are dropped with a
+    /// warning.
     pub patience: Duration,
     /// Called when a session that was lost has been replaced by a new one: what was said in the old one once for all, such as
     /// subscriptions and the level of events, has to be said again.
@@ -133,6 +155,13 @@ pub enum HttpError {
     /// The session was lost, and a new one could not be begun.
     #[error("the session has ended, and in a new one the server agrees on another revision: {0:?}")]
     Session(Option<HeaderValue>),
+    /// The server lost too many sessions in a row without answering a request in any of them. A new one is begun later, see
+    /// [`Options::pause`].
+    #[error("the server lost {times} sessions in a row without answering a request; a new one is begun later")]
+    SessionLost {
+        /// How many sessions were replaced since a request was last answered.
+        times: u32,
+    },
 }
 
 /// As much of a refusal as people want to see, on one line.
@@ -193,7 +222,8 @@ pub fn open(url: &str, options: Options) -> Result<(impl Incoming, impl Outgoing
     };
     let (arrive, mut arrived) = mpsc::channel(64);
     let (queue, queued) = mpsc::channel(1);
-    let driver = tokio::spawn(Driver::new(parsed, client, options, arrive).run(queued));
+    let (driver, notifications) = Driver::new(parsed, client, options, arrive);
+    let driver = tokio::spawn(driver.run(queued, notifications));
     let incoming = stream::poll_fn(move |context| arrived.poll_recv(context));
     Ok((incoming, Mouth { queue: PollSender::new(queue), driver }))
 }

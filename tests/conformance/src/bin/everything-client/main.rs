@@ -58,8 +58,7 @@ async fn visit(Arguments { url, scenario, revision, context }: Arguments) -> any
     let client = visitor(revision).connect_http(&url, Options::default()).await?;
     let visit = Visit { client, given: context };
     play(&visit).await?;
-    visit.client.peer.disconnect();
-    Ok(visit.client.connection.await??)
+    Ok(visit.client.close().await?)
 }
 
 /// A client that answers whatever a server may ask.

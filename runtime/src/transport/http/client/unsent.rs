@@ -1,0 +1,77 @@
+//! Messages without a response that wait to be posted: notifications, in order, and answers to the server's requests.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::driver::Sent;
+
+/// The most messages of a kind that wait.
+const MOST: u32 = 1024;
+
+/// A message that waits to be posted, and the room that it takes until it is.
+pub(super) struct Unsent {
+    pub(super) sent: Sent,
+    _room: OwnedSemaphorePermit,
+}
+
+/// Room for unsent messages of a kind: at most 1,024 of them, and at most so many bytes. A message larger than that needs
+/// all the room.
+pub(super) struct Room {
+    permits: Arc<Semaphore>,
+    bytes: u32,
+}
+
+impl Room {
+    pub(super) fn new(bytes: u32) -> Self {
+        let bytes = bytes.max(MOST);
+        Self { permits: Arc::new(Semaphore::new(bytes as usize)), bytes }
+    }
+
+    /// Takes a message if there is room for it. If not, it is dropped with a warning: to wait would hold up requests.
+    pub(super) fn admit(&self, sent: Sent) -> Option<Unsent> {
+        let size = u32::try_from(sent.bytes.len()).unwrap_or(u32::MAX).clamp(self.bytes / MOST, self.bytes);
+        match Arc::clone(&self.permits).try_acquire_many_owned(size) {
+            Ok(room) => Some(Unsent { sent, _room: room }),
+            Err(_) => {
+                let method = sent.method.as_deref().unwrap_or("response");
+                tracing::warn!(method, "a message is dropped: too many wait for the server to accept them");
+                None
+            }
+        }
+    }
+
+    /// Waits until no message waits.
+    pub(super) async fn is_empty(&self) {
+        // The semaphore is never closed.
+        let _ = self.permits.acquire_many(self.bytes).await;
+    }
+}
+
+/// The notifications that wait, in order. [`Room`] bounds them.
+pub(super) type Notifications = mpsc::UnboundedReceiver<Unsent>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(bytes: usize) -> Sent {
+        Sent::new(vec![b' '; bytes], None)
+    }
+
+    #[tokio::test]
+    async fn bounds_messages_in_number_and_bytes() {
+        let room = Room::new(1 << 20);
+        let many: Vec<_> = (0..2000).map_while(|_| room.admit(message(1))).collect();
+        assert_eq!(many.len(), 1024);
+        drop(many);
+        let large: Vec<_> = (0..2000).map_while(|_| room.admit(message(1 << 18))).collect();
+        assert_eq!(large.len(), 4);
+        assert!(room.admit(message(1)).is_none());
+        drop(large);
+        let alone = room.admit(message(1 << 21)).expect("room for a message larger than all of it");
+        assert!(room.admit(message(1)).is_none());
+        drop(alone);
+        room.is_empty().await;
+    }
+}

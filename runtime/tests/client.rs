@@ -1,0 +1,195 @@
+//! How a client ends, and how much it reads of a list.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcpgen_runtime::client::PageLimits;
+use mcpgen_runtime::transport::{self, lines};
+use mcpgen_runtime::{CallError, Client, Limits, Server};
+use mcpgen_types::Revision;
+use mcpgen_types::v2026_07_28::{SubscriptionFilter, Tool, ToolInputSchema};
+use serde_json::{Value, json};
+use support::Wire;
+
+const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+
+fn server() -> Server {
+    Server::new("server", "1").tool_by_hand(Tool::new(ToolInputSchema::new(), "a"), |_, _| async { "a" })
+}
+
+/// A client of a server in this process.
+async fn connected(revision: Revision) -> Client {
+    let (here, there) = transport::duplex();
+    tokio::spawn(async move { server().serve(there.0, there.1, Limits::default()).await });
+    let builder = Client::builder("client", "1").opening(|opening| opening.ours.revisions = vec![revision]);
+    builder.connect(here.0, here.1).await.expect("a server")
+}
+
+fn tasks() -> usize {
+    tokio::runtime::Handle::current().metrics().num_alive_tasks()
+}
+
+async fn until(done: impl Fn() -> bool) {
+    for _ in 0..1000 {
+        if done() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it does not happen");
+}
+
+#[tokio::test]
+async fn ends_all_tasks_when_it_is_dropped() {
+    let before = tasks();
+    for revision in BOTH {
+        let client = connected(revision).await;
+        client.tools().await.expect("tools");
+        assert!(tasks() > before);
+        drop(client);
+        until(|| tasks() == before).await;
+    }
+}
+
+#[tokio::test]
+async fn disconnects_its_peers_and_subscriptions_when_it_is_dropped() {
+    let client = connected(Revision::V2026_07_28).await;
+    let filter = SubscriptionFilter::new().with_tools_list_changed(true);
+    let mut subscription = client.listen(filter).await.expect("a subscription");
+    let peer = client.peer.clone();
+    drop(client);
+    assert!(peer.is_closed());
+    assert!(matches!(peer.raw_request("tools/list", None).await, Err(CallError::Closed(_))));
+    assert!(matches!(subscription.next().await, Err(CallError::Closed(_))));
+}
+
+#[tokio::test]
+async fn keeps_the_connection_of_a_peer_that_it_is_turned_into() {
+    let before = tasks();
+    let peer = connected(Revision::V2025_11_25).await.into_peer();
+    peer.raw_request("tools/list", None).await.expect("an open connection");
+    peer.disconnect();
+    until(|| tasks() == before).await;
+}
+
+#[tokio::test]
+async fn waits_for_the_server_to_end_the_connection() {
+    let (here, there) = transport::duplex();
+    let serving = tokio::spawn(async move { server().serve(there.0, there.1, Limits::default()).await });
+    let client = Client::builder("client", "1").connect(here.0, here.1).await.expect("a server");
+    let waiting = tokio::time::timeout(Duration::from_millis(20), client.closed()).await;
+    assert!(waiting.is_err(), "the connection is open");
+    serving.abort();
+    client.closed().await;
+    assert!(client.peer.is_closed());
+    client.close().await.expect("a clean end");
+}
+
+#[tokio::test]
+async fn closes_its_transport_when_it_is_dropped() {
+    let (mut pipe, there) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(there);
+    let builder = Client::builder("client", "1").opening(|opening| {
+        (opening.known, opening.check) = (Some(Revision::V2026_07_28), false);
+    });
+    let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("no handshake");
+    drop(client);
+    let mut buffer = [0; 16];
+    let read =
+        tokio::time::timeout(Duration::from_secs(5), tokio::io::AsyncReadExt::read(&mut pipe, &mut buffer)).await;
+    assert_eq!(read.expect("an end in time").expect("a pipe"), 0);
+}
+
+#[cfg(all(feature = "http-server", feature = "http-client"))]
+#[tokio::test]
+async fn ends_its_session_when_it_is_dropped() {
+    let endpoint = server().http(Default::default()).expect("a sound server");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let app = axum::Router::new().route_service("/mcp", endpoint.clone());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    tokio::task::yield_now().await;
+    let before = tasks();
+    for revision in BOTH {
+        let builder = Client::builder("client", "1").opening(|opening| opening.ours.revisions = vec![revision]);
+        let client = builder.connect_http(&url, Default::default()).await.expect("a server");
+        client.tools().await.expect("tools");
+        assert_eq!(endpoint.sessions(), usize::from(revision.is_legacy()));
+        drop(client);
+        until(|| endpoint.sessions() == 0 && tasks() == before).await;
+    }
+}
+
+/// A client whose server answers each request for a page with `page`, and how many pages it was asked for.
+async fn paged(page: impl Fn(usize) -> Value + Send + 'static) -> (Client, Arc<AtomicUsize>) {
+    let (here, there) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(there);
+    let (mut wire, asked) = (Wire::of(here), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&asked);
+    tokio::spawn(async move {
+        loop {
+            let request = wire.hear().await;
+            let mut result = page(count.fetch_add(1, Ordering::SeqCst));
+            (result["ttlMs"], result["cacheScope"], result["resultType"]) =
+                (json!(0), json!("private"), json!("complete"));
+            wire.say(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()).await;
+        }
+    });
+    let builder = Client::builder("client", "1").opening(|opening| {
+        (opening.known, opening.check) = (Some(Revision::V2026_07_28), false);
+    });
+    let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await;
+    (client.expect("no handshake"), asked)
+}
+
+/// A page of a list that never ends.
+fn endless(kind: &str, number: usize) -> Value {
+    json!({ kind: [], "nextCursor": number.to_string() })
+}
+
+#[tokio::test]
+async fn reads_at_most_a_thousand_pages_of_a_list() {
+    let (client, asked) = paged(|number| endless("tools", number)).await;
+    let error = client.tools().await.expect_err("an endless list").to_string();
+    assert_eq!(error, "tools/list: the list has more than 1000 pages; raise `Client::page_limits.pages` to read more");
+    assert_eq!(asked.load(Ordering::SeqCst), 1000);
+}
+
+#[tokio::test]
+async fn page_limits_can_be_set() {
+    let (mut client, asked) = paged(|number| endless("prompts", number)).await;
+    client.page_limits = PageLimits { pages: 3, ..PageLimits::default() };
+    let error = client.prompts().await.expect_err("an endless list").to_string();
+    assert!(error.contains("more than 3 pages"), "{error}");
+    assert_eq!(asked.load(Ordering::SeqCst), 3);
+    // The next list is read from its beginning.
+    assert!(client.prompts().await.is_err());
+    assert_eq!(asked.load(Ordering::SeqCst), 6);
+}
+
+#[tokio::test]
+async fn bounds_the_bytes_of_all_pages_of_a_list() {
+    let long = "x".repeat(1000);
+    let (mut client, asked) =
+        paged(move |number| json!({ "resources": [], "nextCursor": format!("{number}{long}") })).await;
+    client.page_limits.bytes = 5000;
+    let error = client.resources().await.expect_err("an endless list").to_string();
+    let expected = "resources/list: the list has more than 5000 bytes; raise `Client::page_limits.bytes` to read more";
+    assert_eq!(error, expected);
+    assert_eq!(asked.load(Ordering::SeqCst), 5);
+    assert_eq!(PageLimits::default(), PageLimits { pages: 1000, bytes: 64 << 20 });
+}
+
+#[tokio::test]
+async fn reads_a_list_of_exactly_as_many_pages() {
+    let (mut client, _) = paged(|number| match number {
+        0..9 => endless("tools", number),
+        _ => json!({ "tools": [] }),
+    })
+    .await;
+    client.page_limits.pages = 10;
+    assert!(client.tools().await.expect("ten pages").is_empty());
+}

@@ -1,0 +1,391 @@
+//! Limits of the HTTP client towards a server that is slow, broken or hostile.
+#![cfg(feature = "http-client")]
+
+#[path = "support/sessions.rs"]
+mod sessions;
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use mcpgen_runtime::Client;
+use mcpgen_runtime::transport::http::client::Options;
+use mcpgen_types::{JsonObject, Revision};
+use serde_json::{Value, json};
+use sessions::{Sessions, events, respond};
+use tokio::sync::{Notify, Semaphore, mpsc};
+
+/// Far longer than any test lasts: whatever waits for it fails its test.
+const NEVER: Duration = Duration::from_secs(3600);
+
+fn options() -> Options {
+    Options { pause: Duration::from_millis(5), patience: NEVER, ..Options::default() }
+}
+
+async fn connect(server: &Sessions, options: Options) -> Client {
+    let builder = Client::builder("client", "1").opening(|opening| opening.known = Some(Revision::V2025_11_25));
+    builder.connect_http(&server.url, options).await.expect("a server")
+}
+
+async fn call(client: &Client) -> Result<(), String> {
+    let called = tokio::time::timeout(Duration::from_secs(20), client.call_tool("a", JsonObject::new())).await;
+    called.expect("an answer in time").map(drop).map_err(|error| error.to_string())
+}
+
+async fn notify(client: &Client, number: usize) {
+    client.peer.custom_notify("notifications/x", &json!({ "number": number })).await.expect("an open connection");
+}
+
+async fn until(done: impl Fn() -> bool) {
+    for _ in 0..2000 {
+        if done() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it does not happen");
+}
+
+/// A response whose events a test sends when it likes.
+fn stream() -> (mpsc::UnboundedSender<String>, Response) {
+    let (sender, receiver) = mpsc::unbounded_channel::<String>();
+    let body = futures_util::stream::unfold(receiver, |mut receiver| async move {
+        receiver.recv().await.map(|event| (Ok::<_, std::io::Error>(Bytes::from(event)), receiver))
+    });
+    let response = Response::builder().header("content-type", "text/event-stream");
+    (sender, response.body(Body::from_stream(body)).expect("a response"))
+}
+
+fn event(message: &Value) -> String {
+    format!("data: {message}\n\n")
+}
+
+#[tokio::test]
+async fn takes_a_404_to_the_first_get_as_no_stream() {
+    let server = Sessions::start(|received| async move { (received.what == "GET").then(|| respond(404, "", "")) });
+    let server = server.await;
+    let client = connect(&server, options()).await;
+    for _ in 0..20 {
+        call(&client).await.expect("an answer");
+    }
+    assert_eq!((server.count("POST initialize"), server.count("GET")), (1, 1));
+}
+
+#[tokio::test]
+async fn begins_five_sessions_in_a_row_without_an_answer_and_then_fails() {
+    let server =
+        Sessions::start(|received| async move { (received.what == "POST tools/call").then(|| respond(404, "", "")) });
+    let server = server.await;
+    let client = connect(&server, Options { pause: Duration::from_millis(50), ..options() }).await;
+    let begun = Instant::now();
+    for _ in 0..5 {
+        let error = call(&client).await.expect_err("a lost session");
+        assert!(error.contains("404"), "{error}");
+    }
+    assert!(begun.elapsed() >= Duration::from_millis(50 + 100 + 200 + 400), "pauses grow: {:?}", begun.elapsed());
+    let error = call(&client).await.expect_err("a lost session");
+    assert!(error.contains("5 sessions in a row"), "{error}");
+    assert_eq!(server.count("POST initialize"), 1 + 5);
+}
+
+#[tokio::test]
+async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let server = Sessions::start(move |received| {
+        let is_again = received.what == "POST initialize" && begun.fetch_add(1, Ordering::SeqCst) > 0;
+        async move {
+            match received.what.as_str() {
+                _ if is_again => std::future::pending().await,
+                "POST tools/call" => Some(respond(404, "", "")),
+                _ => None,
+            }
+        }
+    });
+    let server = server.await;
+    let client = connect(&server, Options { patience: Duration::from_millis(50), ..options() }).await;
+    let error = call(&client).await.expect_err("no session");
+    assert!(error.contains("did not begin a session in time"), "{error}");
+}
+
+#[tokio::test]
+async fn begins_a_session_at_once_after_an_answered_request() {
+    let used = Arc::<Mutex<HashSet<String>>>::default();
+    let server = Sessions::start(move |received| {
+        let is_first = received.what != "POST tools/call" || used.lock().expect("no panic").insert(received.session);
+        async move { (!is_first).then(|| respond(404, "", "")) }
+    });
+    let server = server.await;
+    let client = connect(&server, Options { pause: NEVER, ..options() }).await;
+    for _ in 0..10 {
+        call(&client).await.expect("an answer");
+    }
+    assert_eq!(server.count("POST initialize"), 10);
+}
+
+#[tokio::test]
+async fn limits_sessions_that_a_stream_loses() {
+    // The stream of each session opens, ends, and is gone.
+    let opened = Arc::<Mutex<HashSet<String>>>::default();
+    let server = Sessions::start(move |received| {
+        let response =
+            (received.what == "GET").then(|| match opened.lock().expect("no panic").insert(received.session) {
+                true => events(""),
+                false => respond(404, "", ""),
+            });
+        async move { response }
+    });
+    let server = server.await;
+    let client = connect(&server, Options { pause: Duration::from_millis(20), ..options() }).await;
+    until(|| server.count("POST initialize") == 1 + 5).await;
+    until(|| server.count("GET") == 2 * (1 + 5)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(server.count("POST initialize"), 1 + 5);
+    // A request is answered, and the next lost session is replaced again.
+    call(&client).await.expect("an answer");
+}
+
+/// A server that accepts no notification but `notifications/initialized` before it is let, and what it received of them.
+async fn slow() -> (Sessions, Arc<Semaphore>, Arc<Mutex<Vec<Value>>>) {
+    let (gate, numbers) = (Arc::new(Semaphore::new(0)), Arc::<Mutex<Vec<Value>>>::default());
+    let (opens, seen) = (Arc::clone(&gate), Arc::clone(&numbers));
+    let server = Sessions::start(move |received| {
+        let (gate, seen) = (Arc::clone(&opens), Arc::clone(&seen));
+        async move {
+            if received.what == "POST notifications/x" {
+                seen.lock().expect("no panic").push(received.message["params"]["number"].clone());
+                gate.acquire().await.expect("open").forget();
+            }
+            None
+        }
+    });
+    (server.await, gate, numbers)
+}
+
+#[tokio::test]
+async fn sends_requests_while_a_notification_is_not_accepted() {
+    let (server, _gate, _) = slow().await;
+    let client = connect(&server, options()).await;
+    for number in 0..3 {
+        notify(&client, number).await;
+    }
+    call(&client).await.expect("an answer");
+    assert_eq!(server.count("POST tools/call"), 1);
+    until(|| server.count("POST notifications/x") == 1).await;
+    call(&client).await.expect("an answer");
+    assert_eq!(server.count("POST notifications/x"), 1, "one at a time");
+}
+
+#[tokio::test]
+async fn sends_notifications_in_order() {
+    let (server, gate, numbers) = slow().await;
+    gate.add_permits(200);
+    let client = connect(&server, options()).await;
+    for number in 0..200 {
+        notify(&client, number).await;
+    }
+    until(|| server.count("POST notifications/x") == 200).await;
+    let expected: Vec<Value> = (0..200).map(Value::from).collect();
+    assert_eq!(*numbers.lock().expect("no panic"), expected);
+}
+
+#[tokio::test]
+async fn drops_notifications_beyond_the_limit_of_the_queue() {
+    let (server, gate, _) = slow().await;
+    let client = connect(&server, options()).await;
+    for number in 0..1200 {
+        notify(&client, number).await;
+    }
+    call(&client).await.expect("an answer");
+    gate.add_permits(1200);
+    until(|| server.count("POST notifications/x") >= 1024).await;
+    client.close().await.expect("a clean end");
+    assert_eq!(server.count("POST notifications/x"), 1024);
+}
+
+#[tokio::test]
+async fn sends_queued_notifications_before_the_session_ends() {
+    let (server, gate, _) = slow().await;
+    let client = connect(&server, options()).await;
+    for number in 0..5 {
+        notify(&client, number).await;
+    }
+    until(|| server.count("POST notifications/x") == 1).await;
+    let closed = tokio::spawn(client.close());
+    gate.add_permits(5);
+    closed.await.expect("no panic").expect("a clean end");
+    let log = server.log();
+    assert_eq!(log[log.len() - 6..], [vec!["POST notifications/x"; 5], vec!["DELETE"]].concat());
+}
+
+#[tokio::test]
+async fn close_waits_for_queued_notifications_no_longer_than_patience() {
+    let (server, _gate, _) = slow().await;
+    let client = connect(&server, Options { patience: Duration::from_millis(50), ..options() }).await;
+    for number in 0..1000 {
+        notify(&client, number).await;
+    }
+    let closed = tokio::time::timeout(Duration::from_secs(8), client.close()).await;
+    closed.expect("an end in time").expect("a clean end");
+    assert_eq!(server.count("DELETE"), 1);
+}
+
+#[tokio::test]
+async fn answers_the_server_while_other_messages_are_not_accepted() {
+    // The call is answered when both of the server's requests are, of which the first answer is never accepted.
+    let answered = Arc::new(Notify::new());
+    let server = Sessions::start(move |received| {
+        let answered = Arc::clone(&answered);
+        async move {
+            match received.what.as_str() {
+                "POST notifications/x" => std::future::pending().await,
+                "POST response" if received.message["id"] == "first" => std::future::pending().await,
+                "POST response" => {
+                    answered.notify_one();
+                    None
+                }
+                "POST tools/call" => {
+                    let (sender, response) = stream();
+                    tokio::spawn(async move {
+                        for id in ["first", "second"] {
+                            let _ = sender.send(event(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })));
+                        }
+                        answered.notified().await;
+                        let result =
+                            json!({ "jsonrpc": "2.0", "id": received.message["id"], "result": { "content": [] } });
+                        let _ = sender.send(event(&result));
+                    });
+                    Some(response)
+                }
+                _ => None,
+            }
+        }
+    });
+    let server = server.await;
+    let client = connect(&server, options()).await;
+    notify(&client, 0).await;
+    call(&client).await.expect("an answer");
+}
+
+#[tokio::test]
+async fn cancels_a_request_only_after_the_server_received_it() {
+    // No call is answered, and the headers of the answer never come.
+    let server = Sessions::start(|received| async move {
+        match received.what.as_str() {
+            "POST tools/call" => std::future::pending().await,
+            _ => None,
+        }
+    });
+    let server = server.await;
+    let client = connect(&server, Options { requests: 1, ..options() }).await;
+    let sent = client.peer.raw_request("tools/call", None).send();
+    let waiting = client.peer.raw_request("tools/call", None).send();
+    tokio::select! {
+        _ = futures_util::future::join(sent, waiting) => panic!("no call is answered"),
+        () = until(|| server.count("POST tools/call") == 1) => {}
+    }
+    until(|| server.count("POST notifications/cancelled") >= 1).await;
+    // The second call was never sent, and neither is its cancellation.
+    client.close().await.expect("a clean end");
+    let log = server.log();
+    let messages: Vec<&str> = log.iter().map(String::as_str).filter(|what| !what.ends_with("initialized")).collect();
+    assert_eq!(
+        messages,
+        ["POST initialize", "GET", "POST tools/call", "POST notifications/cancelled", "DELETE"],
+        "{log:?}"
+    );
+}
+
+#[tokio::test]
+async fn waits_100_ms_and_longer_each_time_when_retry_is_zero() {
+    for text in ["retry: 0\n\n", "id: 1\nretry: 0\ndata:\n\n"] {
+        let server = Sessions::start(move |received| async move { (received.what == "GET").then(|| events(text)) });
+        let server = server.await;
+        let begun = Instant::now();
+        let _client = connect(&server, options()).await;
+        until(|| server.count("GET") >= 4).await;
+        assert!(begun.elapsed() >= Duration::from_millis(100 + 200 + 400), "{text:?}: {:?}", begun.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn gives_up_an_answer_after_attempts_without_a_message() {
+    // Each stream has a new event ID, and no message.
+    let count = Arc::new(AtomicUsize::new(0));
+    let server = Sessions::start(move |received| {
+        let nth = count.fetch_add(1, Ordering::SeqCst);
+        let is_stream = received.what == "POST tools/call" || received.last_event_id.is_some();
+        async move { is_stream.then(|| events(&format!("id: {nth}\ndata:\n\n"))) }
+    });
+    let server = server.await;
+    let client = connect(&server, Options { attempts: 4, ..options() }).await;
+    let error = call(&client).await.expect_err("no answer");
+    assert!(error.contains("the stream ended"), "{error}");
+    assert_eq!(server.count("GET"), 1 + 4);
+}
+
+#[tokio::test]
+async fn reopens_a_stream_that_worked_however_often_that_fails() {
+    let (opened, heard) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let server = Sessions::start(move |received| {
+        let nth = if received.what == "GET" { opened.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
+        let note = event(&json!({ "jsonrpc": "2.0", "method": "notifications/x" }));
+        async move {
+            match nth {
+                0 => Some(events("")),
+                1..5 => Some(respond(503, "", "")),
+                5 => Some(events(&note)),
+                6 => Some(stream_that_stays()),
+                _ => None,
+            }
+        }
+    });
+    let server = server.await;
+    let count = Arc::clone(&heard);
+    let builder = Client::builder("client", "1").handlers(|router| {
+        router.custom_notification("notifications/x", move |_, _: Value| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async {}
+        })
+    });
+    let builder = builder.opening(|opening| opening.known = Some(Revision::V2025_11_25));
+    let options = Options { attempts: 2, pause: Duration::from_millis(1), ..options() };
+    let _client = builder.connect_http(&server.url, options).await.expect("a server");
+    until(|| heard.load(Ordering::SeqCst) == 1 && server.count("GET") == 7).await;
+}
+
+fn stream_that_stays() -> Response {
+    let (sender, response) = stream();
+    tokio::spawn(async move { sender.closed().await });
+    response
+}
+
+#[tokio::test]
+async fn gives_up_a_stream_that_never_worked() {
+    let server = Sessions::start(|received| async move { (received.what == "GET").then(|| respond(503, "", "")) });
+    let server = server.await;
+    let client = connect(&server, Options { attempts: 2, pause: Duration::from_millis(1), ..options() }).await;
+    until(|| server.count("GET") == 3).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    call(&client).await.expect("an answer");
+    assert_eq!(server.count("GET"), 3);
+}
+
+#[tokio::test]
+async fn closes_while_it_waits_for_the_longest_retry() {
+    const HUGE: &str = "id: 1\nretry: 18446744073709551615\ndata:\n\n";
+    let server = Sessions::start(|received| async move {
+        matches!(received.what.as_str(), "GET" | "POST tools/call").then(|| events(HUGE))
+    });
+    let server = server.await;
+    let client = connect(&server, options()).await;
+    let waiting = client.peer.raw_request("tools/call", None).send();
+    let waiting = tokio::spawn(waiting);
+    until(|| server.count("POST tools/call") == 1).await;
+    let closed = tokio::time::timeout(Duration::from_secs(8), client.close()).await;
+    closed.expect("an end in time").expect("a clean end");
+    assert!(waiting.await.expect("no panic").is_err());
+    assert_eq!((server.count("GET"), server.count("DELETE")), (1, 1));
+}
