@@ -453,12 +453,11 @@ impl Server {
         let context = request.context.clone();
         let (entry, arguments) = self.called(request)?;
         let call = self.call(context, || arguments.text());
-        // A round of a call that has begun is no other call.
-        if !call.is_resumed()
-            && let Some(wait) = self.wait(&call)
-        {
-            let why = format!("called too often: try again in {} seconds", wait.as_secs().saturating_add(1));
-            return Ok(Box::pin(ready(entry.answer(&call, Err(ToolError::failed(why))))));
+        #[cfg(feature = "rate-limit")]
+        if let Some(wait) = self.rate_limited(&call) {
+            let seconds = wait.as_millis().div_ceil(1000).max(1);
+            let refusal = ToolError::failed(format!("rate limit exceeded; try again in {seconds} s"));
+            return Ok(Box::pin(ready(entry.answer(&call, Err(refusal)))));
         }
         Ok(match entry.fitting(arguments) {
             Ok(arguments) => (entry.run)(Arc::clone(&entry), call, arguments),
