@@ -29,7 +29,7 @@ mod tools;
 #[cfg(feature = "validate")]
 mod validate;
 #[cfg(feature = "validate")]
-pub(crate) use validate::output_fault;
+pub(crate) use validate::OutputSchema;
 
 use std::fmt;
 use std::future::{Future, ready};

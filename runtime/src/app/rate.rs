@@ -241,7 +241,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn accepts_extreme_quotas() {
-        for (calls, per) in [(0, Duration::ZERO), (u32::MAX, Duration::MAX), (1, Duration::MAX), (u32::MAX, Duration::ZERO)]
+        for (calls, per) in
+            [(0, Duration::ZERO), (u32::MAX, Duration::MAX), (1, Duration::MAX), (u32::MAX, Duration::ZERO)]
         {
             let limit = RateLimit::new(calls, per, 1);
             assert_eq!(limit.check("ann"), None, "{calls} per {per:?}");

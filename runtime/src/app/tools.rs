@@ -459,10 +459,7 @@ impl Server {
             let refusal = ToolError::failed(format!("rate limit exceeded; try again in {seconds} s"));
             return Ok(Box::pin(ready(entry.answer(&call, Err(refusal)))));
         }
-        Ok(match entry.fitting(arguments) {
-            Ok(arguments) => (entry.run)(Arc::clone(&entry), call, arguments),
-            Err(error) => Box::pin(ready(entry.answer(&call, Err(error)))),
-        })
+        Ok(entry.start(call, arguments))
     }
 
     /// Which tool is called, and with what.
@@ -504,25 +501,29 @@ fn short<'p>(params: &'p str, context: &Context) -> Option<(Cow<'p, str>, Option
 }
 
 impl Entry {
-    /// The arguments, if they are of the tool's schema.
+    /// Checks the arguments against the tool's schema, and runs its function.
     #[cfg(feature = "validate")]
-    fn fitting(&self, arguments: Arguments) -> Result<Arguments, ToolError> {
-        let arguments = arguments.object()?;
-        self.schemas.check_input(&self.tool.name, &arguments)?;
-        Ok(Arguments::Object(arguments))
+    fn start(self: Arc<Self>, call: Call, arguments: Arguments) -> Answer {
+        Box::pin(async move {
+            let arguments = match arguments.object() {
+                Ok(arguments) => self.schemas.check_input(&self.tool.name, arguments).await,
+                Err(error) => Err(error.into()),
+            };
+            match arguments {
+                Ok(arguments) => (self.run)(Arc::clone(&self), call, Arguments::Object(arguments)).await,
+                Err(error) => self.answer(&call, Err(error)),
+            }
+        })
     }
 
-    /// They are not looked at.
+    /// Runs the tool's function.
     #[cfg(not(feature = "validate"))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "with `validate` they are")]
-    fn fitting(&self, arguments: Arguments) -> Result<Arguments, ToolError> {
-        Ok(arguments)
+    fn start(self: Arc<Self>, call: Call, arguments: Arguments) -> Answer {
+        (self.run)(Arc::clone(&self), call, arguments)
     }
 
     /// The answer to a call, by what the function has returned.
     fn answer(&self, context: &Context, result: Result<CallToolResult, ToolError>) -> Result<RawJson, ErrorObject> {
-        #[cfg(feature = "validate")]
-        let result = result.and_then(|result| self.schemas.check_output(&self.tool.name, &result).map(|()| result));
         let answer = match result {
             Ok(result) => Asks::Result(result),
             Err(ToolError(Failure::Told(why))) => Asks::Result(text(why).with_is_error(true)),
@@ -544,7 +545,15 @@ where
         match fit(&entry.tool.name, arguments) {
             Ok(arguments) => {
                 let result = function(call, arguments);
-                Box::pin(async move { entry.answer(&context, result.await.into_tool_result()) })
+                Box::pin(async move {
+                    let result = result.await.into_tool_result();
+                    #[cfg(feature = "validate")]
+                    let result = match result {
+                        Ok(result) => entry.schemas.check_output(&entry.tool.name, result).await,
+                        error => error,
+                    };
+                    entry.answer(&context, result)
+                })
             }
             Err(error) => Box::pin(ready(entry.answer(&context, Err(error)))),
         }
