@@ -134,7 +134,8 @@ impl Write for Shortened {
             self.0.push_str(text);
             return Ok(());
         }
-        self.0.push_str(&text[..text.floor_char_boundary(room)]);
+        let end = (0..=room).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        self.0.push_str(&text[..end]);
         self.0.push('…');
         Err(fmt::Error)
     }
