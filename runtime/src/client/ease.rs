@@ -141,7 +141,9 @@ impl<S: Requests> Client<S> {
     /// Calls a tool. What the server asks for meanwhile is answered by what answers requests here.
     ///
     /// A failure of the tool is a result, with [`is_error`](CallToolResult::is_error). With the feature `validate`
-    /// structured content is held against the tool's schema, once [`tools`](Self::tools) were listed.
+    /// structured content is held against the tool's schema, once [`tools`](Self::tools) were listed. The schema is compiled
+    /// when the tool is called first. A schema beyond the limits of [`Server::tool_by_hand`](crate::Server::tool_by_hand) is
+    /// logged, and results are not checked against it. A check that takes more than 2 seconds is an error.
     ///
     /// # Errors
     ///
