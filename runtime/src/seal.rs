@@ -38,8 +38,10 @@ use crate::errors;
 /// Makes state tamper-evident, with HMAC-SHA-256. Clones share what is used up.
 #[derive(Clone)]
 pub struct Seal {
-    /// The first one seals, all of them open.
-    keys: Arc<[Vec<u8>]>,
+    /// Seals, and opens.
+    key: Hmac<Sha256>,
+    /// Only open.
+    other_keys: Vec<Hmac<Sha256>>,
     lifetime: Duration,
     rounds: u16,
     spent: Option<Arc<dyn Spent>>,
@@ -90,6 +92,9 @@ const HEAD: usize = NONCE + 8 + 2;
 impl Seal {
     /// A seal that holds for so long, with a random key that all who serve the same requests share.
     ///
+    /// It accepts a state any number of times until it expires. To accept each state once, give it a store that all these
+    /// processes share: [`once`](Self::once).
+    ///
     /// # Errors
     ///
     /// [`ShortKey`](SealError::ShortKey)
@@ -98,16 +103,20 @@ impl Seal {
         if key.len() < SHORTEST_KEY {
             return Err(SealError::ShortKey(key.len()));
         }
-        Ok(Self { keys: [key.to_vec()].into(), lifetime, rounds: 16, spent: None })
+        let key = Hmac::new_from_slice(key).map_err(|_| SealError::ShortKey(key.len()))?;
+        Ok(Self { key, other_keys: Vec::new(), lifetime, rounds: 16, spent: None })
     }
 
-    /// A seal with a key of its own: nobody else can open what it seals, nor can this program after its next start.
+    /// A seal with a random key. No other process can open what it seals, nor can this one after a restart.
+    ///
+    /// It accepts each state once: it remembers the last [`SPENT_IN_MEMORY`] used states in this process (about 5 MB), see
+    /// [`SpentInMemory`].
     ///
     /// # Errors
     ///
     /// [`NoRandomness`](SealError::NoRandomness)
     pub fn of_this_process(lifetime: Duration) -> Result<Self, SealError> {
-        Self::new(random::<SHORTEST_KEY>()?, lifetime)
+        Ok(Self::new(random::<SHORTEST_KEY>()?, lifetime)?.once(SpentInMemory::new(SPENT_IN_MEMORY)))
     }
 
     /// Opens with this key too: one that is going, or one that is coming.
@@ -116,8 +125,7 @@ impl Seal {
     ///
     /// [`ShortKey`](SealError::ShortKey)
     pub fn also_opening(mut self, key: impl AsRef<[u8]>) -> Result<Self, SealError> {
-        let more = Self::new(key, self.lifetime)?.keys;
-        self.keys = self.keys.iter().chain(more.iter()).cloned().collect();
+        self.other_keys.push(Self::new(key, self.lifetime)?.key);
         Ok(self)
     }
 
@@ -128,7 +136,8 @@ impl Seal {
         self
     }
 
-    /// Takes each state once. Who serves the same requests must share what is used up as they share the key.
+    /// Accepts each state once, and remembers the used ones in a store. Processes that share the key must share the store:
+    /// with [`SpentInMemory`] each of them accepts a state once.
     #[must_use]
     pub fn once(mut self, spent: impl Spent) -> Self {
         self.spent = Some(Arc::new(spent));
@@ -168,16 +177,19 @@ impl Seal {
         bytes.extend_from_slice(&until.to_be_bytes());
         bytes.extend_from_slice(&(dialog.round + 1).to_be_bytes());
         bytes.extend_from_slice(&payload);
-        let [key, ..] = &*self.keys else { return Err(errors::internal()) };
-        let tag = mac(key, &dialog.binding, &bytes).finalize().into_bytes();
+        let tag = mac(&self.key, &dialog.binding, &bytes).finalize().into_bytes();
         bytes.extend_from_slice(&tag);
         Ok(URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &Hmac<Sha256>> {
+        std::iter::once(&self.key).chain(&self.other_keys)
     }
 
     fn open(&self, binding: &[u8], state: &str, now: SystemTime) -> Result<(u16, Vec<u8>), Refusal> {
         let bytes = URL_SAFE_NO_PAD.decode(state).map_err(|_| Refusal::Forged)?;
         let (body, tag) = bytes.split_last_chunk::<TAG>().ok_or(Refusal::Forged)?;
-        if !self.keys.iter().any(|key| mac(key, binding, body).verify_slice(tag).is_ok()) {
+        if !self.keys().any(|key| mac(key, binding, body).verify_slice(tag).is_ok()) {
             return Err(Refusal::Forged);
         }
         let (nonce, rest) = body.split_first_chunk::<NONCE>().ok_or(Refusal::Forged)?;
@@ -216,12 +228,8 @@ fn binding(context: &Context, who: &str) -> Vec<u8> {
     binding
 }
 
-fn mac(key: &[u8], binding: &[u8], body: &[u8]) -> Hmac<Sha256> {
-    // Any length of key is a key.
-    let mut mac = match Hmac::<Sha256>::new_from_slice(key) {
-        Ok(mac) => mac,
-        Err(_) => Hmac::new(&Default::default()),
-    };
+fn mac(key: &Hmac<Sha256>, binding: &[u8], body: &[u8]) -> Hmac<Sha256> {
+    let mut mac = key.clone();
     mac.update(b"mcpgen requestState 1\0");
     mac.update(binding);
     mac.update(body);
@@ -245,28 +253,56 @@ pub trait Spent: Send + Sync + 'static {
     fn spend(&self, nonce: [u8; NONCE], until: SystemTime) -> bool;
 }
 
-/// Remembers in this process, no more than so many at a time: beyond it, nothing is taken until something has expired. So
-/// there should be room for all that is given away within a lifetime, to whoever it is given.
+/// How many used states [`Seal::of_this_process`] remembers.
+pub const SPENT_IN_MEMORY: usize = 100_000;
+
+/// Remembers used states in this process, up to a number of them. Each takes about 50 bytes until it expires.
+///
+/// At that number it forgets the states that expire first, and from then on refuses every state that expires no later than
+/// a forgotten one. So no state is accepted twice, and new states are still accepted. Only the time that a client has for
+/// its answer gets shorter, down to the time in which this many states were used.
 #[derive(Debug)]
 pub struct SpentInMemory {
-    most: usize,
-    /// By when they expire.
-    used: Mutex<BTreeSet<(u64, [u8; NONCE])>>,
+    max: usize,
+    used: Mutex<Used>,
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    /// By expiry, in milliseconds since 1970.
+    states: BTreeSet<(u64, [u8; NONCE])>,
+    /// The latest expiry of a forgotten state.
+    forgotten: u64,
 }
 
 impl SpentInMemory {
-    /// Remembers so many at a time.
+    /// Remembers up to `max` used states.
     #[must_use]
-    pub fn new(most: usize) -> Self {
-        Self { most, used: Mutex::default() }
+    pub fn new(max: usize) -> Self {
+        Self { max, used: Mutex::default() }
     }
 }
 
 impl Spent for SpentInMemory {
     fn spend(&self, nonce: [u8; NONCE], until: SystemTime) -> bool {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        // What has expired is refused for that.
-        *used = used.split_off(&(millis(SystemTime::now()), [0; NONCE]));
-        used.len() < self.most && used.insert((millis(until), nonce))
+        let until = millis(until);
+        if self.max == 0 || until <= used.forgotten || !used.states.insert((until, nonce)) {
+            return false;
+        }
+        used.forget(self.max, millis(SystemTime::now()));
+        true
+    }
+}
+
+impl Used {
+    /// Forgets what has expired, and what is too much.
+    fn forget(&mut self, max: usize, now: u64) {
+        while let Some(&(until, _)) = self.states.first()
+            && (until <= now || self.states.len() > max)
+        {
+            self.states.pop_first();
+            self.forgotten = self.forgotten.max(until);
+        }
     }
 }

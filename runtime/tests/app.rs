@@ -649,41 +649,6 @@ async fn a_layer_says_who_may_call_what() {
     assert!(error.to_string().contains("not for you"), "{error}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_rounds_of_a_call_are_one_call() {
-    let server = server().rate_limit(1, Duration::from_secs(60));
-    let mut session = Session::of(&server, Revision::V2026_07_28).await;
-    let first = session.call("asks", json!({})).await["result"].clone();
-    let answers = json!({ "name": { "action": "decline" } });
-    let params =
-        json!({ "name": "asks", "arguments": {}, "requestState": first["requestState"], "inputResponses": answers });
-    let last = session.ask("tools/call", params).await["result"].clone();
-    assert_eq!(last["content"][0]["text"], "nobody", "{last}");
-    assert_eq!(session.call("asks", json!({})).await["result"]["isError"], true);
-    // No state of somebody's own helps.
-    let params = json!({ "name": "text", "requestState": "mine" });
-    assert_eq!(session.ask("tools/call", params).await["result"]["isError"], true);
-}
-
-#[tokio::test(start_paused = true)]
-async fn whoever_calls_too_often_has_to_wait() {
-    let who = |context: &mcpgen_runtime::Context| {
-        context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let server = server().identity(who).rate_limit(3, Duration::from_secs(3));
-    let mut session = Session::of(&server, Revision::V2026_07_28).await;
-    let mut called = async |user: &str| {
-        let params = json!({ "name": "text", "_meta": { "user": user } });
-        session.ask("tools/call", params).await["result"]["isError"].is_null()
-    };
-    for (user, expected) in [("ann", true), ("ann", true), ("ann", true), ("ann", false), ("bob", true), ("ann", false)]
-    {
-        assert_eq!(called(user).await, expected, "{user}");
-    }
-    tokio::time::advance(Duration::from_millis(1100)).await;
-    assert_eq!([called("ann").await, called("ann").await], [true, false], "one more a second");
-}
-
 #[cfg(feature = "schemars")]
 mod typed {
     use schemars::JsonSchema;

@@ -11,7 +11,7 @@ use mcpgen_runtime::context::Context;
 use mcpgen_runtime::input::{self, Rounds};
 use mcpgen_runtime::negotiation::Opening;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::seal::{Seal, SealError, SpentInMemory};
+use mcpgen_runtime::seal::{Seal, SealError, Spent, SpentInMemory};
 use mcpgen_runtime::server::Offer;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, Introduction, Limits, Router, connect};
@@ -302,11 +302,42 @@ fn state_expires_and_is_used_up() {
     assert!(open(&seal(), "tools/call", "pay", "ann", &state).is_err());
 
     let once = seal().once(SpentInMemory::new(2));
-    let states: Vec<String> = (0..3).map(|_| close(&once, "tools/call", "pay", "ann")).collect();
+    let states: Vec<String> = (0..2).map(|_| close(&once, "tools/call", "pay", "ann")).collect();
     let open = |state: &String| open(&once.clone(), "tools/call", "pay", "ann", state);
     assert_eq!((open(&states[0]), open(&states[1])), (Ok(Some(7)), Ok(Some(7))));
     assert!(open(&states[0]).is_err() && open(&states[1]).is_err(), "replayed");
-    assert!(open(&states[2]).is_err(), "what cannot be remembered is not taken");
+}
+
+#[test]
+fn a_full_store_refuses_the_oldest_states() {
+    let store = SpentInMemory::new(2);
+    let at = |second: u64| std::time::SystemTime::now() + Duration::from_secs(60 + second);
+    let spend = |n: u8, until| store.spend([n; 16], until);
+    let times: Vec<_> = (0..8).map(at).collect();
+    assert!(spend(1, times[1]) && spend(2, times[2]));
+    // New states are still accepted, and forgotten ones are not accepted again.
+    assert!(spend(3, times[3]) && spend(4, times[4]));
+    for n in 1..=4 {
+        assert!(!spend(n, times[usize::from(n)]), "state {n} was used");
+    }
+    // A state that was never used, but is as old as the forgotten ones.
+    assert!(!spend(9, times[0]) && !spend(10, times[2]));
+    assert!(spend(11, times[5]));
+    assert!(!SpentInMemory::new(0).spend([1; 16], times[1]));
+}
+
+#[test]
+fn a_seal_of_this_process_accepts_each_state_once() {
+    let own = Seal::of_this_process(Duration::from_secs(1)).expect("random bytes");
+    let state = close(&own, "tools/call", "pay", "ann");
+    assert_eq!(open(&own, "tools/call", "pay", "ann", &state), Ok(Some(7)));
+    assert!(open(&own, "tools/call", "pay", "ann", &state).is_err(), "replayed");
+    // A shared key has no store unless it is given one.
+    let shared = seal();
+    let state = close(&shared, "tools/call", "pay", "ann");
+    for _ in 0..2 {
+        assert_eq!(open(&shared, "tools/call", "pay", "ann", &state), Ok(Some(7)));
+    }
 }
 
 #[test]
@@ -319,8 +350,6 @@ fn keys_change_while_state_is_away() {
     assert!(open(&old, "tools/call", "pay", "ann", &close(&both, "tools/call", "pay", "ann")).is_err());
     assert_eq!(Seal::new(b"short", Duration::ZERO).expect_err("short"), SealError::ShortKey(5));
     assert!(new.also_opening(b"").is_err());
-    let own = Seal::of_this_process(Duration::from_secs(1)).expect("random bytes");
-    assert_eq!(open(&own, "tools/call", "pay", "ann", &close(&own, "tools/call", "pay", "ann")), Ok(Some(7)));
 }
 
 #[tokio::test]

@@ -113,15 +113,6 @@ impl Call {
         let asks = InputRequests::from([(key.to_owned(), request)]);
         Err(ToolError::asks(InputRequiredResult::new().with_input_requests(asks).with_request_state(state)))
     }
-
-    /// Whether this goes on with a call that has begun, by the state that it brings.
-    pub(super) fn is_resumed(&self) -> bool {
-        let Some(rounds) = self.rounds.as_ref().filter(|_| self.context.request_state().is_some()) else {
-            return false;
-        };
-        let mut dialog = rounds.dialog.lock().unwrap_or_else(PoisonError::into_inner);
-        rounds.so_far(&self.context, &mut dialog).is_ok_and(|dialog| dialog.state.is_some())
-    }
 }
 
 impl Rounds {

@@ -22,13 +22,14 @@ pub mod handles;
 pub mod headers;
 mod listeners;
 mod prompts;
+#[cfg(feature = "rate-limit")]
 mod rate;
 mod resources;
 mod tools;
 #[cfg(feature = "validate")]
 mod validate;
 #[cfg(feature = "validate")]
-pub(crate) use validate::output_fault;
+pub(crate) use validate::OutputSchema;
 
 use std::fmt;
 use std::future::{Future, ready};
@@ -46,7 +47,6 @@ use tower::layer::util::Identity;
 pub use ask::Call;
 use listeners::Listeners;
 pub use prompts::{IntoPrompt, PromptError};
-use rate::Rate;
 pub use resources::IntoContents;
 pub use tools::{IntoToolResult, Structured, ToolError, ToolInfo};
 
@@ -86,7 +86,31 @@ type OnChange = Arc<dyn Fn(&Change) + Send + Sync>;
 struct Callers {
     seal: Option<Seal>,
     who: Option<Who>,
-    rate: Option<Arc<Mutex<Rate>>>,
+    #[cfg(feature = "rate-limit")]
+    limit: Option<Arc<rate::RateLimit>>,
+    #[cfg(feature = "rate-limit")]
+    quota: Option<(u32, Duration)>,
+    /// How many callers the rate limit remembers.
+    #[cfg(feature = "rate-limit")]
+    max_callers: Option<usize>,
+}
+
+#[cfg(feature = "rate-limit")]
+impl Callers {
+    fn set_quota(&mut self, calls: u32, per: Duration) {
+        self.quota = Some((calls, per));
+        self.limit_calls();
+    }
+
+    fn set_max_callers(&mut self, max: usize) {
+        self.max_callers = Some(max);
+        self.limit_calls();
+    }
+
+    fn limit_calls(&mut self) {
+        let max = self.max_callers.unwrap_or(rate::DEFAULT_CALLERS);
+        self.limit = self.quota.map(|(calls, per)| Arc::new(rate::RateLimit::new(calls, per, max)));
+    }
 }
 
 /// Says who makes a request.
@@ -234,8 +258,11 @@ impl Server {
         self
     }
 
-    /// What keeps the state of requests that take several rounds. Without one it is a seal of this process: several processes
-    /// that serve the same requests must share a key.
+    /// Sets the seal for the state of requests that take several rounds.
+    ///
+    /// The default is [`Seal::of_this_process`] with a lifetime of 15 minutes, which accepts each state once. Several
+    /// processes that serve the same requests must share a key: [`Seal::new`]. A seal with a shared key accepts a state any
+    /// number of times until it expires, unless it has a store that the processes share: [`Seal::once`].
     #[must_use]
     pub fn seal(self, seal: Seal) -> Self {
         write(&self.0.callers).seal = Some(seal);
@@ -250,11 +277,28 @@ impl Server {
         self
     }
 
-    /// Lets whoever makes requests call tools no more often than this. Whoever does is told to wait, and the function is not
-    /// called. Who that is says [`identity`](Self::identity); without it all are one.
+    /// Limits how often each caller may call tools: bursts of `calls`, which refill evenly over the period `per`.
+    ///
+    /// A call beyond the limit does not run the tool. Its result is an error that says how many seconds to wait. Every round
+    /// of a call that takes several rounds is charged, also if its request state is refused. Callers are told apart by
+    /// [`identity`](Self::identity); without it all calls count as one caller's.
+    ///
+    /// The limit remembers up to 100,000 callers (about 6 MB), see [`rate_limit_callers`](Self::rate_limit_callers).
+    #[cfg(feature = "rate-limit")]
     #[must_use]
     pub fn rate_limit(self, calls: u32, per: Duration) -> Self {
-        write(&self.0.callers).rate = Some(Arc::new(Mutex::new(Rate::new(calls, per))));
+        write(&self.0.callers).set_quota(calls, per);
+        self
+    }
+
+    /// Sets how many callers [`rate_limit`](Self::rate_limit) remembers; 100,000 by default.
+    ///
+    /// A caller is forgotten once it was idle for the period of the limit, at the latest after two periods. While the limit
+    /// remembers this many callers, new callers are refused, and the callers it knows are not affected.
+    #[cfg(feature = "rate-limit")]
+    #[must_use]
+    pub fn rate_limit_callers(self, max: usize) -> Self {
+        write(&self.0.callers).set_max_callers(max);
         self
     }
 
@@ -264,11 +308,11 @@ impl Server {
         who.map_or_else(String::new, |who| who(context))
     }
 
-    /// How long whoever makes a request has to wait before a tool may be called.
-    fn wait(&self, context: &Context) -> Option<Duration> {
-        let rate = read(&self.0.callers).rate.clone()?;
-        let who = self.who(context);
-        rate.lock().unwrap_or_else(PoisonError::into_inner).wait(&who)
+    /// Charges a call to its caller. If it exceeds the rate limit, returns how long the caller has to wait.
+    #[cfg(feature = "rate-limit")]
+    fn rate_limited(&self, context: &Context) -> Option<Duration> {
+        let limit = read(&self.0.callers).limit.clone()?;
+        limit.check(&self.who(context))
     }
 
     /// What a function is given. `what` is an object's text, which must be the same in all rounds, besides what the

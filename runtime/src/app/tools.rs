@@ -370,8 +370,13 @@ impl Server {
         self.insert_tool(tool, run(|tool, arguments| fit::<A>(tool, arguments), function))
     }
 
-    /// A tool whose schemas are written by hand: a function of its arguments as they come. With the feature `validate` they
-    /// are those of the schema.
+    /// A tool whose schemas are written by hand: a function of its arguments as they come.
+    ///
+    /// With the feature `validate` arguments and structured results are checked against the schemas. Checks are bounded: a
+    /// check that is not finished after a few milliseconds goes on at a thread for blocking work, for at most 2 seconds, and
+    /// then the call fails. A schema is refused when it is added if it has more than 20,000 subschemas or 1,000 patterns, if
+    /// more than 10,000 subschemas apply to one value with references expanded, or if a pattern uses look-around or
+    /// backreferences or compiles to more than 256 KiB. References must stay within the schema.
     #[must_use]
     pub fn tool_by_hand<F, Fut, T>(self, tool: Tool, function: F) -> Self
     where
@@ -453,17 +458,13 @@ impl Server {
         let context = request.context.clone();
         let (entry, arguments) = self.called(request)?;
         let call = self.call(context, || arguments.text());
-        // A round of a call that has begun is no other call.
-        if !call.is_resumed()
-            && let Some(wait) = self.wait(&call)
-        {
-            let why = format!("called too often: try again in {} seconds", wait.as_secs().saturating_add(1));
-            return Ok(Box::pin(ready(entry.answer(&call, Err(ToolError::failed(why))))));
+        #[cfg(feature = "rate-limit")]
+        if let Some(wait) = self.rate_limited(&call) {
+            let seconds = wait.as_millis().div_ceil(1000).max(1);
+            let refusal = ToolError::failed(format!("rate limit exceeded; try again in {seconds} s"));
+            return Ok(Box::pin(ready(entry.answer(&call, Err(refusal)))));
         }
-        Ok(match entry.fitting(arguments) {
-            Ok(arguments) => (entry.run)(Arc::clone(&entry), call, arguments),
-            Err(error) => Box::pin(ready(entry.answer(&call, Err(error)))),
-        })
+        Ok(entry.start(call, arguments))
     }
 
     /// Which tool is called, and with what.
@@ -505,25 +506,29 @@ fn short<'p>(params: &'p str, context: &Context) -> Option<(Cow<'p, str>, Option
 }
 
 impl Entry {
-    /// The arguments, if they are of the tool's schema.
+    /// Checks the arguments against the tool's schema, and runs its function.
     #[cfg(feature = "validate")]
-    fn fitting(&self, arguments: Arguments) -> Result<Arguments, ToolError> {
-        let arguments = arguments.object()?;
-        self.schemas.check_input(&self.tool.name, &arguments)?;
-        Ok(Arguments::Object(arguments))
+    fn start(self: Arc<Self>, call: Call, arguments: Arguments) -> Answer {
+        Box::pin(async move {
+            let arguments = match arguments.object() {
+                Ok(arguments) => self.schemas.check_input(&self.tool.name, arguments).await,
+                Err(error) => Err(error.into()),
+            };
+            match arguments {
+                Ok(arguments) => (self.run)(Arc::clone(&self), call, Arguments::Object(arguments)).await,
+                Err(error) => self.answer(&call, Err(error)),
+            }
+        })
     }
 
-    /// They are not looked at.
+    /// Runs the tool's function.
     #[cfg(not(feature = "validate"))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "with `validate` they are")]
-    fn fitting(&self, arguments: Arguments) -> Result<Arguments, ToolError> {
-        Ok(arguments)
+    fn start(self: Arc<Self>, call: Call, arguments: Arguments) -> Answer {
+        (self.run)(Arc::clone(&self), call, arguments)
     }
 
     /// The answer to a call, by what the function has returned.
     fn answer(&self, context: &Context, result: Result<CallToolResult, ToolError>) -> Result<RawJson, ErrorObject> {
-        #[cfg(feature = "validate")]
-        let result = result.and_then(|result| self.schemas.check_output(&self.tool.name, &result).map(|()| result));
         let answer = match result {
             Ok(result) => Asks::Result(result),
             Err(ToolError(Failure::Told(why))) => Asks::Result(text(why).with_is_error(true)),
@@ -545,7 +550,15 @@ where
         match fit(&entry.tool.name, arguments) {
             Ok(arguments) => {
                 let result = function(call, arguments);
-                Box::pin(async move { entry.answer(&context, result.await.into_tool_result()) })
+                Box::pin(async move {
+                    let result = result.await.into_tool_result();
+                    #[cfg(feature = "validate")]
+                    let result = match result {
+                        Ok(result) => entry.schemas.check_output(&entry.tool.name, result).await,
+                        error => error,
+                    };
+                    entry.answer(&context, result)
+                })
             }
             Err(error) => Box::pin(ready(entry.answer(&context, Err(error)))),
         }

@@ -37,7 +37,13 @@ pub(super) struct Kept {
 struct Tools {
     until: Option<Instant>,
     list: Arc<Vec<Tool>>,
+    #[cfg(feature = "validate")]
+    output_schemas: OutputSchemas,
 }
+
+/// The output schemas of listed tools, in the order of the list. Each is compiled when the tool is called first.
+#[cfg(feature = "validate")]
+type OutputSchemas = Arc<[tokio::sync::OnceCell<Option<crate::app::OutputSchema>>]>;
 
 impl Kept {
     /// A list has changed.
@@ -145,7 +151,12 @@ impl<S: Requests> Client<S> {
         if let Some(until) = until {
             let mut kept = self.kept.tools.lock().unwrap_or_else(PoisonError::into_inner);
             if self.kept.changed.load(Ordering::SeqCst) == changed {
-                *kept = Some(Tools { until, list: Arc::clone(&list) });
+                *kept = Some(Tools {
+                    until,
+                    #[cfg(feature = "validate")]
+                    output_schemas: list.iter().map(|_| tokio::sync::OnceCell::new()).collect(),
+                    list: Arc::clone(&list),
+                });
             }
         }
         Ok(list)
@@ -154,7 +165,9 @@ impl<S: Requests> Client<S> {
     /// Calls a tool. What the server asks for meanwhile is answered by what answers requests here.
     ///
     /// A failure of the tool is a result, with [`is_error`](CallToolResult::is_error). With the feature `validate`
-    /// structured content is held against the tool's schema, once [`tools`](Self::tools) were listed.
+    /// structured content is held against the tool's schema, once [`tools`](Self::tools) were listed. The schema is compiled
+    /// when the tool is called first. A schema beyond the limits of [`Server::tool_by_hand`](crate::Server::tool_by_hand) is
+    /// logged, and results are not checked against it. A check that takes more than 2 seconds is an error.
     ///
     /// # Errors
     ///
@@ -172,7 +185,7 @@ impl<S: Requests> Client<S> {
             result => result?,
         };
         #[cfg(feature = "validate")]
-        self.check_output(name, &result)?;
+        let result = self.check_output(name, result).await?;
         Ok(result)
     }
 
@@ -337,14 +350,19 @@ impl<S: Requests> Client<S> {
         self.peer.about().is_some_and(|about| about.can(&[list, "listChanged"]))
     }
 
+    /// Checks structured content against the output schema of a listed tool, and returns the result.
     #[cfg(feature = "validate")]
-    fn check_output(&self, name: &str, result: &CallToolResult) -> Result<(), CallError> {
+    async fn check_output(&self, name: &str, result: CallToolResult) -> Result<CallToolResult, CallError> {
         let kept = self.kept.tools.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let tool = kept.and_then(|kept| kept.list.iter().find(|tool| tool.name == name).cloned());
-        let Some(tool) = tool else { return Ok(()) };
-        crate::app::output_fault(&tool, result).map_or(Ok(()), |why| {
-            Err(CallError::Invalid(format!("tools/call result of {name}: structuredContent: {why}").into()))
-        })
+        let Some(Tools { list, output_schemas, .. }) = kept else { return Ok(result) };
+        let listed = list.iter().zip(output_schemas.iter()).find(|(tool, _)| tool.name == name);
+        let Some((tool, compiled)) = listed else { return Ok(result) };
+        match compiled.get_or_init(|| crate::app::OutputSchema::of(tool)).await {
+            None => Ok(result),
+            Some(schema) => schema.check(result).await.map_err(|why| {
+                CallError::Invalid(format!("tools/call result of {name}: structuredContent: {why}").into())
+            }),
+        }
     }
 }
 

@@ -1,0 +1,184 @@
+//! A budget for the evaluation of a schema.
+//!
+//! The `jsonschema` crate evaluates until it is done. Schemas are therefore rewritten so that each costly subschema is
+//! entered through an `if` with the keyword [`KEYWORD`], which charges its cost to the budget of the running evaluation.
+//! When the budget is used up, no subschema is entered any more, and the evaluation ends within the loops it is in.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use jsonschema::paths::Location;
+use jsonschema::{Keyword, ValidationError};
+use mcpgen_types::Value;
+use serde_json::Map;
+
+/// The keyword that charges the budget. Its value is a [`Cost`].
+pub(super) const KEYWORD: &str = "mcpgen:cost";
+
+/// What an evaluation may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    /// Units of work; one takes 3 to 100 ns.
+    pub(super) steps: u64,
+    /// Bytes of stack, from where the evaluation begins.
+    pub(super) stack: usize,
+    /// A bound for work that takes longer than its units say.
+    pub(super) time: Duration,
+}
+
+/// The budget of an evaluation was used up. Whatever the evaluation returned means nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exhausted;
+
+#[derive(Clone, Copy)]
+struct Meter {
+    steps: u64,
+    deadline: Option<Instant>,
+    stack: usize,
+    stack_start: usize,
+    exhausted: bool,
+}
+
+thread_local! {
+    /// The budget of the evaluation that runs on this thread.
+    static METER: Cell<Option<Meter>> = const { Cell::new(None) };
+}
+
+/// How many units pass between two looks at the clock.
+const CLOCK_INTERVAL: u64 = 4096;
+
+impl Budget {
+    /// Runs an evaluation within this budget.
+    pub(super) fn run<T>(self, evaluate: impl FnOnce() -> T) -> Result<T, Exhausted> {
+        let meter = Meter {
+            steps: self.steps,
+            deadline: Instant::now().checked_add(self.time),
+            stack: self.stack,
+            stack_start: stack_position(),
+            exhausted: false,
+        };
+        let _restored = Restored(METER.replace(Some(meter)));
+        let outcome = evaluate();
+        match METER.get() {
+            Some(Meter { exhausted: false, .. }) => Ok(outcome),
+            _ => Err(Exhausted),
+        }
+    }
+}
+
+/// Restores the outer meter, also after a panic.
+struct Restored(Option<Meter>);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        METER.set(self.0);
+    }
+}
+
+/// An address near the top of the stack.
+#[inline(never)]
+fn stack_position() -> usize {
+    let local = 0_u8;
+    std::ptr::from_ref(std::hint::black_box(&local)).addr()
+}
+
+impl Meter {
+    /// Charges units of work; `false` once the budget is used up.
+    fn charge(&mut self, steps: u64) -> bool {
+        let before = self.steps;
+        let (left, overdrawn) = before.overflowing_sub(steps);
+        if self.exhausted || overdrawn || self.stack_start.abs_diff(stack_position()) > self.stack {
+            self.exhausted = true;
+            return false;
+        }
+        self.steps = left;
+        if before / CLOCK_INTERVAL != left / CLOCK_INTERVAL {
+            self.exhausted = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+        }
+        !self.exhausted
+    }
+}
+
+/// What it costs to enter a subschema, besides the subschemas that are entered from there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// For any instance.
+    pub(super) base: u64,
+    /// For each item or member.
+    pub(super) per_child: u64,
+    /// For each 64 bytes of a string.
+    pub(super) per_text: u64,
+    /// For each 64 bytes of the names of an object's members.
+    pub(super) per_names: u64,
+    /// For each value inside an array or object, at any depth.
+    pub(super) per_value: u64,
+}
+
+impl Cost {
+    pub(super) fn to_value(self) -> Value {
+        [self.base, self.per_child, self.per_text, self.per_names, self.per_value].as_slice().into()
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let [base, per_child, per_text, per_names, per_value] = value.as_array()?.as_slice() else { return None };
+        Some(Self {
+            base: base.as_u64()?,
+            per_child: per_child.as_u64()?,
+            per_text: per_text.as_u64()?,
+            per_names: per_names.as_u64()?,
+            per_value: per_value.as_u64()?,
+        })
+    }
+
+    fn of(self, instance: &Value) -> u64 {
+        let size = |size: usize, cost: u64| (size as u64).saturating_mul(cost);
+        let inner = match instance {
+            Value::String(text) => size(text.len(), self.per_text) / 64,
+            Value::Array(items) => size(items.len(), self.per_child),
+            Value::Object(members) if self.per_names > 0 => {
+                let names = members.keys().map(String::len).sum();
+                size(members.len(), self.per_child).saturating_add(size(names, self.per_names) / 64)
+            }
+            Value::Object(members) => size(members.len(), self.per_child),
+            _ => 0,
+        };
+        let deep = if self.per_value > 0 { size(values(instance), self.per_value) } else { 0 };
+        self.base.saturating_add(inner).saturating_add(deep)
+    }
+}
+
+/// How many values there are in a value, with long strings as several.
+fn values(value: &Value) -> usize {
+    1 + match value {
+        Value::String(text) => text.len() / 64,
+        Value::Array(items) => items.iter().map(values).sum(),
+        Value::Object(members) => members.values().map(values).sum(),
+        _ => 0,
+    }
+}
+
+/// The implementation of [`KEYWORD`].
+struct Charge(Cost);
+
+impl<'i> Keyword<'i> for Charge {
+    fn validate(&self, instance: &'i Value) -> Result<(), ValidationError<'i>> {
+        if Keyword::is_valid(self, instance) { Ok(()) } else { Err(ValidationError::custom("the budget is used up")) }
+    }
+
+    fn is_valid(&self, instance: &'i Value) -> bool {
+        let Some(mut meter) = METER.get() else { return true };
+        let entered = meter.charge(self.0.of(instance));
+        METER.set(Some(meter));
+        entered
+    }
+}
+
+/// Makes a [`Charge`] for `jsonschema`.
+pub(super) fn keyword<'a>(
+    _schema: &'a Map<String, Value>,
+    value: &'a Value,
+    _path: Location,
+) -> Result<Box<dyn for<'i> Keyword<'i>>, ValidationError<'a>> {
+    let cost = Cost::from_value(value).ok_or_else(|| ValidationError::custom("not a cost"))?;
+    Ok(Box::new(Charge(cost)))
+}

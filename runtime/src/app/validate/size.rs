@@ -1,0 +1,57 @@
+//! How much work a schema can make at one place of an instance.
+
+use super::SchemaError;
+use super::graph::{AppliesTo, Graph};
+
+/// The most subschemas that may apply to one value, with references expanded.
+pub(super) const MAX_EXPANDED: u64 = 10_000;
+
+/// The most subschemas that may apply to one value inside each other.
+const MAX_NESTED: usize = 100;
+
+/// For each node, how many subschemas apply to the same value, with references expanded, and itself.
+///
+/// This bounds the work where references double: `{"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}` counts `a`
+/// twice. Subschemas for items and members are not counted, because the instance bounds them.
+pub(super) fn expanded_sizes(graph: &Graph<'_>) -> Result<Vec<u64>, SchemaError> {
+    let mut sizes = Sizes { graph, of: vec![None; graph.nodes.len()] };
+    (0..graph.nodes.len()).map(|node| sizes.measure(node, 0).map(|measured| measured.size)).collect()
+}
+
+struct Sizes<'g, 's> {
+    graph: &'g Graph<'s>,
+    of: Vec<Option<Measured>>,
+}
+
+#[derive(Clone, Copy)]
+struct Measured {
+    size: u64,
+    height: usize,
+}
+
+impl Sizes<'_, '_> {
+    fn measure(&mut self, node: usize, depth: usize) -> Result<Measured, SchemaError> {
+        if let Some(measured) = self.of[node] {
+            return Ok(measured);
+        }
+        // Longer than any chain that is allowed: a loop is one as well.
+        if depth > MAX_NESTED {
+            return Err(SchemaError::TooNested(MAX_NESTED));
+        }
+        let (mut size, mut height) = (1_u64, 1);
+        for link in self.graph.nodes[node].links.iter().filter(|link| link.applies_to == AppliesTo::Same) {
+            let inner = self.measure(link.target, depth + 1)?;
+            size = size.saturating_add(inner.size);
+            height = height.max(inner.height + 1);
+        }
+        if size > MAX_EXPANDED {
+            return Err(SchemaError::TooLarge(MAX_EXPANDED));
+        }
+        if height > MAX_NESTED {
+            return Err(SchemaError::TooNested(MAX_NESTED));
+        }
+        let measured = Measured { size, height };
+        self.of[node] = Some(measured);
+        Ok(measured)
+    }
+}

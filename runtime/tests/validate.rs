@@ -1,0 +1,263 @@
+//! Checks of arguments and results against schemas: what they cost, and that they end.
+
+#![cfg(feature = "validate")]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcpgen_runtime::app::DefinitionError;
+use mcpgen_runtime::transport::lines;
+use mcpgen_runtime::{Client, Limits, Server};
+use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+use mcpgen_types::{JsonObject, Revision};
+use serde_json::{Map, Value, json};
+use support::Wire;
+
+/// Runs a test in a runtime with one thread. Fails if the test takes longer than a minute, also if it blocks its thread.
+fn within_a_minute<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + Send + 'static) {
+    let (done, outcome) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(test());
+        done.send(()).expect("the test waits");
+    });
+    outcome.recv_timeout(Duration::from_secs(60)).expect("the test passes in time");
+}
+
+/// Definitions `d0` to `d{levels}`, each of which is made of references to the next one.
+fn definitions(levels: usize, last: Value, each: impl Fn(Value) -> Value) -> Value {
+    let next = |level: usize| json!({ "$ref": format!("#/$defs/d{}", level + 1) });
+    let mut definitions: Map<String, Value> =
+        (0..levels).map(|level| (format!("d{level}"), each(next(level)))).collect();
+    definitions.insert(format!("d{levels}"), last);
+    json!({ "type": "object", "$defs": definitions, "$ref": "#/$defs/d0" })
+}
+
+/// A schema whose evaluation doubles with each level of the instance, for 60 levels.
+fn doubling_by_level() -> Value {
+    definitions(60, json!({ "maxProperties": 5 }), |next| {
+        let member = json!({ "properties": { "x": next } });
+        json!({ "allOf": [member, member] })
+    })
+}
+
+fn nested(levels: usize) -> Value {
+    (0..levels).fold(json!({}), |inner, _| json!({ "x": inner }))
+}
+
+fn object(value: Value) -> JsonObject {
+    value.as_object().expect("an object").clone()
+}
+
+fn tool(input: Value) -> Tool {
+    Tool::new(mcpgen_types::from_value::<ToolInputSchema>(input).expect("a schema"), "tool")
+}
+
+async fn connected(server: Server) -> Client {
+    let (here, there) = mcpgen_runtime::transport::duplex();
+    tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
+    Client::builder("client", "1").connect(here.0, here.1).await.expect("connected")
+}
+
+/// A client of a server that lists one tool with an output schema, and returns arguments as structured content.
+async fn connected_to_tool_with(output: Value) -> Client {
+    let (here, there) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(there);
+    let mut wire = Wire::of(here);
+    tokio::spawn(async move {
+        loop {
+            let request = wire.hear().await;
+            let Some(id) = request.get("id") else { continue };
+            let result = match request["method"].as_str() {
+                Some("initialize") => json!({
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": { "tools": { "listChanged": true } },
+                    "serverInfo": { "name": "server", "version": "1" },
+                }),
+                Some("tools/list") => {
+                    let tool = json!({ "name": "tool", "inputSchema": { "type": "object" }, "outputSchema": output });
+                    json!({ "tools": [tool] })
+                }
+                _ => json!({ "content": [], "structuredContent": request["params"]["arguments"] }),
+            };
+            wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
+        }
+    });
+    let builder =
+        Client::builder("client", "1").opening(|opening| opening.ours.revisions = vec![Revision::V2025_11_25]);
+    let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected");
+    client.tools().await.expect("tools");
+    client
+}
+
+fn refusal(schema: Value) -> Option<String> {
+    let added = Server::new("server", "1").add_tool_by_hand(tool(schema), |_, _| async {});
+    added.err().map(|error| {
+        assert!(matches!(&error, DefinitionError::Schema { schema: "inputSchema", .. }), "{error}");
+        error.to_string()
+    })
+}
+
+#[test]
+fn refuses_schemas_that_expand_too_far() {
+    within_a_minute(|| async {
+        let twice = |keyword: &str| {
+            let keyword = keyword.to_owned();
+            definitions(40, json!(true), move |next| json!({ (keyword.clone()): [next, next] }))
+        };
+        let unevaluated =
+            definitions(40, json!(true), |next| json!({ "anyOf": [next, next], "unevaluatedProperties": false }));
+        for schema in [twice("allOf"), twice("anyOf"), twice("oneOf"), unevaluated] {
+            let error = refusal(schema.clone()).expect("refused");
+            assert!(error.contains("more than 10000 subschemas apply to one value"), "{error}");
+        }
+        let unevaluated =
+            definitions(10, json!(true), |next| json!({ "anyOf": [next, next], "unevaluatedProperties": false }));
+        let error = refusal(unevaluated).expect("refused");
+        assert!(error.contains("look into more than 5000 subschemas"), "{error}");
+    });
+}
+
+#[test]
+fn refuses_reference_loops_and_long_chains() {
+    within_a_minute(|| async {
+        for schema in [
+            json!({ "type": "object", "$ref": "#" }),
+            json!({ "type": "object", "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "$ref": "#/$defs/a" } }, "$ref": "#/$defs/a" }),
+            json!({ "type": "object", "not": { "anyOf": [{ "$dynamicRef": "#a" }] }, "$dynamicAnchor": "a" }),
+            definitions(5_000, json!(true), |next| json!({ "allOf": [next] })),
+        ] {
+            let error = refusal(schema).expect("refused");
+            assert!(error.contains("a reference loop, or more than 100 subschemas inside each other"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn refuses_patterns_that_may_take_exponential_time_or_much_memory() {
+    within_a_minute(|| async {
+        for pattern in [r"^(a+)+\1b$", "^(?=(a+)+$)(a|aa)+c$", "^(?!a)b", "(((a{100}){100}){100}){10}", r"(\w{60}){60}"]
+        {
+            let error = refusal(json!({ "type": "object", "properties": { "s": { "pattern": pattern } } }));
+            let error = error.unwrap_or_else(|| panic!("{pattern} is refused"));
+            assert!(error.contains("patterns must not use look-around or backreferences"), "{error}");
+            let error = refusal(json!({ "type": "object", "patternProperties": { (pattern): true } }));
+            assert!(error.is_some(), "{pattern}");
+        }
+        for pattern in ["^[a-z0-9._-]{1,255}$", r"^\d{4}-\d{2}-\d{2}T.*Z$", "^(a+)+$", r"^\p{L}+$", "^.{1,1000}$"] {
+            let error = refusal(json!({ "type": "object", "properties": { "s": { "pattern": pattern } } }));
+            assert_eq!(error, None, "{pattern}");
+        }
+    });
+}
+
+#[test]
+fn refuses_too_many_patterns_and_subschemas() {
+    within_a_minute(|| async {
+        let patterns: Vec<Value> = (0..1_001).map(|n| json!({ "pattern": format!("^{n}$") })).collect();
+        let error = refusal(json!({ "type": "object", "properties": { "s": { "anyOf": patterns } } }));
+        assert!(error.expect("refused").contains("more than 1000 patterns"));
+        let properties: Map<String, Value> = (0..20_000).map(|n| (n.to_string(), json!({}))).collect();
+        let error = refusal(json!({ "type": "object", "properties": properties }));
+        assert!(error.expect("refused").contains("more than 20000 subschemas"));
+    });
+}
+
+#[test]
+fn a_check_that_takes_too_long_fails_the_call_and_blocks_no_other() {
+    within_a_minute(|| async {
+        let server = Server::new("server", "1")
+            .tool_by_hand(tool(doubling_by_level()), |_, _| async { "called" })
+            .tool_by_hand(Tool::new(ToolInputSchema::new(), "other"), |_, _| async { "called" });
+        let client = Arc::new(connected(server).await);
+        let slow = Arc::clone(&client);
+        let slow = tokio::spawn(async move { slow.call_tool("tool", object(nested(60))).await });
+        tokio::task::yield_now().await;
+        client.call_tool("other", JsonObject::new()).await.expect("answered");
+        assert!(!slow.is_finished(), "the other call is answered meanwhile");
+        let result = slow.await.expect("finished").expect("a result");
+        assert_eq!(result.is_error, Some(true));
+        let result = mcpgen_types::to_value(&result).expect("JSON");
+        assert_eq!(result["content"][0]["text"], "tool: checking the arguments against inputSchema took too long");
+        // The same schema is cheap for most arguments.
+        let result = client.call_tool("tool", object(nested(5))).await.expect("a result");
+        assert_eq!(result.is_error, None, "{result:?}");
+    });
+}
+
+#[test]
+fn a_client_ends_a_check_that_takes_too_long() {
+    within_a_minute(|| async {
+        let client = connected_to_tool_with(doubling_by_level()).await;
+        let error = client.call_tool("tool", object(nested(60))).await.expect_err("not checked");
+        assert!(error.to_string().contains("checking it against the tool's outputSchema took too long"), "{error}");
+        client.call_tool("tool", object(nested(5))).await.expect("checked");
+    });
+}
+
+#[test]
+fn quotes_only_short_values_in_errors() {
+    within_a_minute(|| async {
+        let schema = json!({ "type": "object", "properties": { "s": { "maxLength": 3 }, "t": { "enum": ["a"] } } });
+        let server = Server::new("server", "1").tool_by_hand(tool(schema), |_, _| async { "called" });
+        let client = connected(server).await;
+        for (arguments, expected) in [
+            (json!({ "s": "long" }), "/s: \"long\" is longer than 3 characters"),
+            (json!({ "s": "é".repeat(100_000) }), "/s: value is longer than 3 characters"),
+            (json!({ "t": "é".repeat(100_000) }), "/t: value is not one of \"a\""),
+        ] {
+            let result = client.call_tool("tool", object(arguments)).await.expect("a result");
+            let result = mcpgen_types::to_value(&result).expect("JSON");
+            let text = result["content"][0]["text"].as_str().expect("text");
+            assert!(text.contains(expected) && text.len() < 500, "{}", text.chars().take(300).collect::<String>());
+        }
+    });
+}
+
+/// Counts warnings.
+#[derive(Clone, Default)]
+struct Warnings(Arc<AtomicUsize>);
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::WARN
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn compiles_an_output_schema_once_per_listed_tool() {
+    within_a_minute(|| async {
+        let warnings = Warnings::default();
+        let _logged = tracing::subscriber::set_default(warnings.clone());
+        for unchecked in [
+            json!({ "type": "object", "properties": { "s": { "pattern": r"^(a+)+\1b$" } } }),
+            json!({ "type": "object", "$ref": "https://example.com/schema.json" }),
+        ] {
+            warnings.0.store(0, Ordering::SeqCst);
+            let client = connected_to_tool_with(unchecked.clone()).await;
+            for _ in 0..3 {
+                client.call_tool("tool", object(json!({ "s": "a".repeat(60) }))).await.expect("not checked");
+            }
+            assert_eq!(warnings.0.load(Ordering::SeqCst), 1, "{unchecked}");
+            client.tools().await.expect("the same list");
+            client.call_tool("tool", JsonObject::new()).await.expect("not checked");
+            assert_eq!(warnings.0.load(Ordering::SeqCst), 1, "{unchecked}");
+        }
+    });
+}
