@@ -54,6 +54,12 @@ pub(crate) fn server(seen: &Arc<Seen>) -> Server {
             let answer = call.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
             Ok::<_, mcpgen_runtime::app::ToolError>(answer.action.as_str().to_owned())
         })
+        .tool_by_hand(tool("big", plain()), |call, arguments| async move {
+            let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or(0);
+            call.progress(1.0, None, None).await;
+            tokio::time::sleep(Duration::from_millis(number("ms"))).await;
+            "x".repeat(usize::try_from(number("size")).unwrap_or(0))
+        })
         .tool_by_hand(tool("who", plain()), move |call, _| {
             let all = Arc::clone(&all);
             async move {
@@ -95,6 +101,7 @@ pub(crate) fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen
     (server(&seen).http(options).expect("a sound server"), seen)
 }
 
+#[allow(dead_code, reason = "not every test file waits")]
 pub(crate) async fn until(done: impl Fn() -> bool) {
     for _ in 0..500 {
         if done() {
