@@ -95,6 +95,60 @@ async fn refuses_too_large_a_content_length_before_the_body_arrives() {
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
 }
 
+#[tokio::test(start_paused = true)]
+async fn bounds_the_bytes_of_bodies_that_are_being_read() {
+    let (endpoint, _) = endpoint(|options| (options.body, options.body_buffer) = (1_000, 10_000));
+    let slow = |size: usize| {
+        let endpoint = endpoint.clone();
+        async move { send_unfinished(&endpoint, &[], &vec![b' '; size]).await }
+    };
+    let _empty = begin_all((0..100).map(|_| slow(0))).await;
+    let full = begin_all((0..10).map(|_| slow(1_000))).await;
+    let (refused, headers, answer) = read(modern_call(&endpoint, "echo", json!({})).await).await;
+    assert_eq!((refused, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
+    assert!(answer[0].data.contains("body_buffer"), "{}", answer[0].data);
+    for slow in full {
+        assert_eq!(slow.await.expect("no panic").status(), StatusCode::REQUEST_TIMEOUT);
+    }
+    assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bounds_the_bytes_of_bodies_that_an_owner_sends() {
+    let (endpoint, _) = endpoint(|options| {
+        by_user(options);
+        (options.body, options.body_buffer) = (1_000, 10_000);
+    });
+    let slow = (0..10).map(|_| {
+        let endpoint = endpoint.clone();
+        async move { send_unfinished(&endpoint, &[("x-user", "ann")], &[b' '; 500]).await.status().as_u16() }
+    });
+    let slow = begin_all(slow).await;
+    assert_eq!(status(call_by(&endpoint, "ann", "echo").await).await, 503);
+    assert_eq!(status(call_by(&endpoint, "bob", "echo").await).await, 200);
+    let mut found = Vec::new();
+    for slow in slow {
+        found.push(slow.await.expect("no panic"));
+    }
+    assert_eq!(found, [408, 408, 408, 408, 408, 503, 503, 503, 503, 503]);
+}
+
+#[tokio::test]
+async fn bounds_the_notifications_that_wait_for_their_handlers() {
+    let (endpoint, _) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    let message = json!({ "jsonrpc": "2.0", "method": "notifications/whatever" }).to_string();
+    for (name, value) in [("mcp-session-id", id.as_str()), ("mcp-protocol-version", MODERN)] {
+        let mut answers = Vec::new();
+        // Nothing else runs in between: the test does not wait.
+        for _ in 0..1025 {
+            answers.push(send(&endpoint, "POST", &[(name, value)], &message).await.status().as_u16());
+        }
+        assert!(answers.iter().filter(|status| **status == 202).count() <= 1024, "{name}");
+        assert_eq!(answers.last(), Some(&503), "{name}");
+    }
+}
+
 #[tokio::test]
 async fn accepts_answers_and_cancellations_when_no_place_is_left() {
     let (endpoint, seen) = endpoint(|options| options.requests = 2);
@@ -255,6 +309,30 @@ async fn forgets_a_large_answer_once_it_is_read() {
         assert!(events.last().expect("an answer").data.len() > size);
         let again = [mine, ("last-event-id", events[events.len() - 2].id.as_str())];
         assert_eq!(status(send(&endpoint, "GET", &again, "").await).await, expected, "an answer of {size} bytes");
+    }
+}
+
+#[tokio::test]
+async fn bounds_what_all_streams_of_a_session_retain() {
+    let (endpoint, _) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    let mine = ("mcp-session-id", id.as_str());
+    let (mut first, mut open) = (Vec::new(), Vec::new());
+    for number in 1..=3 {
+        let arguments = json!({ "before": 100_000, "ms": 60_000 });
+        let params = json!({ "name": "big", "arguments": arguments, "_meta": { "progressToken": number } });
+        let mut stream = send(&endpoint, "POST", &[mine], &request(number, "tools/call", params)).await.into_body();
+        let mut next = async || {
+            let frame = stream.frame().await.expect("a frame").expect("no error").into_data().expect("data");
+            requests::events(&String::from_utf8_lossy(&frame)).remove(0)
+        };
+        first.push(next().await.id);
+        assert!(next().await.data.len() > 100_000);
+        open.push(stream);
+    }
+    for (event, expected) in first.iter().zip([400, 200, 200]) {
+        let response = send(&endpoint, "GET", &[mine, ("last-event-id", event)], "").await;
+        assert_eq!(response.status().as_u16(), expected, "{event}");
     }
 }
 

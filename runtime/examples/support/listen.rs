@@ -20,7 +20,11 @@ const WRITE: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Serves `endpoint` at `/mcp` until `shutdown` completes and requests in flight are answered.
-pub(crate) async fn listen(listener: TcpListener, endpoint: Endpoint, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+pub(crate) async fn listen(
+    listener: TcpListener,
+    endpoint: Endpoint,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     let handle = Handle::new();
     let app = axum::Router::new().route_service("/mcp", endpoint.clone());
     let server = axum_server::from_tcp(listener)?.acceptor(Acceptor).handle(handle.clone());

@@ -56,7 +56,8 @@ pub(crate) fn server(seen: &Arc<Seen>) -> Server {
         })
         .tool_by_hand(tool("big", plain()), |call, arguments| async move {
             let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or(0);
-            call.progress(1.0, None, None).await;
+            let message = "x".repeat(usize::try_from(number("before")).unwrap_or(0));
+            call.progress(1.0, None, Some(&message)).await;
             tokio::time::sleep(Duration::from_millis(number("ms"))).await;
             "x".repeat(usize::try_from(number("size")).unwrap_or(0))
         })
