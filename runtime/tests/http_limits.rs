@@ -19,7 +19,7 @@ use mcpgen_runtime::transport::http::server::{Body, Endpoint, Options};
 use requests::{BOTH, MODERN, call, modern, modern_call, read, request, send, session};
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use web::endpoint;
+use web::big_endpoint as endpoint;
 
 /// A POST whose body sends `start` and then nothing more.
 async fn send_unfinished(endpoint: &Endpoint, headers: &[(&str, &str)], start: &[u8]) -> http::Response<Body> {

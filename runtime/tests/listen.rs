@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout};
 
 /// A server on a port of this machine. Sending on the channel shuts it down.
 fn serve(change: impl FnOnce(&mut Options)) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
-    let (endpoint, _) = web::endpoint(change);
+    let (endpoint, _) = web::big_endpoint(change);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let (shutdown, told) = oneshot::channel();
