@@ -11,8 +11,8 @@ use mcpgen_types::ErrorId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::Permit;
 use super::body::{self, Body};
+use super::places::Permit;
 use crate::connection::{Arrived, Connection};
 use crate::errors;
 use crate::outbox::{Line, Outcome, Place};

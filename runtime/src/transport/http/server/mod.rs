@@ -72,6 +72,7 @@ mod body;
 mod door;
 mod exchange;
 mod options;
+mod places;
 mod posted;
 mod quota;
 mod reading;
@@ -90,10 +91,9 @@ use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use mcpgen_types::{ErrorId, Revision};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::{BoxError, Service};
 
 pub use body::Body;
@@ -103,7 +103,7 @@ pub use options::{Options, Owner, ToolHeaders};
 use self::door::{Errand, Refusal};
 use self::exchange::Exchange;
 use self::posted::Posted;
-use self::quota::{Kind, Quota, Quotas};
+use self::quota::{Kind, Quotas};
 use self::reading::{Bodies, Charge};
 use self::registry::Registry;
 use self::session::{Parcel, Session, Used};
@@ -146,18 +146,6 @@ struct Shared {
 
 /// What the server is now.
 type OfferNow = Box<dyn Fn() -> Offer + Send + Sync>;
-
-/// Held while something is handled, and until its answer is written.
-type Permit = Arc<Place>;
-
-/// A place among the requests or streams in progress.
-struct Place {
-    _total: OwnedSemaphorePermit,
-    _session: Option<OwnedSemaphorePermit>,
-    _owner: Option<Quota>,
-    /// [`Endpoint::close`] waits for it.
-    _token: TaskTrackerToken,
-}
 
 /// A request to the endpoint: its head, and who made it, where owners are identified.
 struct Caller {
@@ -344,10 +332,14 @@ impl<S: Requests> Endpoint<S> {
     fn notify(&self, caller: Caller, bytes: Vec<u8>) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
         let quota = shared.quota(&caller, Kind::Notifications, shared.options.requests_per_owner);
-        let quota = quota.ok_or_else(|| Refusal::busy("too many notifications of this owner are being handled"))?;
+        let quota = quota.ok_or_else(|| {
+            Refusal::busy("too many notifications of this owner are being handled (`Options::requests_per_owner`)")
+        })?;
         let cost = u32::try_from(bytes.len().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
         let room = Arc::clone(&shared.notifications).try_acquire_many_owned(cost);
-        let room = room.map_err(|_| Refusal::busy("too many notifications are being handled"))?;
+        let room = room.map_err(|_| {
+            Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are being handled"))
+        })?;
         let arrived = Arrived { bytes, carrier: Some(Arc::new(caller.parts)) };
         let arrived = futures_util::stream::once(std::future::ready(Ok(arrived)));
         let handled = self.connection().run_by(arrived, |mut lines| async move {
@@ -439,72 +431,6 @@ impl Shared {
         }
     }
 
-    /// Counts one more for the owner. `None` if that exceeds the limit, `Some(None)` where owners are not identified.
-    fn quota(&self, caller: &Caller, kind: Kind, limit: usize) -> Option<Option<Quota>> {
-        match &caller.owner {
-            Some(owner) => self.quotas.take(owner, kind, 1, limit).map(Some),
-            None => Some(None),
-        }
-    }
-
-    /// A place for a request, within the limits of its session, its owner and the endpoint.
-    fn request(&self, caller: &Caller, session: Option<&Session>) -> Result<Permit, Refusal> {
-        let options = &self.options;
-        self.place(
-            caller,
-            session.map(|session| &session.requests),
-            &self.requests,
-            &Limited {
-                kind: Kind::Requests,
-                what: "requests",
-                total: options.requests,
-                per_session: options.requests_per_session,
-                per_owner: options.requests_per_owner,
-            },
-        )
-    }
-
-    /// A place for a stream, within the limits of its session, its owner and the endpoint.
-    fn stream(&self, caller: &Caller, session: Option<&Session>) -> Result<Permit, Refusal> {
-        let options = &self.options;
-        self.place(
-            caller,
-            session.map(|session| &session.open_streams),
-            &self.streams,
-            &Limited {
-                kind: Kind::Streams,
-                what: "streams",
-                total: options.streams,
-                per_session: options.requests_per_session,
-                per_owner: options.streams_per_owner,
-            },
-        )
-    }
-
-    fn place(
-        &self,
-        caller: &Caller,
-        session: Option<&Arc<Semaphore>>,
-        total: &Arc<Semaphore>,
-        limited: &Limited,
-    ) -> Result<Permit, Refusal> {
-        let Limited { kind, what, .. } = *limited;
-        let session = session.map(|share| Arc::clone(share).try_acquire_owned()).transpose();
-        let session = session.map_err(|_| {
-            let most = limited.per_session;
-            Refusal::busy(format!("this session has {most} {what} open, its limit (`Options::requests_per_session`)"))
-        })?;
-        let owner = self.quota(caller, kind, limited.per_owner).ok_or_else(|| {
-            let most = limited.per_owner;
-            Refusal::busy(format!("this owner has {most} {what} open, its limit (`Options::{what}_per_owner`)"))
-        })?;
-        let total = Arc::clone(total).try_acquire_owned().map_err(|_| {
-            let most = limited.total;
-            Refusal::busy(format!("the server has {most} {what} open, its limit (`Options::{what}`)"))
-        })?;
-        Ok(Arc::new(Place { _total: total, _session: session, _owner: owner, _token: self.tasks.token() }))
-    }
-
     /// The session that a request names, if it names one. It is in use from here on, so it is not evicted meanwhile.
     fn session(&self, caller: &Caller) -> Result<Option<Used>, Refusal> {
         let Some(id) = caller.parts.headers.get(SESSION) else { return Ok(None) };
@@ -588,15 +514,6 @@ impl Shared {
             _ => Ok(()),
         }
     }
-}
-
-/// The limits that one kind of place is within.
-struct Limited {
-    kind: Kind,
-    what: &'static str,
-    total: usize,
-    per_session: usize,
-    per_owner: usize,
 }
 
 /// The revision that the headers say.

@@ -33,7 +33,8 @@ pub struct Options {
     pub requests: usize,
     /// Requests in flight in one session, and, counted separately, its open streams. Default: 256.
     pub requests_per_session: usize,
-    /// Requests in flight of one owner, where [`owner`](Self::owner) is set. Default: 256.
+    /// Requests in flight of one owner, and, counted separately, its notifications without a session whose handlers run,
+    /// where [`owner`](Self::owner) is set. Default: 256.
     pub requests_per_owner: usize,
     /// Open streams: subscriptions and GET requests. Default: 4096.
     pub streams: usize,

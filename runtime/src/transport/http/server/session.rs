@@ -13,10 +13,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::Options;
 use super::body::{self, Body};
 use super::door::Refusal;
+use super::places::Permit;
 use super::stream::{Answer, Next, Reader, Stream};
-use super::{Options, Permit};
 use crate::connection::{Arrived, Connection};
 use crate::era::Era;
 use crate::errors;
