@@ -188,8 +188,9 @@ impl Session {
     async fn unused(&self, idle: Duration) {
         loop {
             let idle = if self.touched.load(Ordering::SeqCst) { idle } else { idle.min(UNTOUCHED) };
-            let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            // In this order: a request that ends in between has set the time.
             let is_open = self.open.load(Ordering::SeqCst) > 0;
+            let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
             match used.checked_add(idle) {
                 Some(until) if !is_open && until <= Instant::now() => return,
                 Some(until) if !is_open => tokio::time::sleep_until(until).await,
