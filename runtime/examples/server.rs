@@ -6,6 +6,10 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
+#[cfg(feature = "http-server")]
+#[path = "support/listen.rs"]
+mod listen;
+
 use std::time::Duration;
 
 use mcpgen_runtime::context::Context;
@@ -32,14 +36,20 @@ async fn main() -> std::io::Result<()> {
     serve(ours, router.clone(), router, incoming, outgoing, Limits::default()).await
 }
 
-/// Serves an address such as `127.0.0.1:3000`, and prints where the server is.
+/// Serves an address such as `127.0.0.1:3000` until Ctrl-C, and prints where the server is.
 #[cfg(feature = "http-server")]
 async fn web(address: &str, ours: Introduction, router: Router) -> std::io::Result<()> {
     use mcpgen_runtime::transport::http::server::{Endpoint, Options};
     let endpoint = Endpoint::new(ours, router.clone(), router, Options::default());
-    let listener = tokio::net::TcpListener::bind(address).await?;
+    let listener = std::net::TcpListener::bind(address)?;
     println!("http://{}/mcp", listener.local_addr()?);
-    axum::serve(listener, axum::Router::new().route_service("/mcp", endpoint)).await
+    listen::listen(listener, endpoint, async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            // Without signals it serves until the process ends.
+            std::future::pending().await
+        }
+    })
+    .await
 }
 
 #[cfg(not(feature = "http-server"))]

@@ -154,9 +154,9 @@ impl Peer {
         Self { shared: Arc::clone(&self.shared), terms: None, request: None, errand: None }
     }
 
-    /// Whether it is the same connection.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
+    /// A key of the connection. No other connection has it as long as this peer exists.
+    pub(crate) fn connection_key(&self) -> usize {
+        Arc::as_ptr(&self.shared) as usize
     }
 
     /// The same peer, for something that lasts longer than the request.

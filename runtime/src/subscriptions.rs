@@ -5,6 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::future::Future;
+use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,21 +60,88 @@ impl Change {
             .or_else(|| resource().filter(|resource| resource.method() == method))
     }
 
-    pub(crate) fn is_in(&self, filter: &SubscriptionFilter) -> bool {
-        match self {
-            Self::Tools => filter.tools_list_changed == Some(true),
-            Self::Prompts => filter.prompts_list_changed == Some(true),
-            Self::Resources => filter.resources_list_changed == Some(true),
-            Self::Resource(uri) => filter.resource_subscriptions.iter().flatten().any(|whole| is_part(uri, whole)),
+    /// All changes that somebody may hear of.
+    fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
+        let filter = Filter::from(filter);
+        let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter().filter(|list| filter.matches(list));
+        lists.collect::<Vec<_>>().into_iter().chain(filter.uris.into_iter().map(Self::Resource))
+    }
+}
+
+/// How many URIs one subscription may name. This and [`MAX_SUBSCRIPTION_BYTES`] are also the limits of all
+/// `resources/subscribe` requests of a connection.
+pub const MAX_RESOURCE_SUBSCRIPTIONS: usize = 1024;
+
+/// How many bytes the URIs of one subscription may have together.
+pub const MAX_SUBSCRIPTION_BYTES: usize = 1 << 20;
+
+/// Refuses a filter with more URIs, or more bytes of URIs, than a subscription may have.
+fn check_size(filter: &SubscriptionFilter) -> Result<(), ErrorObject> {
+    let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
+    let why = if uris.len() > MAX_RESOURCE_SUBSCRIPTIONS {
+        format!("at most {MAX_RESOURCE_SUBSCRIPTIONS} URIs, found {}", uris.len())
+    } else if uris.iter().map(String::len).sum::<usize>() > MAX_SUBSCRIPTION_BYTES {
+        format!("at most {MAX_SUBSCRIPTION_BYTES} bytes of URIs")
+    } else {
+        return Ok(());
+    };
+    let why = format!("params.notifications.resourceSubscriptions: expected {why}");
+    Err(errors::invalid_params_in_words(&why))
+}
+
+/// The changes that a subscriber is notified of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    /// A subscription to a resource covers its parts.
+    pub(crate) uris: BTreeSet<String>,
+}
+
+impl From<&SubscriptionFilter> for Filter {
+    fn from(filter: &SubscriptionFilter) -> Self {
+        Self {
+            tools: filter.tools_list_changed == Some(true),
+            prompts: filter.prompts_list_changed == Some(true),
+            resources: filter.resources_list_changed == Some(true),
+            uris: filter.resource_subscriptions.iter().flatten().cloned().collect(),
+        }
+    }
+}
+
+impl Filter {
+    pub(crate) fn matches(&self, change: &Change) -> bool {
+        match change {
+            Change::Tools => self.tools,
+            Change::Prompts => self.prompts,
+            Change::Resources => self.resources,
+            Change::Resource(uri) => self.covering(uri).is_some(),
         }
     }
 
-    /// All changes that somebody may hear of.
-    fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
-        let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter().filter(|list| list.is_in(filter));
-        let resources = filter.resource_subscriptions.clone().unwrap_or_default().into_iter().map(Self::Resource);
-        lists.chain(resources).collect::<Vec<_>>().into_iter()
+    /// The longest subscribed URI that is this resource or a whole that it is a part of.
+    ///
+    /// Such a URI is a prefix of `uri`. In sorted order every prefix is at or before `uri`, and all entries between it and
+    /// `uri` begin with it, so a prefix of `uri` before an entry is also a prefix of what the two have in common. Each step
+    /// goes to the last entry that is not after that.
+    fn covering(&self, uri: &str) -> Option<&str> {
+        let mut last = self.uris.range::<str, _>((Unbounded, Included(uri))).next_back()?;
+        loop {
+            if is_part(uri, last) {
+                return Some(last);
+            }
+            let common = common_prefix(uri, last);
+            let end = if common.len() == last.len() { Excluded(common) } else { Included(common) };
+            last = self.uris.range::<str, _>((Unbounded, end)).next_back()?;
+        }
     }
+}
+
+fn common_prefix<'a>(a: &'a str, b: &str) -> &'a str {
+    let differs = a.char_indices().zip(b.chars()).find(|((_, a), b)| a != b);
+    let end = differs.map_or(a.len().min(b.len()), |((at, _), _)| at);
+    &a[..end]
 }
 
 /// Whether a resource is another one, or a part of it: whoever has subscribed to a resource hears of its parts too.
@@ -94,12 +162,11 @@ const MOST_PARTS: usize = 1024;
 
 impl Pending {
     /// Where there are too many parts, the whole that they are of has changed.
-    pub(crate) fn add(&self, change: Change, filter: &SubscriptionFilter) {
+    pub(crate) fn add(&self, change: Change, filter: &Filter) {
         let mut changes = self.lock();
         let change = match change {
             Change::Resource(uri) if changes.len() >= MOST_PARTS => {
-                let whole = filter.resource_subscriptions.iter().flatten().find(|whole| is_part(&uri, whole));
-                Change::Resource(whole.cloned().unwrap_or(uri))
+                Change::Resource(filter.covering(&uri).map_or(uri.clone(), str::to_owned))
             }
             change => change,
         };
@@ -140,7 +207,7 @@ struct Shared {
 
 #[derive(Debug)]
 struct Subscriber {
-    wanted: SubscriptionFilter,
+    wanted: Filter,
     pending: Arc<Pending>,
 }
 
@@ -160,7 +227,7 @@ impl Subscriptions {
     /// Tells everybody who has subscribed to it, or to a resource that it is a part of, such as `file:///notes/` of
     /// `file:///notes/today`.
     pub fn changed(&self, change: &Change) {
-        for subscriber in self.subscribers().values().filter(|subscriber| change.is_in(&subscriber.wanted)) {
+        for subscriber in self.subscribers().values().filter(|subscriber| subscriber.wanted.matches(change)) {
             subscriber.pending.add(change.clone(), &subscriber.wanted);
         }
     }
@@ -198,11 +265,12 @@ impl Subscriptions {
         asked: SubscriptionFilter,
     ) -> Result<SubscriptionsListenResult, ErrorObject> {
         let id = context.id().ok_or_else(errors::internal)?;
+        check_size(&asked)?;
         let meta = json!({ SUBSCRIPTION_ID: mcpgen_types::to_value(id).unwrap_or_default() });
         let wanted = self.honoured(asked);
         let acknowledged =
             json!({ "_meta": meta, "notifications": mcpgen_types::to_value(&wanted).unwrap_or_default() });
-        let subscribed = self.subscribe(wanted);
+        let subscribed = self.subscribe(Filter::from(&wanted));
         // Whoever is gone needs no news; the connection's end ends this too.
         let tell = async |method, params: serde_json::Value| {
             let _ = context.peer().put(method, Some(RawJson::from(&params))).await;
@@ -242,7 +310,7 @@ impl Subscriptions {
         wanted
     }
 
-    fn subscribe(&self, wanted: SubscriptionFilter) -> Subscribed {
+    fn subscribe(&self, wanted: Filter) -> Subscribed {
         let (key, pending) = (self.0.next.fetch_add(1, Ordering::Relaxed), Arc::<Pending>::default());
         self.subscribers().insert(key, Subscriber { wanted, pending: Arc::clone(&pending) });
         Subscribed { all: self.clone(), key, pending }
@@ -281,7 +349,7 @@ type Ended = Option<CallError>;
 
 #[derive(Debug)]
 struct Inbox {
-    asked: SubscriptionFilter,
+    asked: Filter,
     acknowledged: Mutex<Option<SubscriptionFilter>>,
     ready: Notify,
     pending: Pending,
@@ -297,7 +365,7 @@ impl Inbox {
             self.ready.notify_one();
             return;
         }
-        match Change::of(&message.method, &params).filter(|change| change.is_in(&self.asked)) {
+        match Change::of(&message.method, &params).filter(|change| self.asked.matches(change)) {
             Some(change) => self.pending.add(change, &self.asked),
             None => tracing::warn!(method = &*message.method, "a notification that nobody has subscribed to"),
         }
@@ -309,7 +377,7 @@ impl Subscription {
     pub(crate) async fn open(peer: &Peer, filter: SubscriptionFilter) -> Result<Self, CallError> {
         let params = json!({ "notifications": mcpgen_types::to_value(&filter).unwrap_or_default() });
         let inbox = Arc::new(Inbox {
-            asked: filter,
+            asked: Filter::from(&filter),
             acknowledged: Mutex::default(),
             ready: Notify::new(),
             pending: Pending::default(),
@@ -492,12 +560,26 @@ mod tests {
         ] {
             assert_eq!(is_part(uri, whole), expected, "{uri} of {whole}");
         }
-        let filter = SubscriptionFilter::new().with_resource_subscriptions(vec!["a/".to_owned()]);
+        let filter = Filter { uris: ["a/".to_owned()].into(), ..Filter::default() };
         let pending = Pending::default();
         for part in 0..3 * MOST_PARTS {
             pending.add(Change::Resource(format!("a/{part}")), &filter);
         }
         assert_eq!(pending.lock().len(), MOST_PARTS + 1);
         assert!(pending.lock().contains(&Change::Resource("a/".to_owned())));
+    }
+
+    #[test]
+    fn finds_the_subscription_that_covers_a_resource() {
+        let uris = ["", "é", "file:///", "file:///a", "file:///a/b/", "file:///a/bc", "file:///a/bé", "file:///ab"];
+        let filter = Filter { uris: uris.map(str::to_owned).into(), ..Filter::default() };
+        let mut asked: Vec<String> = uris.map(str::to_owned).into();
+        for end in ["", "/", "#x", "?x", "/b", "/b/c", "/bc/d", "b", "é/x", "ê", "\u{10ffff}"] {
+            asked.extend(uris.map(|uri| format!("{uri}{end}")));
+        }
+        for uri in asked {
+            let longest = uris.into_iter().filter(|whole| is_part(&uri, whole)).max_by_key(|whole| whole.len());
+            assert_eq!(filter.covering(&uri), longest, "{uri}");
+        }
     }
 }

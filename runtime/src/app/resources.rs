@@ -17,7 +17,7 @@ use mcpgen_types::{ErrorObject, JsonObject, RawJson, Value};
 use serde_json::json;
 use uri_template_ex::UriTemplate;
 
-use super::listeners::{MOST_SUBSCRIBED, listener};
+use super::listeners::listener;
 use super::{Asks, Call, DefinitionError, Server, ToolError};
 use crate::context::Context;
 use crate::errors;
@@ -272,13 +272,10 @@ impl Server {
             return Err(errors::invalid_params_in_words("params.uri: too long to be kept"));
         }
         let mut listeners = self.listeners();
-        let wanted =
-            listener(&mut listeners, request.context.peer()).wanted.resource_subscriptions.get_or_insert_default();
-        match (subscribes, wanted.iter().position(|known| known == uri)) {
-            (true, None) if wanted.len() >= MOST_SUBSCRIBED => return Err(errors::busy()),
-            (true, None) => wanted.push(uri.to_owned()),
-            (false, Some(index)) => drop(wanted.swap_remove(index)),
-            (true, Some(_)) | (false, None) => {}
+        let listener = listener(&mut listeners, request.context.peer());
+        match subscribes {
+            true => listener.subscribe(uri).map_err(|_| errors::busy())?,
+            false => listener.unsubscribe(uri),
         }
         Ok(RawJson::from(&json!({})))
     }

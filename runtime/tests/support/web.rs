@@ -87,14 +87,35 @@ impl Drop for Gone {
     }
 }
 
+#[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
     let seen = Arc::<Seen>::default();
+    (serve(&server(&seen), change), seen)
+}
+
+/// An endpoint with one more tool, `big`: it reports progress with a text of `before` bytes, waits for `ms` milliseconds,
+/// and answers with a text of `size` bytes.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub(crate) fn big_endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
+    let seen = Arc::<Seen>::default();
+    let server = server(&seen).tool_by_hand(Tool::new(ToolInputSchema::new(), "big"), |call, arguments| async move {
+        let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or(0);
+        let message = "x".repeat(usize::try_from(number("before")).unwrap_or(0));
+        call.progress(1.0, None, Some(&message)).await;
+        tokio::time::sleep(Duration::from_millis(number("ms"))).await;
+        "x".repeat(usize::try_from(number("size")).unwrap_or(0))
+    });
+    (serve(&server, change), seen)
+}
+
+fn serve(server: &Server, change: impl FnOnce(&mut Options)) -> Endpoint {
     let mut options =
         Options { limits: Limits { drain: Duration::from_millis(200), ..Limits::default() }, ..Options::default() };
     change(&mut options);
-    (server(&seen).http(options).expect("a sound server"), seen)
+    server.http(options).expect("a sound server")
 }
 
+#[allow(dead_code, reason = "not every test file waits")]
 pub(crate) async fn until(done: impl Fn() -> bool) {
     for _ in 0..500 {
         if done() {

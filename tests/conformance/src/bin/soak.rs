@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use axum::serve::ListenerExt;
 use mcpgen_runtime::transport::http::client;
 use mcpgen_runtime::transport::http::server::{Endpoint, Options};
 use mcpgen_runtime::{Client, Limits, Server};
@@ -94,6 +95,7 @@ async fn main() -> anyhow::Result<()> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let app = axum::Router::new().route_service("/mcp", endpoint.clone());
+    let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
     tokio::spawn(async move { axum::serve(listener, app).await });
 
     let begun = Instant::now();

@@ -55,6 +55,22 @@ pub(super) fn json(status: StatusCode, message: Bytes) -> Response<Body> {
     response
 }
 
+/// Bytes that hold `guard` until the HTTP server has written or dropped them.
+pub(super) fn holding<G: Send + 'static>(bytes: impl AsRef<[u8]> + Send + 'static, guard: G) -> Bytes {
+    Bytes::from_owner(Holding { bytes, _guard: guard })
+}
+
+struct Holding<B, G> {
+    bytes: B,
+    _guard: G,
+}
+
+impl<B: AsRef<[u8]>, G> AsRef<[u8]> for Holding<B, G> {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+}
+
 /// Events, as they come.
 pub(super) fn events(events: impl Stream<Item = Bytes> + Send + 'static) -> Response<Body> {
     let frames = events.map(|event| Ok(Frame::data(event)));

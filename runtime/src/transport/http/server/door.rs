@@ -45,7 +45,7 @@ impl Names {
 
     fn is_host(&self, host: &Authority) -> bool {
         match &self.hosts {
-            Hosts::Local => LOCAL.contains(&host.host()),
+            Hosts::Local => LOCAL.iter().any(|local| local.eq_ignore_ascii_case(host.host())),
             Hosts::These(hosts) => hosts
                 .iter()
                 .any(|known| known.eq_ignore_ascii_case(host.as_str()) || known.eq_ignore_ascii_case(host.host())),
@@ -65,26 +65,38 @@ impl Names {
     }
 
     fn check(&self, parts: &Parts) -> Result<(), Refusal> {
-        let host = match parts.uri.authority() {
-            Some(authority) => Some(authority.clone()),
-            None => parts.headers.get(HOST).and_then(|host| host.to_str().ok()?.parse().ok()),
-        };
-        let Some(host) = host.filter(|host| self.is_host(host)) else {
-            return Err(Refusal::new(
-                StatusCode::FORBIDDEN,
-                "this server is not called by this host: name it in `Names`",
-            ));
-        };
-        let mut origins = parts.headers.get_all(ORIGIN).iter();
-        let are_known = origins.all(|origin| origin.to_str().is_ok_and(|origin| self.is_origin(origin, &host)));
-        match are_known {
-            true => Ok(()),
-            false => Err(Refusal::new(
-                StatusCode::FORBIDDEN,
-                "pages of this origin may not call this server: name it in `Names`",
-            )),
+        let host = host(parts)?;
+        if !self.is_host(&host) {
+            let why = format!("host `{host}` is not allowed; add it to `Options::names`");
+            return Err(Refusal::new(StatusCode::FORBIDDEN, why));
         }
+        for origin in parts.headers.get_all(ORIGIN) {
+            if !origin.to_str().is_ok_and(|origin| self.is_origin(origin, &host)) {
+                let origin = String::from_utf8_lossy(origin.as_bytes());
+                let why = format!("origin `{origin}` is not allowed; add it with `Names::and_origin`");
+                return Err(Refusal::new(StatusCode::FORBIDDEN, why));
+            }
+        }
+        Ok(())
     }
+}
+
+/// The host that a request is for. Refuses a request that names several, or one with user information.
+fn host(parts: &Parts) -> Result<Authority, Refusal> {
+    let mut headers = parts.headers.get_all(HOST).iter();
+    let header = headers.next();
+    if headers.next().is_some() {
+        return Err(Refusal::bad("the request has more than one `Host` header"));
+    }
+    let host = match parts.uri.authority() {
+        Some(authority) => Some(authority.clone()),
+        None => header.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok()),
+    };
+    let host = host.ok_or_else(|| Refusal::new(StatusCode::FORBIDDEN, "the request names no valid host"))?;
+    if host.as_str().contains('@') || header.is_some_and(|header| header.as_bytes().contains(&b'@')) {
+        return Err(Refusal::bad("the host must not contain user information"));
+    }
+    Ok(host)
 }
 
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -106,9 +118,9 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, why)
     }
 
-    /// There is no room now.
-    pub(super) fn busy(what: &str) -> Self {
-        let mut busy = Self::new(StatusCode::SERVICE_UNAVAILABLE, format!("too many {what} at a time"));
+    /// A limit is reached. The client may try again.
+    pub(super) fn busy(why: impl Into<String>) -> Self {
+        let mut busy = Self::new(StatusCode::SERVICE_UNAVAILABLE, why);
         busy.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
         busy
     }
@@ -181,6 +193,38 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn refuses_more_than_one_host_and_user_information() {
+        let any = Names::any();
+        for (names, uri, hosts, expected) in [
+            (&any, "/mcp", &["localhost"][..], 200),
+            (&any, "/mcp", &["localhost", "localhost"], 400),
+            (&any, "/mcp", &["localhost", "evil.example.com"], 400),
+            (&any, "/mcp", &["user@localhost"], 400),
+            (&any, "/mcp", &["user:secret@localhost:80"], 400),
+            (&any, "http://user@localhost/mcp", &[], 400),
+            (&any, "http://localhost/mcp", &["user@localhost"], 400),
+            (&any, "http://localhost/mcp", &["localhost"], 200),
+            (&Names::default(), "http://evil.example.com/mcp", &["localhost"], 403),
+        ] {
+            let mut request = Request::builder().method("DELETE").uri(uri);
+            for host in hosts {
+                request = request.header("host", *host);
+            }
+            let (parts, ()) = request.body(()).expect("a request").into_parts();
+            let found = admit(&parts, names, true).map_or_else(|refusal| refusal.status.as_u16(), |_| 200);
+            assert_eq!(found, expected, "{uri} {hosts:?}");
+        }
+    }
+
+    #[test]
+    fn names_the_host_and_the_remedy() {
+        let request = Request::builder().method("DELETE").uri("/mcp").header("host", "example.com");
+        let (parts, ()) = request.body(()).expect("a request").into_parts();
+        let refusal = admit(&parts, &Names::default(), true).expect_err("refused");
+        assert_eq!(refusal.why, "host `example.com` is not allowed; add it to `Options::names`");
+    }
+
     fn status(names: &Names, keeps_sessions: bool, method: &str, headers: &[(&str, &str)]) -> u16 {
         let mut request = Request::builder().method(method).uri("/mcp");
         for (name, value) in headers {
@@ -200,6 +244,8 @@ mod tests {
             (&local, "localhost:3000", Some("http://localhost:5173"), true),
             (&local, "127.0.0.1:80", Some("http://[::1]:1"), true),
             (&local, "[::1]:80", None, true),
+            (&local, "LOCALHOST", Some("http://LocalHost"), true),
+            (&local, "localhost.", None, false),
             (&local, "evil.example.com", None, false),
             (&local, "localhost.evil.example.com", None, false),
             (&local, "localhost", Some("http://evil.example.com"), false),

@@ -11,8 +11,8 @@ use mcpgen_types::ErrorId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::Permit;
 use super::body::{self, Body};
+use super::places::Permit;
 use crate::connection::{Arrived, Connection};
 use crate::errors;
 use crate::outbox::{Line, Outcome, Place};
@@ -24,7 +24,7 @@ pub(super) struct Exchange {
     running: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
     lines: mpsc::UnboundedReceiver<Line>,
     over: bool,
-    _permit: Permit,
+    permit: Permit,
 }
 
 impl Exchange {
@@ -46,7 +46,7 @@ impl Exchange {
             }
             Ok(())
         });
-        Self { running: Box::pin(running), lines, over: false, _permit: permit }
+        Self { running: Box::pin(running), lines, over: false, permit }
     }
 
     async fn next(&mut self) -> Option<Line> {
@@ -63,7 +63,9 @@ impl Exchange {
     /// The answer as it is if it comes first, and otherwise as the last of several events.
     pub(super) async fn respond(mut self, keep_alive: Duration) -> Response<Body> {
         let first = match self.said(keep_alive).await {
-            Said::Answer(outcome, answer) => return body::json(status(outcome), answer),
+            Said::Answer(outcome, answer) => {
+                return body::json(status(outcome), body::holding(answer, self.permit));
+            }
             Said::Nothing => {
                 return body::error(StatusCode::INTERNAL_SERVER_ERROR, ErrorId::Absent, errors::ended());
             }
@@ -78,7 +80,7 @@ impl Exchange {
         stream::unfold(Some(self), move |this| async move {
             let mut this = this?;
             match this.said(keep_alive).await {
-                Said::Answer(_, answer) => Some((sse::event(None, &answer), None)),
+                Said::Answer(_, answer) => Some((body::holding(sse::event(None, &answer), this.permit), None)),
                 Said::Message(message) => Some((sse::event(None, &message), Some(this))),
                 Said::NotYet => Some((sse::COMMENT, Some(this))),
                 Said::Nothing => None,
@@ -92,7 +94,7 @@ impl Exchange {
             loop {
                 let Some(Line { message, .. }) = self.next().await else { return Said::Nothing };
                 match message.place {
-                    Place::Answer(_, outcome) => return Said::Answer(outcome, message.bytes.into()),
+                    Place::Answer(_, outcome) => return Said::Answer(outcome, message.bytes),
                     Place::Unanswered(_) => return Said::Nothing,
                     // There is no way back in this revision.
                     Place::Later(..) => {}
@@ -105,7 +107,7 @@ impl Exchange {
 }
 
 enum Said {
-    Answer(Outcome, Bytes),
+    Answer(Outcome, Vec<u8>),
     Message(Bytes),
     /// Not before it was to be.
     NotYet,

@@ -1,6 +1,7 @@
 //! The server's side of Streamable HTTP: a [`Service`] for axum, hyper, or whatever takes those.
 //!
 //! ```no_run
+//! use axum::serve::ListenerExt;
 //! use mcpgen_runtime::Server;
 //! use mcpgen_runtime::transport::http::server::Options;
 //!
@@ -8,6 +9,8 @@
 //! let endpoint = Server::new("greeter", "1.0.0").http(Options::default())?;
 //! let app = axum::Router::new().route_service("/mcp", endpoint);
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+//! // Without TCP_NODELAY each streamed answer takes 40 ms longer.
+//! let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
 //! axum::serve(listener, app).await?;
 //! # Ok(())
 //! # }
@@ -15,113 +18,102 @@
 //!
 //! Both eras are on one endpoint. A request of 2026-07-28 needs nothing but itself, so that any of several processes may
 //! answer it; a session of an older revision lives in the process that it began in.
+//!
+//! # On a network
+//!
+//! `axum::serve` is enough behind a reverse proxy that buffers requests and responses. It waits without limit for a client
+//! that does not finish its headers or does not read its answer, and its graceful shutdown waits for both. Where clients
+//! connect directly, serve with [`axum-server`](https://docs.rs/axum-server) instead:
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use axum_server::Handle;
+//! use axum_server::accept::NoDelayAcceptor;
+//! # use mcpgen_runtime::transport::http::server::Endpoint;
+//!
+//! # async fn run(endpoint: Endpoint, listener: std::net::TcpListener) -> std::io::Result<()> {
+//! let handle = Handle::new();
+//! let app = axum::Router::new().route_service("/mcp", endpoint.clone());
+//! let mut server = axum_server::from_tcp(listener)?
+//!     .acceptor(NoDelayAcceptor::new())
+//!     .handle(handle.clone())
+//!     .first_request_timeout(Duration::from_secs(30));
+//! server.http_builder().http1().header_read_timeout(Duration::from_secs(30));
+//! server
+//!     .http_builder()
+//!     .http2()
+//!     .max_concurrent_streams(100)
+//!     .max_header_list_size(16 << 10)
+//!     .keep_alive_interval(Some(Duration::from_secs(30)))
+//!     .keep_alive_timeout(Duration::from_secs(10));
+//! tokio::spawn(async move {
+//!     if tokio::signal::ctrl_c().await.is_ok() {
+//!         endpoint.close().await; // Answers what is in flight.
+//!         handle.graceful_shutdown(Some(Duration::from_secs(5)));
+//!     }
+//! });
+//! server.serve(app.into_make_service()).await
+//! # }
+//! ```
+//!
+//! An answer holds its place among [`Options::requests`] until it is written, so limit the time of a write too. The example
+//! `server` does so in its acceptor: see `examples/support/listen.rs` in the crate. A write limit does not end
+//! an HTTP/2 client that keeps its flow-control window closed: set [`Options::owner`], or put a proxy in front that reads
+//! answers and limits how long a client may take to fetch them.
+//!
+//! # Limits
+//!
+//! [`Options`] bounds what all clients take together, and what each session and each owner takes of it. Without
+//! [`Options::owner`] one client can open enough sessions to take everything, so set it wherever clients do not trust each
+//! other: to the authenticated user, or to the client's address.
 
 mod body;
 mod door;
 mod exchange;
+mod options;
+mod places;
 mod posted;
+mod quota;
+mod reading;
+mod registry;
 mod session;
 mod stream;
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use mcpgen_types::{ErrorId, Revision};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::{BoxError, Service};
 
 pub use body::Body;
 pub use door::Names;
+pub use options::{Options, Owner, ToolHeaders};
 
 use self::door::{Errand, Refusal};
 use self::exchange::Exchange;
 use self::posted::Posted;
-use self::session::{Parcel, Session};
+use self::quota::{Kind, Quotas};
+use self::reading::{Bodies, Charge};
+use self::registry::Registry;
+use self::session::{Parcel, Session, Used};
 use super::fields::{self, LAST_EVENT, METHOD, NAME, PROTOCOL_VERSION, SESSION};
-use crate::app::headers::Header;
-use crate::connection::{Arrived, Connection, Limits};
+use crate::connection::{Arrived, Connection};
 use crate::errors;
 use crate::outbox::Outcome;
 use crate::router::{Requests, Router};
 use crate::seal::random;
 use crate::server::Offer;
-
-/// How an endpoint takes requests.
-#[derive(Clone)]
-pub struct Options {
-    /// By which names it may be called; from this machine only unless something else is said.
-    pub names: Names,
-    /// What a session, and a request that is none of a session's, takes on.
-    pub limits: Limits,
-    /// Bytes of the body of a request.
-    pub body: usize,
-    /// How long a body may take to arrive.
-    pub reading: Duration,
-    /// Requests that are being handled at a time, be anybody waiting for their answers or not; more are refused with 503.
-    pub requests: usize,
-    /// Streams that last (those that belong to no request, and subscriptions) at a time; more are refused with 503.
-    pub streams: usize,
-    /// Sessions at a time; more are refused with 503.
-    pub sessions: usize,
-    /// How long a session is kept that nobody uses: no request and no stream of it is open. One that nobody goes on with
-    /// after `initialize` is kept for a minute.
-    pub idle: Duration,
-    /// Bytes that a session keeps for a client that comes back, for its streams that are over and for each that is not; and
-    /// for a client that does not read what belongs to no request.
-    pub replay: usize,
-    /// How often something is sent on a stream on which nothing is said.
-    pub keep_alive: Duration,
-    /// Who makes a request, by what a layer in front has found out and put into its extensions. A session is used by whoever
-    /// began it, and for all others there is none.
-    pub owner: Option<Owner>,
-    /// The arguments of a tool that are headers too, by the name of the tool: [`headers`](crate::app::headers::headers) finds
-    /// them in its schema. A [`Server`](crate::Server) knows those of its own tools.
-    pub tool_headers: Option<ToolHeaders>,
-}
-
-/// The arguments of a tool that are headers too.
-pub type ToolHeaders = Arc<dyn Fn(&str) -> Vec<Header> + Send + Sync>;
-
-/// Says who makes a request.
-pub type Owner = Arc<dyn Fn(&Parts) -> String + Send + Sync>;
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            names: Names::default(),
-            limits: Limits::default(),
-            body: 4 << 20,
-            reading: Duration::from_secs(30),
-            requests: 1024,
-            streams: 4096,
-            sessions: 10_000,
-            idle: Duration::from_secs(30 * 60),
-            replay: 256 << 10,
-            keep_alive: Duration::from_secs(15),
-            owner: None,
-            tool_headers: None,
-        }
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("names", &self.names).field("limits", &self.limits).finish_non_exhaustive()
-    }
-}
 
 /// A server at a place of the web. Clones are the same.
 ///
@@ -141,9 +133,13 @@ struct Shared {
     options: Options,
     keeps_sessions: bool,
     speaks_modern: bool,
-    sessions: Mutex<HashMap<String, Arc<Session>>>,
-    room: Arc<Semaphore>,
-    lasting: Arc<Semaphore>,
+    sessions: Mutex<Registry>,
+    bodies: Bodies,
+    requests: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    /// Bytes of notifications without a session whose handlers run.
+    notifications: Arc<Semaphore>,
+    quotas: Arc<Quotas>,
     closing: CancellationToken,
     tasks: TaskTracker,
 }
@@ -151,14 +147,17 @@ struct Shared {
 /// What the server is now.
 type OfferNow = Box<dyn Fn() -> Offer + Send + Sync>;
 
-/// What is held as long as something is handled, or answered.
-type Permit = Arc<Room>;
-
-struct Room {
-    _room: OwnedSemaphorePermit,
-    /// Whoever closes the endpoint waits for it.
-    _counted: TaskTrackerToken,
+/// A request to the endpoint: its head, and who made it, where owners are identified.
+struct Caller {
+    parts: Parts,
+    owner: Option<Arc<str>>,
 }
+
+/// Bytes of notifications without a session whose handlers run, at a time.
+const NOTIFICATION_BYTES: usize = 16 << 20;
+
+/// What such a notification costs at least, so that their number is bounded too.
+const NOTIFICATION_COST: usize = 16 << 10;
 
 impl<S: Requests> Endpoint<S> {
     /// An endpoint of a server: see [`serve`](crate::serve) for the three.
@@ -174,7 +173,7 @@ impl<S: Requests> Endpoint<S> {
         (handlers, able): (Router, Router),
         options: Options,
     ) -> Self {
-        let spoken = offer().spoken(&able);
+        let (spoken, quotas) = (offer().spoken(&able), Arc::<Quotas>::default());
         let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
         Self {
             requests,
@@ -185,8 +184,11 @@ impl<S: Requests> Endpoint<S> {
                 able,
                 offer: Box::new(offer),
                 sessions: Mutex::default(),
-                room: Arc::new(Semaphore::new(options.requests.clamp(1, Semaphore::MAX_PERMITS))),
-                lasting: Arc::new(Semaphore::new(options.streams.clamp(1, Semaphore::MAX_PERMITS))),
+                bodies: Bodies::new(&options, &quotas),
+                requests: Arc::new(Semaphore::new(options.requests.clamp(1, Semaphore::MAX_PERMITS))),
+                streams: Arc::new(Semaphore::new(options.streams.clamp(1, Semaphore::MAX_PERMITS))),
+                notifications: Arc::new(Semaphore::new(NOTIFICATION_BYTES)),
+                quotas,
                 options,
                 closing: CancellationToken::new(),
                 tasks: TaskTracker::new(),
@@ -218,49 +220,69 @@ impl<S: Requests> Endpoint<S> {
         let (parts, body) = request.into_parts();
         let answered = async {
             let errand = door::admit(&parts, &self.shared.options.names, self.shared.keeps_sessions)?;
-            if self.shared.closing.is_cancelled() {
-                return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "this server is about to end"));
-            }
+            self.shared.check_open()?;
+            let owner = self.shared.options.owner.as_ref().map(|owner| owner(&parts).into());
+            let caller = Caller { parts, owner };
             match errand {
-                Errand::Post => self.post(parts, body).await,
-                Errand::Listen => self.listen(&parts),
-                Errand::End => self.end(&parts),
+                Errand::Post => self.post(caller, body).await,
+                Errand::Listen => self.listen(&caller),
+                Errand::End => self.end(&caller),
             }
         };
         answered.await.unwrap_or_else(Into::into)
     }
 
-    async fn post<B>(&self, parts: Parts, body: B) -> Result<Response<Body>, Refusal>
+    async fn post<B>(&self, caller: Caller, body: B) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body<Error: Into<BoxError>>,
     {
         let shared = &self.shared;
-        let permit = shared.permit(&shared.room, "requests")?;
-        let bytes = shared.read(body).await?;
+        let (bytes, charge) = shared.bodies.read(&caller.parts, caller.owner.as_ref(), body).await?;
+        shared.check_open()?;
         let posted = match Posted::read(&bytes) {
             Ok(posted) => posted,
             Err((id, error)) => return Ok(body::error(StatusCode::BAD_REQUEST, id, error)),
         };
-        if shared.is_modern(&parts, &posted)? {
-            return self.exchange(parts, bytes, &posted, permit).await;
+        match shared.is_modern(&caller.parts, &posted)? {
+            true => self.exchange(caller, (bytes, charge), posted).await,
+            false => self.post_to_session(caller, (bytes, charge), &posted).await,
         }
+    }
+
+    /// A message of a session.
+    async fn post_to_session(
+        &self,
+        caller: Caller,
+        (bytes, charge): (Vec<u8>, Charge),
+        posted: &Posted,
+    ) -> Result<Response<Body>, Refusal> {
+        let shared = &self.shared;
         let begins = posted.begins;
-        let (ids, is_batch) = (posted.ids(), posted.is_batch);
-        let session = match (shared.session(&parts)?, begins) {
-            (Some(session), _) => session,
-            (None, true) => self.begin(&parts)?,
+        let (used, permit) = match (shared.session(&caller)?, begins) {
+            (Some(used), _) => {
+                let permit = posted.has_requests().then(|| shared.request(&caller, Some(&used.0))).transpose()?;
+                (used, permit)
+            }
+            (None, true) => {
+                let permit = shared.request(&caller, None)?;
+                (self.begin(&caller)?, Some(permit))
+            }
             (None, false) => {
                 return Err(Refusal::bad(
                     "a message of a session needs `Mcp-Session-Id`, as `initialize` was answered",
                 ));
             }
         };
-        if is_batch && !session.takes_batches() {
+        let session = Arc::clone(&used.0);
+        if posted.is_batch && !session.takes_batches() {
             let error = errors::not_in_batches();
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
         }
-        let arrived = Arrived { bytes: bytes.into(), carrier: Some(Arc::new(parts)) };
-        let (mut response, outcome) = session.post(Parcel { arrived, ids }, permit).await?;
+        let arrived = Arrived { bytes, carrier: Some(Arc::new(caller.parts)) };
+        let parcel = Parcel { arrived, requests: permit.map(|permit| (posted.ids(), permit)) };
+        // From here on the inbox of the session bounds the bytes.
+        drop(charge);
+        let (mut response, outcome) = session.post(parcel, used).await?;
         match (begins, outcome) {
             (true, Some(Outcome::Refused(_) | Outcome::Failed(_))) if session.revision().is_none() => {
                 session.end();
@@ -275,99 +297,126 @@ impl<S: Requests> Endpoint<S> {
     /// A request that needs no session, or a notification of no session.
     async fn exchange(
         &self,
-        parts: Parts,
-        bytes: Bytes,
-        posted: &Posted,
-        permit: Permit,
+        caller: Caller,
+        (bytes, charge): (Vec<u8>, Charge),
+        posted: Posted,
     ) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
-        let era = shared.offer().modern(&shared.able);
-        let new = || {
-            let limits = shared.options.limits.clone();
-            Connection::new(self.requests.clone(), shared.handlers.clone(), Arc::new(era), limits)
-        };
         let (id, method) = match &posted.message {
             Some((Some(id), method)) => (id.clone(), method.as_str()),
-            Some((None, method)) => {
-                if method != "notifications/cancelled" {
-                    let arrived = Arrived { bytes: bytes.into(), carrier: Some(Arc::new(parts)) };
-                    let arrived = futures_util::stream::once(std::future::ready(Ok(arrived)));
-                    let told = new().run_by(arrived, |mut lines| async move {
-                        while let Some(Some(_)) = lines.recv().await {}
-                        Ok(())
-                    });
-                    shared.tasks.spawn(async move {
-                        let _permit = permit;
-                        told.await
-                    });
-                }
+            // In these revisions a request is cancelled by closing its response.
+            Some((None, method)) if method == "notifications/cancelled" => {
                 return Ok(body::empty(StatusCode::ACCEPTED));
             }
+            Some((None, _)) => return self.notify(caller, bytes),
             None => return Err(Refusal::bad("a single request or notification is expected")),
         };
         // Whoever begins a session knows nothing of these headers, and is told what is spoken here.
         let begins = posted.begins && !posted.is_meant;
-        if let Some(why) = shared.check(&parts, posted, method).err().filter(|_| !begins) {
+        if let Some(why) = shared.check(&caller.parts, &posted, method).err().filter(|_| !begins) {
             let error = errors::header_mismatch(&why);
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Id(id), error));
         }
         let permit = match method {
-            "subscriptions/listen" => shared.permit(&shared.lasting, "streams")?,
-            _ => permit,
+            "subscriptions/listen" => shared.stream(&caller, None)?,
+            _ => shared.request(&caller, None)?,
         };
-        let arrived = Arrived { bytes: bytes.into(), carrier: Some(Arc::new(parts)) };
-        let exchange = Exchange::begin(new(), arrived, shared.closing.clone(), permit);
+        let arrived = Arrived { bytes, carrier: Some(Arc::new(caller.parts)) };
+        let exchange = Exchange::begin(self.connection(), arrived, shared.closing.clone(), permit);
+        // From here on the permit bounds the bytes.
+        drop((charge, posted));
         Ok(exchange.respond(shared.options.keep_alive).await)
     }
 
-    fn begin(&self, parts: &Parts) -> Result<Arc<Session>, Refusal> {
+    /// Hands a notification of no session to its handlers.
+    fn notify(&self, caller: Caller, bytes: Vec<u8>) -> Result<Response<Body>, Refusal> {
+        let shared = &self.shared;
+        let quota = shared.quota(&caller, Kind::Notifications, shared.options.requests_per_owner);
+        let quota = quota.ok_or_else(|| {
+            Refusal::busy("too many notifications of this owner are being handled (`Options::requests_per_owner`)")
+        })?;
+        let cost = u32::try_from(bytes.len().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
+        let room = Arc::clone(&shared.notifications).try_acquire_many_owned(cost);
+        let room = room.map_err(|_| {
+            Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are being handled"))
+        })?;
+        let arrived = Arrived { bytes, carrier: Some(Arc::new(caller.parts)) };
+        let arrived = futures_util::stream::once(std::future::ready(Ok(arrived)));
+        let handled = self.connection().run_by(arrived, |mut lines| async move {
+            while let Some(Some(_)) = lines.recv().await {}
+            Ok(())
+        });
+        shared.tasks.spawn(async move {
+            let _held = (room, quota);
+            handled.await
+        });
+        Ok(body::empty(StatusCode::ACCEPTED))
+    }
+
+    /// A connection for one message without a session.
+    fn connection(&self) -> Connection<S> {
+        let shared = &self.shared;
+        let (era, limits) = (shared.offer().modern(&shared.able), shared.options.limits.clone());
+        Connection::new(self.requests.clone(), shared.handlers.clone(), Arc::new(era), limits)
+    }
+
+    /// Begins a session. Evicts the least recently used idle one if there are too many.
+    fn begin(&self, caller: &Caller) -> Result<Used, Refusal> {
         let shared = &self.shared;
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let random = random::<20>().ok();
-        let (id, mark) = random
+        let id = random
             .map(|bytes| (hex(&bytes[..16]), hex(&bytes[16..])))
             .ok_or_else(|| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random bytes"))?;
-        let mut sessions = shared.sessions();
-        if sessions.len() >= shared.options.sessions {
-            return Err(Refusal::busy("sessions"));
-        }
+        let most = shared.options.sessions_per_owner;
+        let quota = shared.quota(caller, Kind::Sessions, most);
+        let quota = quota.ok_or_else(|| {
+            Refusal::busy(format!("this owner has {most} sessions, its limit (`Options::sessions_per_owner`)"))
+        })?;
         let (session, running) = Session::begin(
-            (id.clone(), mark),
-            shared.owner(parts),
+            id,
+            caller.owner.clone(),
             shared.offer().legacy(&shared.able),
             (self.requests.clone(), shared.handlers.clone()),
             &shared.options,
             shared.closing.child_token(),
         );
-        sessions.insert(id, Arc::clone(&session));
+        let used = Used::by(&session);
+        let mut sessions = shared.sessions();
+        let most = shared.options.sessions;
+        if sessions.len() >= most && !sessions.evict() {
+            return Err(Refusal::busy(format!("all {most} sessions are in use (`Options::sessions`)")));
+        }
+        sessions.insert(&session, quota);
         drop(sessions);
-        let (shared, ended) = (Arc::clone(shared), Arc::clone(&session));
+        let (shared, ended) = (Arc::clone(shared), session);
         self.shared.tasks.spawn(async move {
             // However it ends, it is forgotten.
             let _forgotten = Forgotten { shared, session: ended };
             running.await;
         });
-        Ok(session)
+        Ok(used)
     }
 
-    fn listen(&self, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        let session = self.shared.session(parts)?;
-        let session = session.ok_or_else(|| Refusal::bad("a stream of a session needs `Mcp-Session-Id`"))?;
-        let permit = self.shared.permit(&self.shared.lasting, "streams")?;
-        session.listen(parts.headers.get(LAST_EVENT), permit)
+    fn listen(&self, caller: &Caller) -> Result<Response<Body>, Refusal> {
+        let used = self.shared.session(caller)?;
+        let used = used.ok_or_else(|| Refusal::bad("a stream of a session needs `Mcp-Session-Id`"))?;
+        let session = Arc::clone(&used.0);
+        let permit = self.shared.stream(caller, Some(&session))?;
+        session.listen(caller.parts.headers.get(LAST_EVENT), used, permit)
     }
 
-    fn end(&self, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        let session = self.shared.session(parts)?;
-        let session = session.ok_or_else(|| Refusal::bad("to end a session takes `Mcp-Session-Id`"))?;
-        session.end();
-        self.shared.sessions().remove(&session.id);
+    fn end(&self, caller: &Caller) -> Result<Response<Body>, Refusal> {
+        let used = self.shared.session(caller)?;
+        let used = used.ok_or_else(|| Refusal::bad("to end a session takes `Mcp-Session-Id`"))?;
+        used.0.end();
+        self.shared.sessions().remove(&used.0.id);
         Ok(body::empty(StatusCode::NO_CONTENT))
     }
 }
 
 impl Shared {
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+    fn sessions(&self) -> MutexGuard<'_, Registry> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -375,24 +424,25 @@ impl Shared {
         (self.offer)()
     }
 
-    fn permit(&self, room: &Arc<Semaphore>, what: &str) -> Result<Permit, Refusal> {
-        let room = Arc::clone(room).try_acquire_owned().map_err(|_| Refusal::busy(what))?;
-        Ok(Arc::new(Room { _room: room, _counted: self.tasks.token() }))
+    fn check_open(&self) -> Result<(), Refusal> {
+        match self.closing.is_cancelled() {
+            true => Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "this server is about to end")),
+            false => Ok(()),
+        }
     }
 
-    fn owner(&self, parts: &Parts) -> String {
-        self.options.owner.as_ref().map_or_else(String::new, |owner| owner(parts))
-    }
-
-    /// The session that a request names, if it names one.
-    fn session(&self, parts: &Parts) -> Result<Option<Arc<Session>>, Refusal> {
-        let Some(id) = parts.headers.get(SESSION) else { return Ok(None) };
-        let session = id.to_str().ok().and_then(|id| self.sessions().get(id).cloned());
-        let theirs = session.filter(|session| session.owner == self.owner(parts) && !session.has_ended());
-        let session = theirs.ok_or_else(session::gone)?;
-        self.check_version(parts)?;
-        session.touch();
-        Ok(Some(session))
+    /// The session that a request names, if it names one. It is in use from here on, so it is not evicted meanwhile.
+    fn session(&self, caller: &Caller) -> Result<Option<Used>, Refusal> {
+        let Some(id) = caller.parts.headers.get(SESSION) else { return Ok(None) };
+        let used = id.to_str().ok().and_then(|id| {
+            let sessions = self.sessions();
+            let session = sessions.get(id)?;
+            (session.owner == caller.owner && !session.has_ended()).then(|| Used::by(session))
+        });
+        let used = used.ok_or_else(session::gone)?;
+        self.check_version(&caller.parts)?;
+        used.0.touch();
+        Ok(Some(used))
     }
 
     /// Whoever says a revision says one that there is.
@@ -409,22 +459,6 @@ impl Shared {
                     ))),
                 }
             }
-        }
-    }
-
-    async fn read<B>(&self, body: B) -> Result<Bytes, Refusal>
-    where
-        B: http_body::Body<Error: Into<BoxError>>,
-    {
-        let most = self.options.body;
-        let read = tokio::time::timeout(self.options.reading, Limited::new(body, most).collect()).await;
-        match read {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("a message of more than {most} bytes")))
-            }
-            Ok(Err(error)) => Err(Refusal::bad(format!("the message could not be read: {error}"))),
-            Err(_) => Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the message took too long to arrive")),
         }
     }
 

@@ -83,6 +83,10 @@ impl Posted {
         self.arguments = arguments.map(ToOwned::to_owned);
     }
 
+    pub(super) fn has_requests(&self) -> bool {
+        matches!(&self.message, Some((Some(_), _))) || !self.batch.is_empty()
+    }
+
     pub(super) fn ids(&self) -> Vec<RequestId> {
         match &self.message {
             Some((Some(id), _)) => vec![id.clone()],

@@ -9,21 +9,21 @@ use bytes::Bytes;
 use futures_util::{Stream as Events, StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode};
 use mcpgen_types::{ErrorId, RequestId, Revision};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::Options;
 use super::body::{self, Body};
 use super::door::Refusal;
-use super::stream::{Next, Reader, Stream};
-use super::{Options, Permit};
+use super::places::Permit;
+use super::stream::{Answer, Next, Reader, Stream};
 use crate::connection::{Arrived, Connection};
 use crate::era::Era;
 use crate::errors;
 use crate::legacy::Legacy;
 use crate::outbox::{Line, Lines, Outcome, Place};
 use crate::router::{Requests, Router};
-use crate::transport::ReceiveError;
 use crate::transport::http::fields::SESSION;
 use crate::transport::http::sse;
 
@@ -36,16 +36,29 @@ const UNTOUCHED: Duration = Duration::from_secs(60);
 /// How many streams are kept for whoever comes back to them.
 const MOST_KEPT: usize = 256;
 
+/// Bytes of the messages that have arrived and that the connection has not taken yet. A longer body has the inbox alone.
+const INBOX_BYTES: usize = 16 << 20;
+
+/// What a message in the inbox costs at least, so that the number of messages is bounded too.
+const MESSAGE_COST: usize = 16 << 10;
+
 /// One client.
 pub(super) struct Session {
     pub(super) id: String,
-    /// Whose it is.
-    pub(super) owner: String,
+    /// The owner that began it, where owners are identified.
+    pub(super) owner: Option<Arc<str>>,
     /// What the ids of its events begin with: those of another session are none of its own.
     mark: String,
     era: Arc<Legacy>,
-    inbox: mpsc::Sender<Result<Arrived, ReceiveError>>,
+    inbox: mpsc::UnboundedSender<Delivery>,
+    inbox_room: Arc<Semaphore>,
+    /// Requests in flight.
+    pub(super) requests: Arc<Semaphore>,
+    /// Open streams.
+    pub(super) open_streams: Arc<Semaphore>,
     streams: Mutex<Streams>,
+    /// Bytes that all streams retain for a client that resumes.
+    retained: Arc<AtomicUsize>,
     /// What belongs to no request.
     alone: Arc<Stream>,
     /// HTTP requests that are open, and when the last one ended.
@@ -80,30 +93,42 @@ struct Waiting {
 /// What a client has sent, as far as it matters here.
 pub(super) struct Parcel {
     pub(super) arrived: Arrived,
-    /// The ids of the requests in it.
-    pub(super) ids: Vec<RequestId>,
+    /// The requests in it: their ids, and the permit to handle them.
+    pub(super) requests: Option<(Vec<RequestId>, Permit)>,
+}
+
+/// A message on its way to the connection.
+struct Delivery {
+    arrived: Arrived,
+    _room: OwnedSemaphorePermit,
 }
 
 impl Session {
     /// A session, and what runs it until it ends.
     pub(super) fn begin<S: Requests>(
         (id, mark): (String, String),
-        owner: String,
+        owner: Option<Arc<str>>,
         era: Legacy,
         (service, handlers): (S, Router),
         options: &Options,
         end: CancellationToken,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + use<S>) {
-        let (inbox, arrived) = mpsc::channel(16);
-        let era = Arc::new(era);
+        let (inbox, arrived) = mpsc::unbounded_channel();
+        let (era, retained) = (Arc::new(era), Arc::default());
+        let share = Arc::new(Semaphore::new(options.requests_per_session.clamp(1, Semaphore::MAX_PERMITS)));
+        let open_streams = Arc::new(Semaphore::new(share.available_permits()));
         let session = Arc::new(Self {
             id,
             mark,
             owner,
             era: Arc::clone(&era),
             inbox,
+            inbox_room: Arc::new(Semaphore::new(inbox_bytes(options.body))),
+            requests: share,
+            open_streams,
             streams: Mutex::default(),
-            alone: Stream::new(0, options.replay),
+            alone: Stream::new(0, options.replay, &retained),
+            retained,
             open: AtomicUsize::new(0),
             touched: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
@@ -118,10 +143,11 @@ impl Session {
     async fn run<S: Requests>(
         self: Arc<Self>,
         connection: Connection<S>,
-        mut arrived: mpsc::Receiver<Result<Arrived, ReceiveError>>,
+        mut arrived: mpsc::UnboundedReceiver<Delivery>,
         idle: Duration,
     ) {
         let arrived = stream::poll_fn(move |context| arrived.poll_recv(context));
+        let arrived = arrived.map(|delivery| Ok(delivery.arrived));
         let arrived = arrived.take_until(self.end.clone().cancelled_owned());
         let this = Arc::clone(&self);
         let running = connection.run_by(arrived, move |lines| this.route(lines));
@@ -162,14 +188,21 @@ impl Session {
     async fn unused(&self, idle: Duration) {
         loop {
             let idle = if self.touched.load(Ordering::SeqCst) { idle } else { idle.min(UNTOUCHED) };
-            let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            // In this order: a request that ends in between has set the time.
             let is_open = self.open.load(Ordering::SeqCst) > 0;
+            let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
             match used.checked_add(idle) {
                 Some(until) if !is_open && until <= Instant::now() => return,
                 Some(until) if !is_open => tokio::time::sleep_until(until).await,
                 _ => tokio::time::sleep(idle.clamp(Duration::from_millis(10), UNTOUCHED)).await,
             }
         }
+    }
+
+    /// When it was last used; `None` while a request or stream is open or a handler runs.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let is_idle = self.open.load(Ordering::SeqCst) == 0 && self.streams().waiting.is_empty();
+        is_idle.then(|| *self.used.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn streams(&self) -> MutexGuard<'_, Streams> {
@@ -209,8 +242,7 @@ impl Session {
                 }
                 Place::Answer(id, outcome) => {
                     if let Some(stream) = self.answered(&id) {
-                        stream.push(message.bytes, Some(outcome), room);
-                        self.tidy(&mut self.streams());
+                        stream.push(message.bytes, Some(Answer { id, outcome }), room);
                     }
                 }
                 Place::Unanswered(id) => {
@@ -219,6 +251,7 @@ impl Session {
                     }
                 }
             }
+            self.tidy();
         }
         Ok(())
     }
@@ -241,23 +274,24 @@ impl Session {
         Some(stream)
     }
 
-    /// Takes what a client has sent to whoever it is for, and answers as soon as there is something to say.
+    /// Hands what a client has sent to the connection, and responds as soon as there is an answer or an event.
     pub(super) async fn post(
         self: &Arc<Self>,
         parcel: Parcel,
-        permit: Permit,
+        used: Used,
     ) -> Result<(Response<Body>, Option<Outcome>), Refusal> {
-        let used = Used::by(self, Arc::clone(&permit));
-        // From here to where it is sent nothing waits: whoever goes away meanwhile leaves nothing behind.
-        let place = self.inbox.reserve().await.map_err(|_| gone())?;
+        let Parcel { arrived, requests } = parcel;
         if self.has_ended() {
             return Err(gone());
         }
-        if parcel.ids.is_empty() {
-            place.send(Ok(parcel.arrived));
+        let room = Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.bytes.len()));
+        let room = room.map_err(|_| Refusal::busy("too many messages of this session wait to be handled"))?;
+        let delivery = Delivery { arrived, _room: room };
+        let Some((ids, permit)) = requests else {
+            self.inbox.send(delivery).map_err(|_| gone())?;
             return Ok((body::empty(StatusCode::ACCEPTED), None));
-        }
-        let stream = match self.expect(&parcel.ids, &permit) {
+        };
+        let stream = match self.expect(&ids, &permit) {
             Ok(stream) => stream,
             Err(Some(id)) => {
                 let error = errors::invalid_request("a request of this id is not answered yet");
@@ -266,9 +300,10 @@ impl Session {
             Err(None) => return Err(gone()),
         };
         let mut reader = stream.go_on();
-        place.send(Ok(parcel.arrived));
+        self.inbox.send(delivery).map_err(|_| gone())?;
         let first = match tokio::time::timeout(PATIENCE, reader.next()).await {
             Ok(Some(Next::Message(_, answer, Some(outcome)))) => {
+                let answer = body::holding(answer, (used, permit));
                 return Ok((body::json(StatusCode::OK, answer), Some(outcome)));
             }
             Ok(None) if self.has_ended() => return Err(gone()),
@@ -277,7 +312,7 @@ impl Session {
             Err(_) => None,
         };
         self.keep(&reader.stream);
-        Ok((self.events(reader, 0, first, used), None))
+        Ok((self.events(reader, 0, first, (used, permit)), None))
     }
 
     /// A stream for the answers to these requests; the id of one that has one already, or nothing if the session has ended.
@@ -290,7 +325,7 @@ impl Session {
             return Err(Some(known.clone()));
         }
         streams.count += 1;
-        let stream = Stream::new(streams.count, self.replay);
+        let stream = Stream::new(streams.count, self.replay, &self.retained);
         for id in ids {
             let (stream, permit) = (Arc::clone(&stream), Arc::clone(permit));
             let waiting = Waiting { stream, in_batch: ids.len() > 1, _permit: permit };
@@ -299,21 +334,32 @@ impl Session {
         Ok(stream)
     }
 
-    /// From now on the stream can be come back to.
+    /// Keeps a stream, so that a client can resume it. Forgets the oldest one that has ended if there are too many.
     fn keep(&self, stream: &Arc<Stream>) {
         let mut streams = self.streams();
         streams.kept.push_back(Arc::clone(stream));
-        self.tidy(&mut streams);
+        if streams.kept.len() > MOST_KEPT
+            && let Some(oldest) = streams.kept.iter().position(|kept| kept.has_ended())
+        {
+            streams.kept.remove(oldest);
+        }
+        drop(streams);
+        self.tidy();
     }
 
-    /// Forgets streams that are over, the oldest first, but for the last one.
-    fn tidy(&self, streams: &mut Streams) {
-        let over = || streams.kept.iter().filter(|kept| kept.has_ended());
-        let (mut bytes, mut count) = (over().map(|kept| kept.bytes()).sum::<usize>(), over().count());
-        while count > 1 && (bytes > self.replay || count > MOST_KEPT) {
-            let Some(oldest) = streams.kept.iter().position(|kept| kept.has_ended()) else { return };
-            bytes -= streams.kept.remove(oldest).map_or(0, |kept| kept.bytes());
-            count -= 1;
+    /// Bounds what all streams of the session retain together. Drops the oldest first.
+    fn tidy(&self) {
+        let excess = || self.retained.load(Ordering::SeqCst).saturating_sub(self.replay);
+        if excess() == 0 {
+            return;
+        }
+        let streams = self.streams();
+        let waiting = streams.waiting.values().map(|waiting| &waiting.stream);
+        for stream in streams.kept.iter().chain([&self.alone]).chain(waiting) {
+            match excess() {
+                0 => return,
+                excess => stream.shrink(excess),
+            }
         }
     }
 
@@ -321,13 +367,13 @@ impl Session {
     pub(super) fn listen(
         self: &Arc<Self>,
         last_event: Option<&HeaderValue>,
+        used: Used,
         permit: Permit,
     ) -> Result<Response<Body>, Refusal> {
-        let used = Used::by(self, permit);
         let Some(last_event) = last_event else {
             let reader = self.alone.go_on();
             let after = reader.taken();
-            return Ok(self.events(reader, after, None, used));
+            return Ok(self.events(reader, after, None, (used, permit)));
         };
         let place = last_event.to_str().ok().and_then(|id| {
             let (number, event) = id.strip_prefix(&self.mark)?.strip_prefix('-')?.split_once('-')?;
@@ -342,7 +388,7 @@ impl Session {
         };
         let reader = stream.and_then(|stream| stream.read(after));
         let reader = reader.ok_or_else(|| Refusal::bad("what came after this event is not kept any more"))?;
-        Ok(self.events(reader, after, None, used))
+        Ok(self.events(reader, after, None, (used, permit)))
     }
 
     fn event_id(&self, reader: &Reader, event: u64) -> String {
@@ -350,12 +396,18 @@ impl Session {
     }
 
     /// Events for a reader; the first of them says where to go on, in the revisions that have such a one.
-    fn events(self: &Arc<Self>, reader: Reader, after: u64, first: Option<Next>, used: Used) -> Response<Body> {
+    fn events(
+        self: &Arc<Self>,
+        reader: Reader,
+        after: u64,
+        first: Option<Next>,
+        (used, permit): (Used, Permit),
+    ) -> Response<Body> {
         let mut ready = VecDeque::new();
         if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25) {
             ready.push_back(sse::event(Some(&self.event_id(&reader, after)), b""));
         }
-        let told = Telling { reader, ready, ended: false, keep_alive: self.keep_alive, used };
+        let told = Telling { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };
         body::events(told.beginning_with(first).events())
     }
 }
@@ -372,33 +424,42 @@ pub(super) fn name(response: &mut Response<Body>, session: &Session) {
     }
 }
 
-/// While a session is used.
-pub(super) struct Used {
-    session: Arc<Session>,
-    _permit: Permit,
+fn inbox_bytes(body: usize) -> usize {
+    body.clamp(INBOX_BYTES, u32::MAX as usize)
 }
 
+/// What a message of this size costs in the inbox.
+fn inbox_cost(size: usize) -> u32 {
+    u32::try_from(size.max(MESSAGE_COST)).unwrap_or(u32::MAX)
+}
+
+/// While a session is used: it is not idle, and not evicted.
+pub(super) struct Used(pub(super) Arc<Session>);
+
 impl Used {
-    fn by(session: &Arc<Session>, permit: Permit) -> Self {
+    pub(super) fn by(session: &Arc<Session>) -> Self {
         session.open.fetch_add(1, Ordering::SeqCst);
-        Self { session: Arc::clone(session), _permit: permit }
+        Self(Arc::clone(session))
     }
 }
 
 impl Drop for Used {
     fn drop(&mut self) {
-        *self.session.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        self.session.open.fetch_sub(1, Ordering::SeqCst);
+        *self.0.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.0.open.fetch_sub(1, Ordering::SeqCst);
+        self.0.tidy();
     }
 }
 
 /// What is told to one reader.
 struct Telling {
+    /// Dropped before `used`, which bounds what the stream retains without a reader.
     reader: Reader,
     ready: VecDeque<Bytes>,
     ended: bool,
     keep_alive: Duration,
     used: Used,
+    permit: Permit,
 }
 
 impl Telling {
@@ -411,9 +472,13 @@ impl Telling {
 
     fn add(&mut self, next: Next) {
         match next {
-            Next::Message(number, message, _) => {
-                let id = self.used.session.event_id(&self.reader, number);
-                self.ready.push_back(sse::event(Some(&id), &message));
+            Next::Message(number, message, outcome) => {
+                let id = self.used.0.event_id(&self.reader, number);
+                let event = sse::event(Some(&id), &message);
+                // The response ends with the answer, perhaps before it is written.
+                let holds = outcome.is_some();
+                self.ready.push_back(if holds { body::holding(event, Arc::clone(&self.permit)) } else { event });
+                self.used.0.tidy();
             }
             Next::Later(after) => {
                 self.ready.push_back(sse::retry(after));

@@ -1,22 +1,27 @@
 //! A stream of messages that a client reads, loses, and comes back to.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use crate::outbox::Outcome;
 
-/// What belongs to one request, or to none. Messages are kept after they were handed out, up to a number of bytes, for whoever
-/// comes back; those that nobody has taken yet hold their room in the outbox, so that who sends more has to wait.
+/// The messages of one request, or those that belong to no request. Messages that were handed out are retained, up to a
+/// number of bytes, for a client that resumes. A message that is still to be read holds its room in the outbox, so that its
+/// sender waits; without a reader it is retained instead.
 #[derive(Debug)]
 pub(super) struct Stream {
     /// What the ids of its events begin with.
     pub(super) number: u64,
-    /// How many bytes are kept for whoever comes back.
+    /// How many bytes are retained.
     replay: usize,
+    /// What all streams of the session retain.
+    total: Arc<AtomicUsize>,
     state: Mutex<State>,
     changed: Notify,
 }
@@ -24,7 +29,8 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 struct State {
     events: VecDeque<Event>,
-    bytes: usize,
+    /// Bytes of the events that no reader is about to take.
+    retained: usize,
     /// Numbers of events begin with 1; 0 is what was received before any.
     last: u64,
     /// What was handed out last.
@@ -38,12 +44,18 @@ struct State {
 }
 
 #[derive(Debug)]
-pub(super) struct Event {
-    pub(super) number: u64,
-    pub(super) message: Bytes,
-    /// How the request was answered, if this does.
-    pub(super) answer: Option<Outcome>,
+struct Event {
+    number: u64,
+    message: Bytes,
+    answer: Option<Answer>,
     room: Option<OwnedSemaphorePermit>,
+}
+
+/// Which request a message answers, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Answer {
+    pub(super) id: RequestId,
+    pub(super) outcome: Outcome,
 }
 
 /// What a reader sees next.
@@ -56,20 +68,23 @@ pub(super) enum Next {
 }
 
 impl Stream {
-    pub(super) fn new(number: u64, replay: usize) -> Arc<Self> {
-        Arc::new(Self { number, replay, state: Mutex::default(), changed: Notify::new() })
+    /// A stream that retains at most `replay` bytes, and counts what it retains in `total`.
+    pub(super) fn new(number: u64, replay: usize, total: &Arc<AtomicUsize>) -> Arc<Self> {
+        let total = Arc::clone(total);
+        Arc::new(Self { number, replay, total, state: Mutex::default(), changed: Notify::new() })
     }
 
     /// Puts a message at the end. With an answer it is the last one.
-    pub(super) fn push(&self, message: Vec<u8>, answer: Option<Outcome>, room: Option<OwnedSemaphorePermit>) {
-        let mut state = self.state();
-        state.last += 1;
-        let number = state.last;
-        state.bytes += message.len();
-        state.ended |= answer.is_some();
-        state.events.push_back(Event { number, message: message.into(), answer, room });
-        state.trim(self.replay);
-        drop(state);
+    pub(super) fn push(&self, message: Vec<u8>, answer: Option<Answer>, room: Option<OwnedSemaphorePermit>) {
+        self.change(|state| {
+            state.last += 1;
+            state.ended |= answer.is_some();
+            let (number, room) = (state.last, room.filter(|_| state.is_read));
+            if !state.is_read {
+                state.retained += message.len();
+            }
+            state.events.push_back(Event { number, message: message.into(), answer, room });
+        });
         self.changed.notify_waiters();
     }
 
@@ -101,44 +116,51 @@ impl Stream {
 
     /// Whoever reads has to come back for the rest.
     pub(super) fn send_away(&self) {
-        let mut state = self.state();
-        state.reader += 1;
-        state.is_read = false;
-        state.trim(self.replay);
-        drop(state);
+        self.change(|state| {
+            state.reader += 1;
+            state.read_by(false);
+        });
         self.changed.notify_waiters();
     }
 
-    /// Bytes that are kept.
-    pub(super) fn bytes(&self) -> usize {
-        self.state().bytes
+    /// Retains `excess` bytes less, as far as it retains that much.
+    pub(super) fn shrink(&self, excess: usize) {
+        self.change(|state| state.trim(state.retained.saturating_sub(excess)));
     }
 
     /// Reads what comes after this event, and takes the place of whoever reads now. `None` if not all of it is kept.
     pub(super) fn read(self: &Arc<Self>, after: u64) -> Option<Reader> {
-        let mut state = self.state();
-        let first = state.events.front().map_or(state.last + 1, |event| event.number);
-        if after > state.last || after + 1 < first {
-            return None;
-        }
-        Some(self.reader(&mut state, after))
+        self.change(|state| (state.first() <= after + 1 && after <= state.last).then(|| self.reader(state, after)))
     }
 
     /// Reads what nobody has taken yet and is kept.
     pub(super) fn go_on(self: &Arc<Self>) -> Reader {
-        let mut state = self.state();
-        let first = state.events.front().map_or(state.last + 1, |event| event.number);
-        let after = state.taken.max(first - 1);
-        self.reader(&mut state, after)
+        self.change(|state| {
+            let after = state.taken.max(state.first() - 1);
+            self.reader(state, after)
+        })
     }
 
     fn reader(self: &Arc<Self>, state: &mut State, after: u64) -> Reader {
         state.reader += 1;
-        state.is_read = true;
         state.taken = after;
+        state.read_by(true);
         state.later = None;
         self.changed.notify_waiters();
         Reader { stream: Arc::clone(self), reader: state.reader }
+    }
+
+    /// Changes what is retained, within the limit.
+    fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = self.state();
+        let before = state.retained;
+        let changed = change(&mut state);
+        state.trim(self.replay);
+        match state.retained.checked_sub(before) {
+            Some(more) => self.total.fetch_add(more, Ordering::SeqCst),
+            None => self.total.fetch_sub(before - state.retained, Ordering::SeqCst),
+        };
+        changed
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -146,23 +168,68 @@ impl Stream {
     }
 }
 
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let retained = self.state().retained;
+        self.total.fetch_sub(retained, Ordering::SeqCst);
+    }
+}
+
 impl State {
-    /// What was taken, or has nobody to take it, is kept up to a number of bytes; the last message is, whatever its size.
-    fn trim(&mut self, replay: usize) {
-        if !self.is_read {
+    /// The number of the first event that is kept, or of the next one.
+    fn first(&self) -> u64 {
+        self.events.front().map_or(self.last + 1, |event| event.number)
+    }
+
+    /// With a reader, the events that it has not taken are no longer retained. Without one, all are, and hold no room.
+    fn read_by(&mut self, is_read: bool) {
+        self.is_read = is_read;
+        let taken = self.taken;
+        if !is_read {
             self.events.iter_mut().for_each(|event| event.room = None);
         }
-        while self.bytes > replay && self.events.len() > 1 {
-            match self.events.front() {
-                Some(first) if !self.is_read || first.number <= self.taken => self.bytes -= first.message.len(),
-                _ => break,
-            }
-            let lost = self.events.pop_front().filter(|event| event.number > self.taken);
-            if lost.is_some() {
-                tracing::warn!("a message that nobody was there to read is given up");
+        let retained = self.events.iter().filter(|event| !is_read || event.number <= taken);
+        self.retained = retained.map(|event| event.message.len()).sum();
+    }
+
+    /// Drops the oldest retained events until no more than `most` bytes are retained.
+    fn trim(&mut self, most: usize) {
+        if self.retained <= most {
+            return;
+        }
+        self.replace_answer(most);
+        while self.retained > most {
+            let Some(first) = self.events.pop_front() else { break };
+            self.retained = self.retained.saturating_sub(first.message.len());
+            if first.number > self.taken {
+                tracing::warn!("a message without a reader is dropped: the session retains too many bytes");
             }
         }
     }
+
+    /// Puts an error in place of an answer that was not handed out and is too large to retain, so that a client that
+    /// resumes is not left without an answer.
+    fn replace_answer(&mut self, most: usize) {
+        let Some(last) = self.events.back_mut() else { return };
+        let size = last.message.len();
+        if !self.is_read
+            && last.number > self.taken
+            && size > most
+            && let Some(answer) = &last.answer
+            && let Some(error) = too_large_to_keep(&answer.id, size)
+        {
+            self.retained -= size - error.len();
+            last.message = error;
+        }
+    }
+}
+
+/// The error in place of an answer of this size; `None` if it is not smaller.
+fn too_large_to_keep(id: &RequestId, size: usize) -> Option<Bytes> {
+    let why = format!("the answer of {size} bytes was too large to keep until the stream was resumed");
+    let error = ErrorMessage::new(ErrorId::Id(id.clone()), ErrorObject::new(ErrorCode::INTERNAL_ERROR, why));
+    let error = mcpgen_types::to_vec(&error);
+    (error.len() < size).then(|| error.into())
 }
 
 /// Reads a stream. Dropped, it leaves the stream to whoever comes back.
@@ -188,23 +255,25 @@ impl Reader {
 
     /// What there is to say now: `None` if there is nothing.
     fn now(&self) -> Option<Option<Next>> {
-        let mut state = self.stream.state();
-        if state.reader != self.reader {
-            return Some(None);
-        }
-        let wanted = state.taken + 1;
-        let place = state.events.partition_point(|event| event.number < wanted);
-        if let Some(event) = state.events.get_mut(place) {
-            event.room = None;
-            let next = Next::Message(event.number, event.message.clone(), event.answer);
-            state.taken = event.number;
-            state.trim(self.stream.replay);
-            return Some(Some(next));
-        }
-        if state.ended {
-            return Some(None);
-        }
-        state.later.take().map(|after| Some(Next::Later(after)))
+        self.stream.change(|state| {
+            if state.reader != self.reader {
+                return Some(None);
+            }
+            let wanted = state.taken + 1;
+            let place = state.events.partition_point(|event| event.number < wanted);
+            if let Some(event) = state.events.get_mut(place) {
+                event.room = None;
+                let outcome = event.answer.as_ref().map(|answer| answer.outcome);
+                let next = Next::Message(event.number, event.message.clone(), outcome);
+                state.taken = event.number;
+                state.retained += event.message.len();
+                return Some(Some(next));
+            }
+            if state.ended {
+                return Some(None);
+            }
+            state.later.take().map(|after| Some(Next::Later(after)))
+        })
     }
 
     /// What was handed out last.
@@ -215,11 +284,11 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let mut state = self.stream.state();
-        if state.reader == self.reader {
-            state.is_read = false;
-            state.trim(self.stream.replay);
-        }
+        self.stream.change(|state| {
+            if state.reader == self.reader {
+                state.read_by(false);
+            }
+        });
     }
 }
 
@@ -250,7 +319,7 @@ mod tests {
 
     #[test]
     fn whoever_comes_back_hears_what_was_missed() {
-        let stream = Stream::new(7, 10);
+        let stream = Stream::new(7, 10, &Arc::default());
         let say = |text: &str| stream.push(text.into(), None, None);
         let mut reader = stream.go_on();
         say("a");
@@ -269,7 +338,7 @@ mod tests {
         assert_eq!(told(&mut other), ["later 5"]);
         drop(other);
         say("0123456789");
-        stream.push(b"z".into(), Some(Outcome::Result), None);
+        stream.push(b"z".into(), answer(), None);
         assert!(stream.read(4).is_none(), "not all of it is kept");
         assert!(stream.read(9).is_none(), "there was no such event");
         let mut last = stream.read(5).expect("kept");
@@ -279,8 +348,9 @@ mod tests {
 
     #[test]
     fn what_nobody_has_taken_holds_its_room() {
-        let room = Arc::new(Semaphore::new(100));
-        let stream = Stream::new(1, 10);
+        let (room, total) = (Arc::new(Semaphore::new(100)), Arc::<AtomicUsize>::default());
+        let stream = Stream::new(1, 10, &total);
+        let now = || (room.available_permits(), total.load(Ordering::SeqCst));
         let say = |text: &str| {
             let size = u32::try_from(text.len()).expect("small");
             let taken = Arc::clone(&room).try_acquire_many_owned(size).expect("room");
@@ -290,15 +360,46 @@ mod tests {
         for _ in 0..5 {
             say("0123456789");
         }
-        assert_eq!((room.available_permits(), stream.bytes()), (50, 50), "somebody will read it");
+        assert_eq!(now(), (50, 0), "somebody will read it");
         assert_eq!(told(&mut reader).len(), 5);
-        assert_eq!((room.available_permits(), stream.bytes()), (100, 10), "it was read");
+        assert_eq!(now(), (100, 10), "it was read");
         say("0123456789");
         say("0123456789");
         drop(reader);
-        assert_eq!((room.available_permits(), stream.bytes()), (100, 10), "nobody is there to read it");
-        say("01234567890123456789");
-        assert_eq!((room.available_permits(), stream.bytes()), (100, 20), "the last one is kept");
-        assert_eq!(told(&mut stream.go_on()), ["8 01234567890123456789"]);
+        assert_eq!(now(), (100, 10), "nobody is there to read it");
+        assert_eq!(told(&mut stream.go_on()), ["7 0123456789"]);
+        drop(stream);
+        assert_eq!(total.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn retains_no_message_larger_than_its_limit() {
+        let total = Arc::<AtomicUsize>::default();
+        let stream = Stream::new(1, 10, &total);
+        let mut reader = stream.go_on();
+        stream.push(b"0123456789".into(), None, None);
+        stream.push(b"01234567890".into(), answer(), None);
+        assert_eq!(told(&mut reader), ["1 0123456789", "2 01234567890", "end"]);
+        assert_eq!(total.load(Ordering::SeqCst), 0);
+        assert!(stream.read(1).is_none(), "the answer is not kept");
+        assert!(stream.read(2).is_some(), "nothing is missing after it");
+    }
+
+    #[test]
+    fn keeps_an_error_in_place_of_a_large_answer_that_was_never_read() {
+        let total = Arc::<AtomicUsize>::default();
+        let stream = Stream::new(1, 500, &total);
+        let reader = stream.go_on();
+        stream.push(vec![b'x'; 501], answer(), None);
+        drop(reader);
+        assert!((1..=500).contains(&total.load(Ordering::SeqCst)));
+        let answer = told(&mut stream.read(0).expect("kept")).remove(0);
+        assert!(answer.contains("the answer of 501 bytes was too large to keep"), "{answer}");
+        stream.shrink(500);
+        assert_eq!(total.load(Ordering::SeqCst), 0);
+    }
+
+    fn answer() -> Option<Answer> {
+        Some(Answer { id: RequestId::Integer(1), outcome: Outcome::Result })
     }
 }

@@ -20,6 +20,7 @@ mod tests;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use axum::serve::ListenerExt;
 use clap::Parser;
 use mcpgen_runtime::Server;
 use mcpgen_runtime::seal::Seal;
@@ -75,6 +76,7 @@ async fn listen(server: &Server, port: u16) -> anyhow::Result<()> {
     let app = axum::Router::new().route_service("/mcp", endpoint);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
+    let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
     Ok(axum::serve(listener, app).await?)
 }
 

@@ -1,0 +1,90 @@
+//! Limits per owner: how much of the endpoint each one uses.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Requests,
+    Notifications,
+    Streams,
+    Sessions,
+    BodyBytes,
+}
+
+const KINDS: usize = 5;
+
+/// What each owner uses. Owners that use nothing are not stored.
+#[derive(Debug, Default)]
+pub(super) struct Quotas(Mutex<HashMap<Arc<str>, [usize; KINDS]>>);
+
+impl Quotas {
+    /// Counts `amount` for an owner. Returns `None` if that exceeds the limit.
+    pub(super) fn take(self: &Arc<Self>, owner: &Arc<str>, kind: Kind, amount: usize, limit: usize) -> Option<Quota> {
+        let mut quota = Quota { quotas: Arc::clone(self), owner: Arc::clone(owner), kind, amount: 0 };
+        quota.grow(amount, limit).then_some(quota)
+    }
+
+    fn used(&self) -> MutexGuard<'_, HashMap<Arc<str>, [usize; KINDS]>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A part of an owner's quota. Given back on drop.
+#[derive(Debug)]
+pub(super) struct Quota {
+    quotas: Arc<Quotas>,
+    owner: Arc<str>,
+    kind: Kind,
+    amount: usize,
+}
+
+impl Quota {
+    /// Takes more. Returns `false`, and takes nothing, if that exceeds the limit.
+    pub(super) fn grow(&mut self, more: usize, limit: usize) -> bool {
+        let mut used = self.quotas.used();
+        let before = used.get(&self.owner).map_or(0, |used| used[self.kind as usize]);
+        if before.saturating_add(more) > limit {
+            return false;
+        }
+        if more > 0 {
+            used.entry(Arc::clone(&self.owner)).or_default()[self.kind as usize] += more;
+            self.amount += more;
+        }
+        true
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        let mut used = self.quotas.used();
+        if let Some(counts) = used.get_mut(&self.owner) {
+            let count = &mut counts[self.kind as usize];
+            *count = count.saturating_sub(self.amount);
+            if counts.iter().all(|count| *count == 0) {
+                used.remove(&self.owner);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_by_owner_and_kind_and_stores_only_owners_in_use() {
+        let quotas = Arc::<Quotas>::default();
+        let (ann, bob): (Arc<str>, Arc<str>) = ("ann".into(), "bob".into());
+        let take = |owner, kind, amount| quotas.take(owner, kind, amount, 3);
+        let mut first = take(&ann, Kind::Requests, 2).expect("within the limit");
+        assert!(take(&ann, Kind::Requests, 2).is_none());
+        assert!(take(&ann, Kind::Sessions, 2).is_some());
+        assert!(take(&bob, Kind::Requests, 3).is_some());
+        assert!(first.grow(1, 3) && !first.grow(1, 3));
+        assert_eq!(quotas.used().len(), 1, "bob uses nothing now");
+        drop(first);
+        assert!(quotas.used().is_empty());
+    }
+}

@@ -1,0 +1,119 @@
+//! Reads request bodies within a number of bytes for all of them together.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Buf, BufMut};
+use http::header::CONTENT_LENGTH;
+use http::request::Parts;
+use http::{HeaderValue, StatusCode};
+use http_body_util::BodyExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tower::BoxError;
+
+use super::Options;
+use super::door::Refusal;
+use super::quota::{Kind, Quota, Quotas};
+
+/// Room for the request bodies that are being read.
+pub(super) struct Bodies {
+    /// A permit is a byte that has arrived.
+    room: Arc<Semaphore>,
+    quotas: Arc<Quotas>,
+    longest: usize,
+    per_owner: usize,
+    timeout: Duration,
+}
+
+/// The room of a body. Given back on drop.
+#[derive(Debug, Default)]
+pub(super) struct Charge {
+    room: Option<OwnedSemaphorePermit>,
+    quota: Option<Quota>,
+}
+
+impl Bodies {
+    pub(super) fn new(options: &Options, quotas: &Arc<Quotas>) -> Self {
+        let longest = options.body.min(u32::MAX as usize);
+        let room = options.body_buffer.clamp(longest.max(1), Semaphore::MAX_PERMITS);
+        Self {
+            room: Arc::new(Semaphore::new(room)),
+            quotas: Arc::clone(quotas),
+            longest,
+            per_owner: longest.max(room / 4),
+            timeout: options.reading,
+        }
+    }
+
+    /// Reads a body. Takes room for bytes as they arrive, so a body that does not arrive takes none, and never waits for
+    /// room, so bodies do not wait for each other.
+    pub(super) async fn read<B>(
+        &self,
+        parts: &Parts,
+        owner: Option<&Arc<str>>,
+        body: B,
+    ) -> Result<(Vec<u8>, Charge), Refusal>
+    where
+        B: http_body::Body<Error: Into<BoxError>>,
+    {
+        let announced = parts.headers.get(CONTENT_LENGTH).and_then(length).unwrap_or(0);
+        if announced.max(body.size_hint().lower()) > self.longest as u64 {
+            return Err(self.too_large());
+        }
+        let read = async {
+            let mut body = pin!(body);
+            let (mut message, mut charge) = (Vec::new(), Charge::default());
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|error| {
+                    Refusal::bad(format!("the request body could not be read: {}", Into::<BoxError>::into(error)))
+                })?;
+                let Ok(data) = frame.into_data() else { continue };
+                if data.remaining() > self.longest - message.len() {
+                    return Err(self.too_large());
+                }
+                self.charge(&mut charge, owner, data.remaining())?;
+                message.put(data);
+            }
+            Ok((message, charge))
+        };
+        tokio::time::timeout(self.timeout, read).await.unwrap_or_else(|_| {
+            let why = format!("the request body took longer than {:?} to arrive", self.timeout);
+            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, why))
+        })
+    }
+
+    fn charge(&self, charge: &mut Charge, owner: Option<&Arc<str>>, bytes: usize) -> Result<(), Refusal> {
+        if let Some(owner) = owner {
+            let granted = match &mut charge.quota {
+                Some(quota) => quota.grow(bytes, self.per_owner),
+                None => {
+                    charge.quota = self.quotas.take(owner, Kind::BodyBytes, bytes, self.per_owner);
+                    charge.quota.is_some()
+                }
+            };
+            if !granted {
+                return Err(Refusal::busy("this owner is sending too many bytes at a time (`Options::body_buffer`)"));
+            }
+        }
+        let room =
+            u32::try_from(bytes).ok().and_then(|bytes| Arc::clone(&self.room).try_acquire_many_owned(bytes).ok());
+        let room = room.ok_or_else(|| {
+            Refusal::busy("too many bytes of request bodies are arriving at a time (`Options::body_buffer`)")
+        })?;
+        match &mut charge.room {
+            Some(held) => held.merge(room),
+            held => *held = Some(room),
+        }
+        Ok(())
+    }
+
+    fn too_large(&self) -> Refusal {
+        let why = format!("the request body is larger than {} bytes", self.longest);
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why)
+    }
+}
+
+fn length(value: &HeaderValue) -> Option<u64> {
+    value.to_str().ok()?.trim().parse().ok()
+}

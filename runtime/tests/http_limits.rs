@@ -1,0 +1,403 @@
+//! Streamable HTTP: what one client can take away from the others, and how much memory it can hold.
+#![cfg(all(feature = "http-server", feature = "http-client"))]
+
+#[path = "support/requests.rs"]
+mod requests;
+#[path = "support/web.rs"]
+mod web;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use http::{Request, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use mcpgen_runtime::transport::http::server::{Body, Endpoint, Options};
+use requests::{BOTH, MODERN, call, modern, modern_call, read, request, send, session};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+use web::big_endpoint as endpoint;
+
+/// A POST whose body sends `start` and then nothing more.
+async fn send_unfinished(endpoint: &Endpoint, headers: &[(&str, &str)], start: &[u8]) -> http::Response<Body> {
+    let start = Ok::<_, std::io::Error>(Frame::data(Bytes::copy_from_slice(start)));
+    let body = StreamBody::new(futures_util::stream::iter([start]).chain(futures_util::stream::pending()));
+    let mut request = Request::builder().method("POST");
+    for (name, value) in [("host", "localhost"), ("accept", BOTH), ("content-type", "application/json")] {
+        request = request.header(name, value);
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    endpoint.clone().oneshot(request.body(body).expect("a request")).await.expect("no error")
+}
+
+async fn status(response: http::Response<Body>) -> u16 {
+    read(response).await.0
+}
+
+/// Reads the owner from the header `x-user`.
+fn by_user(options: &mut Options) {
+    options.owner = Some(Arc::new(|parts| {
+        parts.headers.get("x-user").and_then(|user| user.to_str().ok()).unwrap_or_default().to_owned()
+    }));
+}
+
+const CALLING: [(&str, &str); 2] = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call")];
+
+/// A modern call of a tool by somebody.
+async fn call_by(endpoint: &Endpoint, user: &str, tool: &str) -> http::Response<Body> {
+    let body = request(7, "tools/call", modern(json!({ "name": tool })));
+    let headers = [CALLING[0], CALLING[1], ("mcp-name", tool), ("x-user", user)];
+    send(endpoint, "POST", &headers, &body).await
+}
+
+fn initialize() -> String {
+    let client = json!({ "name": "t", "version": "1" });
+    request(0, "initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client }))
+}
+
+/// Polls each of these once, so that all of them have begun.
+async fn begin_all<F: Future + Send + 'static>(
+    calls: impl IntoIterator<Item = F>,
+) -> Vec<tokio::task::JoinHandle<F::Output>>
+where
+    F::Output: Send,
+{
+    let begun = calls.into_iter().map(tokio::spawn).collect();
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+    begun
+}
+
+#[tokio::test(start_paused = true)]
+async fn serves_requests_while_slow_bodies_arrive() {
+    let (endpoint, _) = endpoint(|options| options.requests = 4);
+    let slow = (0..16).map(|_| {
+        let endpoint = endpoint.clone();
+        async move { send_unfinished(&endpoint, &[], b"{").await.status() }
+    });
+    let slow = begin_all(slow).await;
+    assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 200);
+    for slow in slow {
+        assert_eq!(slow.await.expect("no panic"), StatusCode::REQUEST_TIMEOUT);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refuses_too_large_a_content_length_before_the_body_arrives() {
+    let (endpoint, _) = endpoint(|options| options.body = 1000);
+    let response = send_unfinished(&endpoint, &[("content-length", "1001")], b"").await;
+    assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bounds_the_bytes_of_bodies_that_are_being_read() {
+    let (endpoint, _) = endpoint(|options| (options.body, options.body_buffer) = (1_000, 10_000));
+    let slow = |size: usize| {
+        let endpoint = endpoint.clone();
+        async move { send_unfinished(&endpoint, &[], &vec![b' '; size]).await }
+    };
+    let _empty = begin_all((0..100).map(|_| slow(0))).await;
+    let full = begin_all((0..10).map(|_| slow(1_000))).await;
+    let (refused, headers, answer) = read(modern_call(&endpoint, "echo", json!({})).await).await;
+    assert_eq!((refused, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
+    assert!(answer[0].data.contains("body_buffer"), "{}", answer[0].data);
+    for slow in full {
+        assert_eq!(slow.await.expect("no panic").status(), StatusCode::REQUEST_TIMEOUT);
+    }
+    assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bounds_the_bytes_of_bodies_that_an_owner_sends() {
+    let (endpoint, _) = endpoint(|options| {
+        by_user(options);
+        (options.body, options.body_buffer) = (1_000, 10_000);
+    });
+    let slow = (0..10).map(|_| {
+        let endpoint = endpoint.clone();
+        async move { send_unfinished(&endpoint, &[("x-user", "ann")], &[b' '; 500]).await.status().as_u16() }
+    });
+    let slow = begin_all(slow).await;
+    assert_eq!(status(call_by(&endpoint, "ann", "echo").await).await, 503);
+    assert_eq!(status(call_by(&endpoint, "bob", "echo").await).await, 200);
+    let mut found = Vec::new();
+    for slow in slow {
+        found.push(slow.await.expect("no panic"));
+    }
+    assert_eq!(found, [408, 408, 408, 408, 408, 503, 503, 503, 503, 503]);
+}
+
+#[tokio::test]
+async fn bounds_the_notifications_that_wait_for_their_handlers() {
+    let (endpoint, _) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    let message = json!({ "jsonrpc": "2.0", "method": "notifications/whatever" }).to_string();
+    for (name, value) in [("mcp-session-id", id.as_str()), ("mcp-protocol-version", MODERN)] {
+        let mut answers = Vec::new();
+        // Nothing else runs in between: the test does not wait.
+        for _ in 0..1025 {
+            answers.push(send(&endpoint, "POST", &[(name, value)], &message).await.status().as_u16());
+        }
+        assert!(answers.iter().filter(|status| **status == 202).count() <= 1024, "{name}");
+        assert_eq!(answers.last(), Some(&503), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn accepts_answers_and_cancellations_when_no_place_is_left() {
+    let (endpoint, seen) = endpoint(|options| options.requests = 2);
+    let id = session(&endpoint, "2025-11-25").await;
+    let mine = ("mcp-session-id", id.as_str());
+    let mut asked = send(&endpoint, "POST", &[mine], &call(1, "ask", json!({}))).await.into_body();
+    let question = loop {
+        let frame = asked.frame().await.expect("a frame").expect("no error").into_data().expect("data");
+        let event = requests::events(&String::from_utf8_lossy(&frame)).pop();
+        if let Some(event) = event.filter(|event| !event.data.is_empty()) {
+            break event.json();
+        }
+    };
+    let waiting =
+        begin_all([{
+            let (endpoint, id) = (endpoint.clone(), id.clone());
+            async move {
+                status(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(2, "wait", json!({}))).await).await
+            }
+        }])
+        .await;
+    seen.started.notified().await;
+    assert_eq!(status(send(&endpoint, "POST", &[mine], &call(3, "echo", json!({}))).await).await, 503);
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 2 } });
+    let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "decline" } });
+    for message in [cancel, answer] {
+        assert_eq!(status(send(&endpoint, "POST", &[mine], &message.to_string()).await).await, 202, "{message}");
+    }
+    for waiting in waiting {
+        waiting.await.expect("no panic");
+    }
+    assert!(String::from_utf8_lossy(&asked.collect().await.expect("a body").to_bytes()).contains("decline"));
+}
+
+#[tokio::test]
+async fn bounds_the_requests_of_a_session() {
+    let (endpoint, seen) = endpoint(|options| options.requests = 300);
+    let id = session(&endpoint, "2025-11-25").await;
+    let calls = (1..=300).map(|number| {
+        let (endpoint, id) = (endpoint.clone(), id.clone());
+        let message = call(number, "wait", json!({}));
+        async move { send(&endpoint, "POST", &[("mcp-session-id", &id)], &message).await }
+    });
+    let calls = begin_all(calls).await;
+    assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 200, "others are served");
+    let (refused, _, answer) =
+        read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(301, "echo", json!({}))).await).await;
+    assert_eq!(refused, 503);
+    assert!(answer[0].data.contains("requests_per_session"), "{}", answer[0].data);
+    // The sockets are closed, and the handlers still run.
+    calls.iter().for_each(tokio::task::JoinHandle::abort);
+    tokio::task::yield_now().await;
+    assert_eq!(
+        status(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(302, "echo", json!({}))).await).await,
+        503
+    );
+    seen.go_on.notify_waiters();
+}
+
+#[tokio::test]
+async fn bounds_the_requests_of_an_owner() {
+    let (endpoint, seen) = endpoint(|options| {
+        by_user(options);
+        options.requests = 300;
+    });
+    let calls = (0..300).map(|_| {
+        let endpoint = endpoint.clone();
+        async move { call_by(&endpoint, "ann", "wait").await }
+    });
+    let _calls = begin_all(calls).await;
+    assert_eq!(status(call_by(&endpoint, "bob", "echo").await).await, 200, "others are served");
+    let (refused, headers, answer) = read(call_by(&endpoint, "ann", "echo").await).await;
+    assert_eq!((refused, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
+    assert!(answer[0].data.contains("requests_per_owner"), "{}", answer[0].data);
+    seen.go_on.notify_waiters();
+}
+
+#[tokio::test]
+async fn bounds_the_sessions_of_an_owner() {
+    let (endpoint, _) = endpoint(by_user);
+    let begin = |user: &'static str| {
+        let endpoint = endpoint.clone();
+        async move { read(send(&endpoint, "POST", &[("x-user", user)], &initialize()).await).await }
+    };
+    for number in 0..2_500 {
+        assert_eq!(begin("ann").await.0, 200, "{number}");
+    }
+    let (refused, _, answer) = begin("ann").await;
+    assert_eq!(refused, 503);
+    assert!(answer[0].data.contains("sessions_per_owner"), "{}", answer[0].data);
+    assert_eq!(begin("bob").await.0, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn evicts_the_least_recently_used_idle_session() {
+    let (endpoint, seen) = endpoint(|options| options.sessions = 4);
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        ids.push(session(&endpoint, "2025-11-25").await);
+        tokio::time::advance(Duration::from_millis(10)).await;
+    }
+    let post = |id: &str, message: String| {
+        let (endpoint, id) = (endpoint.clone(), id.to_owned());
+        async move { send(&endpoint, "POST", &[("mcp-session-id", &id)], &message).await }
+    };
+    // The first listens, a handler of the second runs though its client is gone, the third was used last.
+    let _listening = send(&endpoint, "GET", &[("mcp-session-id", &ids[0])], "").await;
+    let gone = tokio::spawn(post(&ids[1], call(1, "wait", json!({}))));
+    seen.started.notified().await;
+    gone.abort();
+    tokio::time::advance(Duration::from_millis(10)).await;
+    assert_eq!(status(post(&ids[2], call(1, "echo", json!({}))).await).await, 200);
+    let fifth = session(&endpoint, "2025-11-25").await;
+    assert_eq!(endpoint.sessions(), 4);
+    for (id, expected) in [(&ids[0], 200), (&ids[1], 200), (&ids[2], 200), (&ids[3], 404), (&fifth, 200)] {
+        assert_eq!(status(post(id, call(9, "echo", json!({}))).await).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn refuses_a_session_while_none_is_idle() {
+    let (endpoint, _) = endpoint(|options| options.sessions = 1);
+    let id = session(&endpoint, "2025-11-25").await;
+    let listening = send(&endpoint, "GET", &[("mcp-session-id", &id)], "").await;
+    let (refused, _, answer) = read(send(&endpoint, "POST", &[], &initialize()).await).await;
+    assert_eq!(refused, 503);
+    assert!(answer[0].data.contains("Options::sessions"), "{}", answer[0].data);
+    drop(listening);
+    assert_eq!(status(send(&endpoint, "POST", &[], &initialize()).await).await, 200);
+}
+
+#[tokio::test]
+async fn holds_a_place_until_the_answer_is_read() {
+    let (endpoint, _) = endpoint(|options| options.requests = 1);
+    let unread = modern_call(&endpoint, "echo", json!({})).await;
+    assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 503);
+    let written = unread.into_body().collect().await.expect("a body").to_bytes();
+    assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 503, "hyper may still hold the bytes");
+    drop(written);
+    assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 200);
+
+    let id = session(&endpoint, "2025-11-25").await;
+    let mine = ("mcp-session-id", id.as_str());
+    let unread = send(&endpoint, "POST", &[mine], &call(1, "echo", json!({}))).await;
+    assert_eq!(status(send(&endpoint, "POST", &[mine], &call(2, "echo", json!({}))).await).await, 503);
+    drop(unread);
+    assert_eq!(status(send(&endpoint, "POST", &[mine], &call(2, "echo", json!({}))).await).await, 200);
+}
+
+#[tokio::test]
+async fn forgets_a_large_answer_once_it_is_read() {
+    let (endpoint, _) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    let mine = ("mcp-session-id", id.as_str());
+    for (size, expected) in [(1_000, 200), (400_000, 400)] {
+        let params = json!({ "name": "big", "arguments": { "size": size, "ms": 5 }, "_meta": { "progressToken": 1 } });
+        let (_, _, events) = read(send(&endpoint, "POST", &[mine], &request(1, "tools/call", params)).await).await;
+        assert!(events.last().expect("an answer").data.len() > size);
+        let again = [mine, ("last-event-id", events[events.len() - 2].id.as_str())];
+        assert_eq!(status(send(&endpoint, "GET", &again, "").await).await, expected, "an answer of {size} bytes");
+    }
+}
+
+#[tokio::test]
+async fn bounds_what_all_streams_of_a_session_retain() {
+    let (endpoint, _) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    let mine = ("mcp-session-id", id.as_str());
+    let (mut first, mut open) = (Vec::new(), Vec::new());
+    for number in 1..=3 {
+        let arguments = json!({ "before": 100_000, "ms": 60_000 });
+        let params = json!({ "name": "big", "arguments": arguments, "_meta": { "progressToken": number } });
+        let mut stream = send(&endpoint, "POST", &[mine], &request(number, "tools/call", params)).await.into_body();
+        let mut next = async || {
+            let frame = stream.frame().await.expect("a frame").expect("no error").into_data().expect("data");
+            requests::events(&String::from_utf8_lossy(&frame)).remove(0)
+        };
+        first.push(next().await.id);
+        assert!(next().await.data.len() > 100_000);
+        open.push(stream);
+    }
+    for (event, expected) in first.iter().zip([400, 200, 200]) {
+        let response = send(&endpoint, "GET", &[mine, ("last-event-id", event)], "").await;
+        assert_eq!(response.status().as_u16(), expected, "{event}");
+    }
+}
+
+#[tokio::test]
+async fn answers_with_an_error_in_place_of_a_large_answer_nobody_read() {
+    let (endpoint, _) = endpoint(|_| {});
+    let id = session(&endpoint, "2025-11-25").await;
+    let mine = ("mcp-session-id", id.as_str());
+    let params = json!({ "name": "big", "arguments": { "size": 400_000, "ms": 50 }, "_meta": { "progressToken": 1 } });
+    let mut left = send(&endpoint, "POST", &[mine], &request(1, "tools/call", params)).await.into_body();
+    let first = left.frame().await.expect("a frame").expect("no error").into_data().expect("data");
+    let first = requests::events(&String::from_utf8_lossy(&first)).remove(0);
+    drop(left);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let again = [mine, ("last-event-id", first.id.as_str())];
+    let (_, _, events) = read(send(&endpoint, "GET", &again, "").await).await;
+    let answer = events.last().expect("an answer").json();
+    assert_eq!((&answer["id"], answer["error"]["code"].as_i64()), (&json!(1), Some(-32603)), "{answer}");
+}
+
+#[tokio::test]
+async fn refuses_a_subscription_to_too_many_resources() {
+    let (endpoint, _) = endpoint(|_| {});
+    let listen = async |uris: Vec<String>| {
+        let params = modern(json!({ "notifications": { "resourceSubscriptions": uris } }));
+        let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "subscriptions/listen")];
+        let response = send(&endpoint, "POST", &headers, &request(9, "subscriptions/listen", params)).await;
+        match response.headers()["content-type"] == "text/event-stream" {
+            true => Value::Null,
+            false => read(response).await.2[0].json()["error"].clone(),
+        }
+    };
+    assert_eq!(listen((0..1024).map(|n| format!("file:///{n}")).collect()).await, Value::Null);
+    for uris in [(0..1025).map(|n| format!("file:///{n}")).collect(), vec!["x".repeat(600_000); 2]] {
+        let error = listen(uris).await;
+        assert_eq!(error["code"], -32602, "{error}");
+        assert!(
+            error["message"].as_str().expect("text").contains("params.notifications.resourceSubscriptions"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn asks_for_the_owner_outside_the_lock() {
+    let cell = Arc::<OnceLock<Endpoint>>::default();
+    let (asked, locked) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (endpoint, _) = endpoint({
+        let (cell, asked, locked) = (Arc::clone(&cell), Arc::clone(&asked), Arc::clone(&locked));
+        move |options| {
+            options.owner = Some(Arc::new(move |_| {
+                asked.fetch_add(1, Ordering::SeqCst);
+                let (counted, count) = mpsc::channel();
+                if let Some(endpoint) = cell.get().cloned() {
+                    std::thread::spawn(move || counted.send(endpoint.sessions()));
+                    locked
+                        .fetch_add(usize::from(count.recv_timeout(Duration::from_secs(1)).is_err()), Ordering::SeqCst);
+                }
+                "ann".to_owned()
+            }));
+        }
+    });
+    assert!(cell.set(endpoint.clone()).is_ok());
+    let id = session(&endpoint, "2025-11-25").await;
+    assert_eq!(asked.load(Ordering::SeqCst), 2, "once for `initialize`, once for `notifications/initialized`");
+    send(&endpoint, "DELETE", &[("mcp-session-id", &id)], "").await;
+    assert_eq!((asked.load(Ordering::SeqCst), locked.load(Ordering::SeqCst)), (3, 0));
+}
