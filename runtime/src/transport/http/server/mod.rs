@@ -203,7 +203,7 @@ impl<S: Requests> Endpoint<S> {
     }
 
     /// Takes no more requests, ends all streams and sessions, and waits until what was asked is answered and read, though not
-    /// much longer than [`Limits::drain`]. To be called before the HTTP server is told to end, which waits for its streams.
+    /// much longer than [`Limits::drain`](crate::Limits::drain). To be called before the HTTP server is told to end, which waits for its streams.
     pub async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
