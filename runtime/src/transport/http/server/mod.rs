@@ -23,7 +23,7 @@
 //!
 //! `axum::serve` is enough behind a reverse proxy that buffers requests and responses. It waits without limit for a client
 //! that does not finish its headers or does not read its answer, and its graceful shutdown waits for both. Where clients
-//! connect directly, serve with [`axum-server`](https://docs.rs/axum-server) instead:
+//! connect directly, serve with the crate `axum-server` instead:
 //!
 //! ```no_run
 //! use std::time::Duration;
