@@ -65,7 +65,7 @@ impl Listeners {
     }
 }
 
-/// The listener of a connection. It is added if there is none.
+/// Returns the listener of a connection, and adds one for a new connection.
 pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer) -> &'l mut Listener {
     if listeners.by_connection.len() >= listeners.sweep_at {
         listeners.remove_closed();

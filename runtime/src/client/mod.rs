@@ -96,7 +96,7 @@ impl<S: Requests> Client<S> {
     ///
     /// # Errors
     ///
-    /// Reading or writing failed, now or before the connection ended by itself.
+    /// Reading or writing failed, now or before this call.
     pub async fn close(mut self) -> io::Result<()> {
         self.peer.disconnect();
         match self.connection.take() {

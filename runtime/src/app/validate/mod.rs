@@ -98,7 +98,7 @@ async fn check_content(schema: &Arc<Schema>, result: &mut CallToolResult) -> Ver
         return Verdict::Valid;
     }
     let Some(content) = result.structured_content.take() else {
-        return Verdict::Invalid("there is none".to_owned());
+        return Verdict::Invalid("missing, although the tool has an outputSchema".to_owned());
     };
     let (content, verdict) = schema.check(content).await;
     result.structured_content = Some(content);

@@ -182,7 +182,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether a node is cheap enough to be entered without a charge: whoever enters it has paid for it.
+    /// Whether a node is cheap enough to be evaluated without a charge: the node that applies it was charged already.
     fn is_light(&self, node: usize) -> bool {
         let cheap = |keyword: &String| match self.role(keyword) {
             // An annotation since 2019-09.

@@ -202,8 +202,9 @@ impl<S: Requests> Endpoint<S> {
         self.shared.sessions().len()
     }
 
-    /// Takes no more requests, ends all streams and sessions, and waits until what was asked is answered and read, though not
-    /// much longer than [`Limits::drain`](crate::Limits::drain). To be called before the HTTP server is told to end, which waits for its streams.
+    /// Refuses new requests, ends all streams and sessions, and waits until requests in flight are answered and their answers
+    /// are read, but at most twice [`Limits::drain`](crate::Limits::drain). Call it before you stop the HTTP server, which
+    /// waits for open streams.
     pub async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
