@@ -13,11 +13,11 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use crate::context::Carrier;
-use crate::desk::Desk;
+use crate::desk::{Desk, Notified};
 use crate::era::Era;
 use crate::outbox::{Line, Lines, Outbox};
 use crate::peer::{CallError, Peer};
-use crate::router::{AnyNotification, Requests, Router};
+use crate::router::{Requests, Router};
 use crate::transport::{Incoming, Outgoing, ReceiveError};
 
 /// How much a connection takes on at a time. Requests beyond wait, or are refused with a clear error.
@@ -31,6 +31,9 @@ pub struct Limits {
     pub waiting_bytes: usize,
     /// Notifications that wait for their handlers; more are dropped, with a warning.
     pub notifications: usize,
+    /// Bytes of the params of notifications that wait for their handlers; more are dropped, with a warning. A single
+    /// notification may be larger.
+    pub notification_bytes: usize,
     /// Requests that are answered only when something else ends (`subscriptions/listen`, `tasks/result`), at a time. They
     /// are none of those `in_flight`, and `handler` is not for them.
     pub lasting: usize,
@@ -55,6 +58,7 @@ impl Default for Limits {
             waiting: 16_384,
             waiting_bytes: 64 << 20,
             notifications: 1024,
+            notification_bytes: 16 << 20,
             lasting: 256,
             outbox: 4 << 20,
             handler: None,
@@ -235,8 +239,8 @@ async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
 }
 
 /// Hands notifications to their handlers, one after the other: their order may mean something.
-async fn listen(router: Router, mut notified: mpsc::Receiver<AnyNotification>, limit: Option<Duration>) {
-    while let Some(message) = notified.recv().await {
+async fn listen(router: Router, mut notified: mpsc::Receiver<Notified>, limit: Option<Duration>) {
+    while let Some(Notified { message, room: _room }) = notified.recv().await {
         let method = message.method.clone();
         let handled = async {
             tokio::select! {

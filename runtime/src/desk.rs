@@ -15,6 +15,7 @@ use mcpgen_types::{
 };
 use serde_json::value::RawValue;
 use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::ReusableBoxFuture;
 use tower::ServiceExt;
@@ -36,7 +37,9 @@ pub(crate) struct Desk<S> {
     service: S,
     notifications: Router,
     common: Arc<Common>,
-    notify: mpsc::Sender<AnyNotification>,
+    notify: mpsc::Sender<Notified>,
+    /// A permit is a byte of a notification that waits.
+    notification_room: Arc<Semaphore>,
     /// Requests and answers that wait for room, with their sizes in bytes; single requests are found by id.
     waiting: Queue<RequestId, Task>,
     running: JoinSet<()>,
@@ -84,6 +87,12 @@ const APART: usize = 64;
 /// theirs.
 const LASTING: [&str; 2] = ["subscriptions/listen", "tasks/result"];
 
+/// A notification that waits for its handler, and its room.
+pub(crate) struct Notified {
+    pub(crate) message: AnyNotification,
+    pub(crate) room: OwnedSemaphorePermit,
+}
+
 /// What is to be done.
 struct Work {
     task: Task,
@@ -106,9 +115,11 @@ impl<S: Requests> Desk<S> {
         era: Arc<dyn Era>,
         limits: Limits,
         peer: Peer,
-        notify: mpsc::Sender<AnyNotification>,
+        notify: mpsc::Sender<Notified>,
     ) -> Self {
+        let notification_bytes = limits.notification_bytes.clamp(1, u32::MAX as usize);
         Self {
+            notification_room: Arc::new(Semaphore::new(notification_bytes)),
             service,
             notifications,
             common: Arc::new(Common { era, limits, peer, open: Mutex::default() }),
@@ -287,9 +298,17 @@ impl<S: Requests> Desk<S> {
         if self.common.peer.noticed(&message) || !is_heard {
             return;
         }
-        if let Err(error) = self.notify.try_send(message) {
-            let (TrySendError::Full(message) | TrySendError::Closed(message)) = &error;
-            tracing::warn!(method = &*message.method, %error, "a notification is dropped");
+        let most = self.common.limits.notification_bytes.clamp(1, u32::MAX as usize);
+        let size = message.params.as_ref().map_or(0, |params| params.text().len()).clamp(1, most);
+        let room = u32::try_from(size).ok();
+        let room = room.and_then(|size| Arc::clone(&self.notification_room).try_acquire_many_owned(size).ok());
+        let Some(room) = room else {
+            return tracing::warn!(method = &*message.method, size, "a notification is dropped: too many bytes wait");
+        };
+        if let Err(error) = self.notify.try_send(Notified { message, room }) {
+            let (TrySendError::Full(Notified { message, .. }) | TrySendError::Closed(Notified { message, .. })) =
+                &error;
+            tracing::warn!(method = &*message.method, "a notification is dropped: too many wait");
         }
     }
 

@@ -4,6 +4,7 @@
 //! with a new recursion limit for each. Data from outside must not choose that, so [`Envelope`](crate::envelope::Envelope)
 //! refuses messages with such a key before any handler sees them.
 
+use mcpgen_types::codec::MAX_DEPTH;
 use mcpgen_types::{Error, ErrorKind};
 use memchr::{memchr, memmem};
 
@@ -67,9 +68,12 @@ impl ReservedKey {
     /// The error that names the key and its place in the text that it was found in.
     #[cold]
     pub(crate) fn error(&self, json: &str) -> Error {
+        let Some(containers) = containers(&json.as_bytes()[..self.offset]) else {
+            return Error::new(ErrorKind::Depth);
+        };
         let message = "serde_json reserves this key, so it is not accepted; rename it".to_owned();
         let mut error = Error::new(ErrorKind::Json { message });
-        for container in containers(&json.as_bytes()[..self.offset]).into_iter().rev() {
+        for container in containers.into_iter().rev() {
             error = match container {
                 Container::Array(index) => error.at_index(index),
                 Container::Object(Some(key)) => error.at_key(serde_json::from_slice::<String>(key).unwrap_or_default()),
@@ -89,11 +93,14 @@ enum Container<'a> {
     Object(Option<&'a [u8]>),
 }
 
-/// The arrays and objects that are open at the end of the text, outermost first.
-fn containers(json: &[u8]) -> Vec<Container<'_>> {
+/// The arrays and objects that are open at the end of the text, outermost first; `None` if they are nested too deep.
+fn containers(json: &[u8]) -> Option<Vec<Container<'_>>> {
     let mut open = Vec::new();
     let mut at = 0;
     while let Some(byte) = json.get(at) {
+        if open.len() > MAX_DEPTH as usize {
+            return None;
+        }
         let start = at;
         at += 1;
         match (byte, open.last_mut()) {
@@ -111,7 +118,7 @@ fn containers(json: &[u8]) -> Vec<Container<'_>> {
             _ => {}
         }
     }
-    open
+    Some(open)
 }
 
 #[cfg(test)]
@@ -138,7 +145,10 @@ mod tests {
             let found = find(json).map(|key| key.error(json).path());
             assert_eq!(found.as_deref(), expected, "{json}");
         }
-        // Text that is cut off is somebody else's to refuse.
+        let deep = format!("{}{{\"$serde_json::private::Number\":1}}{}", "[".repeat(1000), "]".repeat(1000));
+        let error = find(&deep).expect("found").error(&deep);
+        assert_eq!((error.kind(), error.path().as_str()), (&ErrorKind::Depth, ""));
+        // Text that is cut off is refused elsewhere.
         let whole = r#"[{"\u0024serde_json::private::Number":"\u0024"}]"#;
         for end in 0..whole.len() {
             let _ = find(&whole[..end]).map(|key| key.error(&whole[..end]));

@@ -271,6 +271,7 @@ impl Subscriptions {
         let acknowledged =
             json!({ "_meta": meta, "notifications": mcpgen_types::to_value(&wanted).unwrap_or_default() });
         let subscribed = self.subscribe(Filter::from(&wanted));
+        drop(wanted);
         // Whoever is gone needs no news; the connection's end ends this too.
         let tell = async |method, params: serde_json::Value| {
             let _ = context.peer().put(method, Some(RawJson::from(&params))).await;

@@ -541,6 +541,9 @@ fn now_as(task: Task, status: TaskStatus, message: Option<String>) -> Task {
     Task { status, status_message: message, last_updated_at: spelt(Timestamp::now()), ..task }
 }
 
+/// How long the notification of a task's status may wait for room. The task keeps its place meanwhile.
+const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// How often one looks at a task that runs somewhere else, at most.
 const SHORTEST_POLL: Duration = Duration::from_millis(50);
 
@@ -619,8 +622,9 @@ impl Waiting {
     }
 
     async fn tell(&self, task: &Task) {
-        // Whoever is gone can still ask.
-        let _ = self.told.raw_notify(TaskStatusNotification::METHOD, Some(RawJson::from(task))).await;
+        // A client that does not read, or is gone, can still ask.
+        let told = self.told.raw_notify(TaskStatusNotification::METHOD, Some(RawJson::from(task)));
+        let _ = tokio::time::timeout(NOTIFICATION_TIMEOUT, told).await;
     }
 }
 

@@ -672,3 +672,28 @@ async fn the_end_is_not_waited_for_without_end() {
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
     assert!(wire.is_over().await);
 }
+
+#[tokio::test]
+async fn bounds_the_bytes_of_notifications_that_wait_for_their_handlers() {
+    let (handled, go_on) = (Arc::<AtomicUsize>::default(), Arc::new(tokio::sync::Semaphore::new(0)));
+    let (counts, waits) = (Arc::clone(&handled), Arc::clone(&go_on));
+    let router = echoes().custom_notification("notifications/large", move |_, _: serde_json::Value| {
+        let (counts, waits) = (Arc::clone(&counts), Arc::clone(&waits));
+        async move {
+            waits.acquire().await.expect("open").forget();
+            counts.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let (mut wire, _peer) = wire(router, Limits { notification_bytes: 250_000, ..Limits::default() });
+    let large = json!({ "jsonrpc": "2.0", "method": "notifications/large", "params": { "x": "x".repeat(100_000) } });
+    for _ in 0..5 {
+        wire.say(&large.to_string()).await;
+    }
+    wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#).await;
+    go_on.add_permits(5);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(handled.load(Ordering::SeqCst), 2, "three of them had no room");
+    wire.say(&large.to_string()).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(handled.load(Ordering::SeqCst), 3, "there is room again");
+}

@@ -97,13 +97,16 @@ async fn refuses_too_large_a_content_length_before_the_body_arrives() {
 
 #[tokio::test(start_paused = true)]
 async fn bounds_the_bytes_of_bodies_that_are_being_read() {
-    let (endpoint, _) = endpoint(|options| (options.body, options.body_buffer) = (1_000, 10_000));
+    let (endpoint, _) = endpoint(|options| (options.body, options.body_buffer) = (100_000, 400_000));
     let slow = |size: usize| {
         let endpoint = endpoint.clone();
         async move { send_unfinished(&endpoint, &[], &vec![b' '; size]).await }
     };
     let _empty = begin_all((0..100).map(|_| slow(0))).await;
-    let full = begin_all((0..10).map(|_| slow(1_000))).await;
+    let mut full = begin_all((0..3).map(|_| slow(100_000))).await;
+    assert_eq!(slow(100_000).await.status(), StatusCode::SERVICE_UNAVAILABLE, "no room for a large body");
+    assert_eq!(status(modern_call(&endpoint, "echo", json!({})).await).await, 200, "a quarter is for small bodies");
+    full.extend(begin_all((0..100).map(|_| slow(1_000))).await);
     let (refused, headers, answer) = read(modern_call(&endpoint, "echo", json!({})).await).await;
     assert_eq!((refused, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
     assert!(answer[0].data.contains("body_buffer"), "{}", answer[0].data);
@@ -226,22 +229,6 @@ async fn bounds_the_requests_of_an_owner() {
     seen.go_on.notify_waiters();
 }
 
-#[tokio::test]
-async fn bounds_the_sessions_of_an_owner() {
-    let (endpoint, _) = endpoint(by_user);
-    let begin = |user: &'static str| {
-        let endpoint = endpoint.clone();
-        async move { read(send(&endpoint, "POST", &[("x-user", user)], &initialize()).await).await }
-    };
-    for number in 0..2_500 {
-        assert_eq!(begin("ann").await.0, 200, "{number}");
-    }
-    let (refused, _, answer) = begin("ann").await;
-    assert_eq!(refused, 503);
-    assert!(answer[0].data.contains("sessions_per_owner"), "{}", answer[0].data);
-    assert_eq!(begin("bob").await.0, 200);
-}
-
 #[tokio::test(start_paused = true)]
 async fn evicts_the_least_recently_used_idle_session() {
     let (endpoint, seen) = endpoint(|options| options.sessions = 4);
@@ -299,16 +286,18 @@ async fn holds_a_place_until_the_answer_is_read() {
 }
 
 #[tokio::test]
-async fn forgets_a_large_answer_once_it_is_read() {
+async fn keeps_an_error_in_place_of_a_large_answer_once_it_is_read() {
     let (endpoint, _) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
     let mine = ("mcp-session-id", id.as_str());
-    for (size, expected) in [(1_000, 200), (400_000, 400)] {
+    for (size, is_kept) in [(1_000, true), (400_000, false)] {
         let params = json!({ "name": "big", "arguments": { "size": size, "ms": 5 }, "_meta": { "progressToken": 1 } });
         let (_, _, events) = read(send(&endpoint, "POST", &[mine], &request(1, "tools/call", params)).await).await;
         assert!(events.last().expect("an answer").data.len() > size);
         let again = [mine, ("last-event-id", events[events.len() - 2].id.as_str())];
-        assert_eq!(status(send(&endpoint, "GET", &again, "").await).await, expected, "an answer of {size} bytes");
+        let (_, _, again) = read(send(&endpoint, "GET", &again, "").await).await;
+        let answer = again.last().expect("an answer").json();
+        assert_eq!((&answer["id"], answer.get("result").is_some()), (&json!(1), is_kept), "an answer of {size} bytes");
     }
 }
 
@@ -400,4 +389,56 @@ async fn asks_for_the_owner_outside_the_lock() {
     assert_eq!(asked.load(Ordering::SeqCst), 2, "once for `initialize`, once for `notifications/initialized`");
     send(&endpoint, "DELETE", &[("mcp-session-id", &id)], "").await;
     assert_eq!((asked.load(Ordering::SeqCst), locked.load(Ordering::SeqCst)), (3, 0));
+}
+
+#[tokio::test]
+async fn quotes_little_of_a_request_in_an_error() {
+    let (endpoint, _) = endpoint(|_| {});
+    let long = "x".repeat(1 << 20);
+    let bodies = [
+        json!({ "jsonrpc": "1.0", "id": long, "method": "ping" }),
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { &long: { "$serde_json::private::Number": 1 } } }),
+        json!({ "jsonrpc": "2.0", "id": 1, "method": long, "params": { "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+        } } }),
+    ];
+    for body in bodies {
+        let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "ping")];
+        let response = send(&endpoint, "POST", &headers, &body.to_string()).await;
+        assert_eq!(response.status(), 400);
+        let error = response.into_body().collect().await.expect("a body").to_bytes();
+        assert!(error.len() < 4096, "{} bytes", error.len());
+    }
+}
+
+#[tokio::test]
+async fn evicts_an_idle_session_of_an_owner_at_its_limit() {
+    let (endpoint, _) = endpoint(|options| {
+        by_user(options);
+        options.sessions_per_owner = 2;
+    });
+    let begin = async |user: &str| {
+        let (status, headers, answer) = read(send(&endpoint, "POST", &[("x-user", user)], &initialize()).await).await;
+        let id = headers.get("mcp-session-id").map(|id| id.to_str().expect("text").to_owned());
+        (status, id.unwrap_or_default(), answer)
+    };
+    let ping = async |user: &str, id: &str| {
+        let headers = [("x-user", user), ("mcp-session-id", id)];
+        status(send(&endpoint, "POST", &headers, &request(1, "ping", json!({}))).await).await
+    };
+    let (_, other, _) = begin("bob").await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(begin("ann").await.1);
+    }
+    assert_eq!([ping("ann", &ids[0]).await, ping("ann", &ids[1]).await, ping("ann", &ids[2]).await], [404, 200, 200]);
+    // Sessions with an open stream are not idle.
+    let mut streams = Vec::new();
+    for id in &ids[1..] {
+        streams.push(send(&endpoint, "GET", &[("x-user", "ann"), ("mcp-session-id", id)], "").await);
+    }
+    let (refused, _, answer) = begin("ann").await;
+    assert_eq!(refused, 503);
+    assert!(answer[0].data.contains("sessions_per_owner"), "{}", answer[0].data);
+    assert_eq!(ping("bob", &other).await, 200);
 }

@@ -139,7 +139,8 @@ fn refuses_reference_loops_and_long_chains() {
 #[test]
 fn refuses_patterns_that_may_take_exponential_time_or_much_memory() {
     within_a_minute(|| async {
-        for pattern in [r"^(a+)+\1b$", "^(?=(a+)+$)(a|aa)+c$", "^(?!a)b", "(((a{100}){100}){100}){10}", r"(\w{60}){60}"]
+        for pattern in
+            [r"^(a+)+\1b$", "^(?=(a+)+$)(a|aa)+c$", "^(?!a)b", "(((a{100}){100}){100}){10}", r"(\w{200}){200}"]
         {
             let error = refusal(json!({ "type": "object", "properties": { "s": { "pattern": pattern } } }));
             let error = error.unwrap_or_else(|| panic!("{pattern} is refused"));
@@ -157,9 +158,9 @@ fn refuses_patterns_that_may_take_exponential_time_or_much_memory() {
 #[test]
 fn refuses_too_many_patterns_and_subschemas() {
     within_a_minute(|| async {
-        let patterns: Vec<Value> = (0..1_001).map(|n| json!({ "pattern": format!("^{n}$") })).collect();
+        let patterns: Vec<Value> = (0..251).map(|n| json!({ "pattern": format!("^{n}$") })).collect();
         let error = refusal(json!({ "type": "object", "properties": { "s": { "anyOf": patterns } } }));
-        assert!(error.expect("refused").contains("more than 1000 patterns"));
+        assert!(error.expect("refused").contains("more than 250 patterns"));
         let properties: Map<String, Value> = (0..20_000).map(|n| (n.to_string(), json!({}))).collect();
         let error = refusal(json!({ "type": "object", "properties": properties }));
         assert!(error.expect("refused").contains("more than 20000 subschemas"));

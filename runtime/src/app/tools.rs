@@ -374,9 +374,9 @@ impl Server {
     ///
     /// With the feature `validate` arguments and structured results are checked against the schemas. Checks are bounded: a
     /// check that is not finished after a few milliseconds goes on at a thread for blocking work, for at most 2 seconds, and
-    /// then the call fails. A schema is refused when it is added if it has more than 20,000 subschemas or 1,000 patterns, if
+    /// then the call fails. A schema is refused when it is added if it has more than 20,000 subschemas or 250 patterns, if
     /// more than 10,000 subschemas apply to one value with references expanded, or if a pattern uses look-around or
-    /// backreferences or compiles to more than 256 KiB. References must stay within the schema.
+    /// backreferences or compiles to more than 1 MiB. References must stay within the schema.
     #[must_use]
     pub fn tool_by_hand<F, Fut, T>(self, tool: Tool, function: F) -> Self
     where

@@ -49,7 +49,7 @@ impl Received {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(value);
     }
 
-    /// Panics unless each of them stands in a message as it was given.
+    /// Panics unless each of them occurs unchanged in a message.
     fn check(&self, messages: &[Value]) {
         for value in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let sent = messages.iter().any(|message| contains(message, value));

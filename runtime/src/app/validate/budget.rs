@@ -142,17 +142,18 @@ impl Cost {
             Value::Object(members) => size(members.len(), self.per_child),
             _ => 0,
         };
-        let deep = if self.per_value > 0 { size(values(instance), self.per_value) } else { 0 };
+        let deep = if self.per_value > 0 { values(instance).saturating_mul(self.per_value) } else { 0 };
         self.base.saturating_add(inner).saturating_add(deep)
     }
 }
 
-/// How many values there are in a value, with long strings as several.
-fn values(value: &Value) -> usize {
+/// How many values there are in a value, with each 64 bytes of strings and names as one more.
+pub(super) fn values(value: &Value) -> u64 {
+    let text = |text: &str| text.len() as u64 / 64;
     1 + match value {
-        Value::String(text) => text.len() / 64,
+        Value::String(string) => text(string),
         Value::Array(items) => items.iter().map(values).sum(),
-        Value::Object(members) => members.values().map(values).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| text(name) + values(value)).sum(),
         _ => 0,
     }
 }

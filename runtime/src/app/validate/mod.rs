@@ -1,5 +1,5 @@
-//! Arguments and results of tools against their schemas. Nothing is fetched: a schema that refers to something elsewhere is
-//! none.
+//! Checks arguments and results of tools against their schemas. Nothing is fetched: a schema that refers to another
+//! document is refused.
 
 mod budget;
 mod graph;

@@ -20,7 +20,10 @@ use super::pattern::weight;
 use super::size::expanded_sizes;
 
 /// The most patterns a schema may have.
-const MAX_PATTERNS: usize = 1_000;
+const MAX_PATTERNS: usize = 250;
+
+/// What a metaschema costs for each value inside the instance.
+const METASCHEMA: u64 = 100;
 
 /// The most subschemas that `unevaluatedProperties` and `unevaluatedItems` may look into, all of them together.
 const MAX_UNEVALUATED: u64 = 5_000;
@@ -77,9 +80,11 @@ impl Rewriter<'_> {
             "$defs" | "definitions" => Role::None,
             "$ref" | "$dynamicRef" | "$recursiveRef" => Role::Reference,
             "type" | "enum" | "const" | "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum"
-            | "exclusiveMinimum" | "maxLength" | "minLength" | "maxItems" | "minItems" | "maxContains"
-            | "minContains" | "maxProperties" | "minProperties" | "required" | "dependentRequired" => Role::Cheap,
-            "pattern" | "uniqueItems" | "format" | "contentEncoding" | "contentMediaType" => Role::Costly,
+            | "exclusiveMinimum" | "maxItems" | "minItems" | "maxContains" | "minContains" | "maxProperties"
+            | "minProperties" | "required" | "dependentRequired" => Role::Cheap,
+            // Characters are counted.
+            "maxLength" | "minLength" | "pattern" | "uniqueItems" | "format" | "contentEncoding"
+            | "contentMediaType" => Role::Costly,
             keyword => holder(keyword).map_or(Role::None, |(holds, applies_to)| Role::Subschemas(holds, applies_to)),
         }
     }
@@ -199,12 +204,15 @@ impl Rewriter<'_> {
             cost.base += 1;
             match self.role(keyword) {
                 Role::Subschemas(_, applies_to) => self.charge_subschemas(node, keyword, value, applies_to, &mut cost),
-                Role::Cheap => cost.base += values(value),
+                Role::Cheap => cost.base += budget::values(value),
                 Role::Costly => match (keyword.as_str(), value) {
                     ("pattern", Value::String(pattern)) => cost.per_text += weight(pattern),
                     ("uniqueItems", _) => cost.per_value += 4,
+                    ("maxLength" | "minLength", _) => cost.per_text += 1,
                     _ => cost.per_text += 64,
                 },
+                // A metaschema is evaluated as it is, without charges inside.
+                Role::Reference if value.as_str().is_some_and(is_metaschema) => cost.per_value += METASCHEMA,
                 Role::Reference | Role::None => {}
             }
         }
@@ -236,14 +244,5 @@ impl Rewriter<'_> {
     fn light_costs(&self, node: usize, keyword: &str) -> u64 {
         let links = self.graph.nodes[node].links.iter().filter(|link| link.keyword == keyword);
         links.filter(|link| self.is_light(link.target)).map(|link| self.cost(link.target).base).sum()
-    }
-}
-
-/// How many values there are in a value.
-fn values(value: &Value) -> u64 {
-    1 + match value {
-        Value::Array(items) => items.iter().map(values).sum(),
-        Value::Object(members) => members.values().map(values).sum(),
-        _ => 0,
     }
 }

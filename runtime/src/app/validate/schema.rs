@@ -33,8 +33,11 @@ const QUICK: Budget = Budget { steps: 50_000, stack: 128 << 10, time: Duration::
 /// A check on a thread for blocking work.
 const THOROUGH: Budget = Budget { steps: 50_000_000, stack: 1 << 20, time: Duration::from_secs(2) };
 
+/// How long a check waits for other checks.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+
 /// The most bytes that a compiled pattern may take.
-const MAX_PATTERN_BYTES: usize = 256 << 10;
+const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// The most bytes that a pattern may use while it is matched.
 const MAX_MATCHER_BYTES: usize = 1 << 20;
@@ -71,13 +74,19 @@ impl Schema {
     }
 
     async fn check_thoroughly(self: &Arc<Self>, value: Value) -> (Value, Verdict) {
-        // As many at a time as there are processors. It is never closed.
-        static ROOM: LazyLock<Semaphore> =
-            LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
-        let _room = ROOM.acquire().await;
+        // As many at a time as there are processors.
+        static ROOM: LazyLock<Arc<Semaphore>> =
+            LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
+        let Ok(Ok(room)) = tokio::time::timeout(MAX_WAIT, Arc::clone(&ROOM).acquire_owned()).await else {
+            return (value, Verdict::Unfinished);
+        };
         let (schema, value) = (Arc::clone(self), Arc::new(value));
         let shared = Arc::clone(&value);
-        let check = tokio::task::spawn_blocking(move || schema.check_within(THOROUGH, &shared));
+        let check = tokio::task::spawn_blocking(move || {
+            // Held until the check ends, even if the caller is cancelled.
+            let _room = room;
+            schema.check_within(THOROUGH, &shared)
+        });
         let verdict = check.await.unwrap_or(Verdict::Unfinished);
         (Arc::unwrap_or_clone(value), verdict)
     }
@@ -153,7 +162,7 @@ impl SchemaError {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
 
@@ -262,7 +271,7 @@ mod tests {
     fn ends_when_the_budget_is_used_up() {
         let members = |next: Value| json!({ "properties": { "x": next } });
         let items: Vec<i32> = (0..60_000).collect();
-        let patterns: Vec<Value> = (0..900).map(|n| json!({ "not": { "pattern": format!("^a{n}$") } })).collect();
+        let patterns: Vec<Value> = (0..250).map(|n| json!({ "not": { "pattern": format!("^a{n}$") } })).collect();
         for (what, schema, instance) in [
             (
                 "allOf",
@@ -342,6 +351,34 @@ mod tests {
         let little = Budget { stack: 8 << 10, ..SMALL };
         assert_eq!(schema.check_within(little, &instance), Verdict::Unfinished);
         assert_eq!(schema.check_within(SMALL, &instance), Verdict::Valid);
+    }
+
+    #[test]
+    fn charges_for_long_text_and_metaschemas() {
+        let text = json!("x".repeat(1 << 20));
+        let long = json!({ "allOf": vec![json!({ "minLength": 1_000_000 }); 100] });
+        let one = json!({ "$defs": { "a": { "const": text } }, "properties": { "b": { "$ref": "#/$defs/a" } } });
+        let meta = json!({ "items": { "$ref": "http://json-schema.org/draft-07/schema#" } });
+        let thousand = Budget { steps: 1_000_000, ..SMALL };
+        assert_eq!(Schema::new(&long).expect("a schema").check_within(thousand, &text), Verdict::Unfinished);
+        assert!(matches!(check(&one, &json!({ "b": "x" })), Verdict::Invalid(_)));
+        assert_eq!(check(&meta, &json!([{ "enum": vec![json!({}); 2000] }])), Verdict::Unfinished);
+        assert_eq!(check(&meta, &json!([{ "type": "string" }])), Verdict::Valid);
+        // A long constant is not copied for each reference to it.
+        let many: Map<_, _> = (0..100).map(|n| (n.to_string(), json!({ "$ref": "#/$defs/a" }))).collect();
+        let rewritten =
+            rewrite(&json!({ "$defs": { "a": { "const": text } }, "properties": many })).expect("a schema").0;
+        assert!(rewritten.to_string().len() < 2 << 20);
+    }
+
+    #[test]
+    fn accepts_ordinary_unicode_patterns() {
+        let schema = json!({ "pattern": "^[\\p{L} '-]{1,50}$" });
+        assert_eq!(check(&schema, &json!("Zoë")), Verdict::Valid);
+        assert_eq!(
+            check(&schema, &json!("3")),
+            Verdict::Invalid("\"3\" does not match \"^[\\p{L} '-]{1,50}$\"".to_owned())
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use http::{HeaderValue, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
-use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject};
+use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RequestId};
 
 use super::door::Refusal;
 use crate::errors;
@@ -89,8 +89,21 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// An error of no request, or of one.
-pub(super) fn error(status: StatusCode, id: ErrorId, error: ErrorObject) -> Response<Body> {
+/// The most bytes of what an error quotes from the request: its id, message and data. Unread errors hold no place.
+const MAX_QUOTED: usize = 1024;
+
+/// An error of no request, or of one. A long id becomes null, a long message is cut, and long data is left out.
+pub(super) fn error(status: StatusCode, id: ErrorId, mut error: ErrorObject) -> Response<Body> {
+    let id = match id {
+        ErrorId::Id(RequestId::String(id)) if id.len() > MAX_QUOTED => ErrorId::Null,
+        id => id,
+    };
+    if error.message.len() > MAX_QUOTED {
+        let end = (0..=MAX_QUOTED).rev().find(|end| error.message.is_char_boundary(*end)).unwrap_or(0);
+        error.message.truncate(end);
+        error.message.push('…');
+    }
+    error.data = error.data.filter(|data| mcpgen_types::to_vec(data).len() <= MAX_QUOTED);
     json(status, mcpgen_types::to_vec(&ErrorMessage::new(id, error)).into())
 }
 

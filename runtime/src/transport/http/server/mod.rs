@@ -370,9 +370,10 @@ impl<S: Requests> Endpoint<S> {
             .map(|bytes| (hex(&bytes[..16]), hex(&bytes[16..])))
             .ok_or_else(|| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random bytes"))?;
         let most = shared.options.sessions_per_owner;
-        let quota = shared.quota(caller, Kind::Sessions, most);
-        let quota = quota.ok_or_else(|| {
-            Refusal::busy(format!("this owner has {most} sessions, its limit (`Options::sessions_per_owner`)"))
+        let quota = || shared.quota(caller, Kind::Sessions, most);
+        let evicted = || caller.owner.as_ref().is_some_and(|owner| shared.sessions().evict_of(owner));
+        let quota = quota().or_else(|| evicted().then(quota).flatten()).ok_or_else(|| {
+            Refusal::busy(format!("this owner uses {most} sessions, its limit (`Options::sessions_per_owner`)"))
         })?;
         let (session, running) = Session::begin(
             id,
@@ -409,7 +410,7 @@ impl<S: Requests> Endpoint<S> {
 
     fn end(&self, caller: &Caller) -> Result<Response<Body>, Refusal> {
         let used = self.shared.session(caller)?;
-        let used = used.ok_or_else(|| Refusal::bad("to end a session takes `Mcp-Session-Id`"))?;
+        let used = used.ok_or_else(|| Refusal::bad("`Mcp-Session-Id` is required to end a session"))?;
         used.0.end();
         self.shared.sessions().remove(&used.0.id);
         Ok(body::empty(StatusCode::NO_CONTENT))
@@ -427,7 +428,7 @@ impl Shared {
 
     fn check_open(&self) -> Result<(), Refusal> {
         match self.closing.is_cancelled() {
-            true => Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "this server is about to end")),
+            true => Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down")),
             false => Ok(()),
         }
     }

@@ -41,9 +41,10 @@ pub struct Options {
     /// Open streams of one owner, where [`owner`](Self::owner) is set. Default: 1024.
     pub streams_per_owner: usize,
     /// Sessions. At the limit a new session evicts the least recently used idle one: one without open requests, open
-    /// streams and running handlers. If none is idle, the new one is refused. Default: 10,000.
+    /// streams and requests that are being handled. If none is idle, the new one is refused. Default: 10,000.
     pub sessions: usize,
-    /// Sessions of one owner, where [`owner`](Self::owner) is set. Default: 2,500.
+    /// Sessions of one owner, where [`owner`](Self::owner) is set. At the limit a new session evicts the owner's least
+    /// recently used idle one. Default: 2,500.
     pub sessions_per_owner: usize,
     /// How long a session is kept without an open request or stream. A session that is not used after `initialize` is kept
     /// for at most a minute. Default: 30 minutes.

@@ -20,16 +20,23 @@ use super::quota::{Kind, Quota, Quotas};
 pub(super) struct Bodies {
     /// A permit is a byte that has arrived.
     room: Arc<Semaphore>,
+    /// A quarter of the room, for the first [`SMALL`] bytes of each body, so that a few large ones do not keep it from all
+    /// small ones.
+    small: Arc<Semaphore>,
     quotas: Arc<Quotas>,
     longest: usize,
     per_owner: usize,
     timeout: Duration,
 }
 
+/// How many bytes of a body are small.
+const SMALL: usize = 64 << 10;
+
 /// The room of a body. Given back on drop.
 #[derive(Debug, Default)]
 pub(super) struct Charge {
-    room: Option<OwnedSemaphorePermit>,
+    room: Vec<OwnedSemaphorePermit>,
+    bytes: usize,
     quota: Option<Quota>,
 }
 
@@ -38,7 +45,8 @@ impl Bodies {
         let longest = options.body.min(u32::MAX as usize);
         let room = options.body_buffer.clamp(longest.max(1), Semaphore::MAX_PERMITS);
         Self {
-            room: Arc::new(Semaphore::new(room)),
+            room: Arc::new(Semaphore::new((room - room / 4).max(longest))),
+            small: Arc::new(Semaphore::new(room / 4)),
             quotas: Arc::clone(quotas),
             longest,
             per_owner: longest.max(room / 4),
@@ -96,14 +104,18 @@ impl Bodies {
                 return Err(Refusal::busy("this owner is sending too many bytes at a time (`Options::body_buffer`)"));
             }
         }
-        let room =
-            u32::try_from(bytes).ok().and_then(|bytes| Arc::clone(&self.room).try_acquire_many_owned(bytes).ok());
+        let room = u32::try_from(bytes).ok().and_then(|permits| {
+            let small =
+                (charge.bytes + bytes <= SMALL).then(|| Arc::clone(&self.small).try_acquire_many_owned(permits).ok());
+            small.flatten().or_else(|| Arc::clone(&self.room).try_acquire_many_owned(permits).ok())
+        });
         let room = room.ok_or_else(|| {
             Refusal::busy("too many bytes of request bodies are arriving at a time (`Options::body_buffer`)")
         })?;
-        match &mut charge.room {
+        charge.bytes += bytes;
+        match charge.room.iter_mut().find(|held| Arc::ptr_eq(held.semaphore(), room.semaphore())) {
             Some(held) => held.merge(room),
-            held => *held = Some(room),
+            None => charge.room.push(room),
         }
         Ok(())
     }

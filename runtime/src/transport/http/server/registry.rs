@@ -53,12 +53,17 @@ impl Registry {
 
     /// Removes and ends the least recently used idle session. Returns `false` if no session is idle.
     ///
-    /// A session whose key is older than its last use moves to its place. Each moves at most once per call, and then only
-    /// after it was used, so the cost is spread over the requests that used it.
+    /// A session whose key is older than its last use moves to its place, so the cost is spread over the requests that used
+    /// it. A session that is in use moves to the end.
     pub(super) fn evict(&mut self) -> bool {
-        for _ in 0..=2 * self.by_use.len() {
-            let Some(((known, number), session)) = self.by_use.pop_first() else { return false };
+        let start = Instant::now();
+        while let Some(((known, number), session)) = self.by_use.pop_first() {
             let used = session.idle_since();
+            if used.is_none() && known >= start {
+                // All that follow are in use too.
+                self.by_use.insert((known, number), session);
+                return false;
+            }
             if used.is_some_and(|used| used <= known) {
                 self.by_id.remove(&session.id);
                 session.end();
@@ -72,5 +77,17 @@ impl Registry {
             }
         }
         false
+    }
+
+    /// Removes and ends the least recently used idle session of an owner. Returns `false` if none is idle.
+    pub(super) fn evict_of(&mut self, owner: &Arc<str>) -> bool {
+        let of_owner = self.by_id.values().filter(|entry| entry.session.owner.as_ref() == Some(owner));
+        let idle = of_owner.filter_map(|entry| Some((entry.session.idle_since()?, &entry.session)));
+        let Some(session) = idle.min_by_key(|(used, _)| *used).map(|(_, session)| Arc::clone(session)) else {
+            return false;
+        };
+        self.remove(&session.id);
+        session.end();
+        true
     }
 }

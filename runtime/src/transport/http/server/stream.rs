@@ -207,13 +207,12 @@ impl State {
         }
     }
 
-    /// Puts an error in place of an answer that was not handed out and is too large to retain, so that a client that
-    /// resumes is not left without an answer.
+    /// Puts an error in place of an answer that is too large to retain, so that a client that resumes is not left without an
+    /// answer.
     fn replace_answer(&mut self, most: usize) {
         let Some(last) = self.events.back_mut() else { return };
         let size = last.message.len();
-        if !self.is_read
-            && last.number > self.taken
+        if (!self.is_read || last.number <= self.taken)
             && size > most
             && let Some(answer) = &last.answer
             && let Some(error) = too_large_to_keep(&answer.id, size)
