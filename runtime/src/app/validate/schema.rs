@@ -358,7 +358,7 @@ mod tests {
         let text = json!("x".repeat(1 << 20));
         let long = json!({ "allOf": vec![json!({ "minLength": 1_000_000 }); 100] });
         let one = json!({ "$defs": { "a": { "const": text } }, "properties": { "b": { "$ref": "#/$defs/a" } } });
-        let meta = json!({ "items": { "$ref": "http://json-schema.org/draft-07/schema#" } });
+        let meta = json!({ "items": { "$ref": "https://json-schema.org/draft/2020-12/schema" } });
         let thousand = Budget { steps: 1_000_000, ..SMALL };
         assert_eq!(Schema::new(&long).expect("a schema").check_within(thousand, &text), Verdict::Unfinished);
         assert!(matches!(check(&one, &json!({ "b": "x" })), Verdict::Invalid(_)));
