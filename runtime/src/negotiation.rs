@@ -171,9 +171,20 @@ impl Start {
 
 #[cfg(feature = "stdio")]
 impl Opening {
+    /// The known revision, if the client accepts it.
+    fn accepted_known(&self) -> Option<Revision> {
+        self.known.filter(|known| self.ours.revisions.contains(known))
+    }
+
+    /// Whether a server that does not answer the first request may be one of a legacy revision.
+    pub(crate) fn silence_suggests_legacy(&self) -> bool {
+        let accepts = |legacy| self.ours.of_era(legacy).next().is_some();
+        self.silence_is_legacy && self.accepted_known().is_none() && accepts(false) && accepts(true)
+    }
+
     /// The first request of the handshake.
     pub(crate) fn first_method(&self) -> &'static str {
-        let known = self.known.filter(|known| self.ours.revisions.contains(known));
+        let known = self.accepted_known();
         match known.map_or(self.ours.of_era(false).next().is_none(), Revision::is_legacy) {
             true => "initialize",
             false => "server/discover",
