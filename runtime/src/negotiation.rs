@@ -25,7 +25,8 @@ pub struct Opening {
     /// since a cold start through a package manager takes 15 seconds and more.
     pub patience: Duration,
     /// Whether a silent server is sent `initialize`; otherwise connecting fails. The answer to `server/discover` still
-    /// decides if it arrives before the one to `initialize`. A server that was started by
+    /// decides if it arrives before the one to `initialize`; after a refusal of `initialize`, the client waits for it for
+    /// the patience once more. A server that was started by
     /// [`connect_command`](crate::ClientBuilder::connect_command) is started again instead, so that no process receives
     /// both. `true` by default. HTTP does not use this: there servers of the older revisions answer too.
     pub silence_is_legacy: bool,
@@ -171,9 +172,20 @@ impl Start {
 
 #[cfg(feature = "stdio")]
 impl Opening {
+    /// The known revision, if the client accepts it.
+    fn accepted_known(&self) -> Option<Revision> {
+        self.known.filter(|known| self.ours.revisions.contains(known))
+    }
+
+    /// Whether a server that does not answer the first request may be one of a legacy revision.
+    pub(crate) fn silence_suggests_legacy(&self) -> bool {
+        let accepts = |legacy| self.ours.of_era(legacy).next().is_some();
+        self.silence_is_legacy && self.accepted_known().is_none() && accepts(false) && accepts(true)
+    }
+
     /// The first request of the handshake.
     pub(crate) fn first_method(&self) -> &'static str {
-        let known = self.known.filter(|known| self.ours.revisions.contains(known));
+        let known = self.accepted_known();
         match known.map_or(self.ours.of_era(false).next().is_none(), Revision::is_legacy) {
             true => "initialize",
             false => "server/discover",
@@ -282,22 +294,33 @@ async fn discover(peer: &Peer, era: &Eras, opening: &Opening, start: Start, revi
     let sends_both = opening.silence_is_legacy && start == Start::Streams && opening.ours.of_era(true).next().is_some();
     match tokio::time::timeout(opening.patience, &mut probe).await {
         Ok(answer) => Reply::Discover(answer),
-        Err(_) if sends_both => initialize_beside(peer, era, &opening.ours.revisions, &mut probe).await,
+        Err(_) if sends_both => initialize_beside(peer, era, opening, &mut probe).await,
         Err(_) => Reply::Discover(Err(CallError::Timeout(opening.patience))),
     }
 }
 
 /// Sends `initialize` while `server/discover` is pending. The answer to the latter decides if it comes first and only a
 /// modern server gives it.
-async fn initialize_beside(peer: &Peer, era: &Eras, ours: &[Revision], probe: &mut InFlight<RawJson>) -> Reply {
+///
+/// A modern server that answers requests concurrently may refuse `initialize` before its slow answer to the probe. After a
+/// refusal the probe has the patience once more.
+async fn initialize_beside(peer: &Peer, era: &Eras, opening: &Opening, probe: &mut InFlight<RawJson>) -> Reply {
+    let ours = &opening.ours.revisions;
     let mut initialized = std::pin::pin!(initialize(peer, era));
-    tokio::select! {
+    let refusal = tokio::select! {
         biased;
-        answer = probe => match verdict(ours, &answer) {
+        answer = &mut *probe => return match verdict(ours, &answer) {
             Verdict::Modern(_) | Verdict::Again(_) | Verdict::Refused => Reply::Discover(answer),
             Verdict::Legacy | Verdict::Incompatible(_) => Reply::Initialize(initialized.await),
         },
-        shaken = &mut initialized => Reply::Initialize(shaken),
+        shaken = &mut initialized => match shaken {
+            Err(error @ HandshakeError::Call(CallError::Refused(_))) if !names_supported(&error) => error,
+            shaken => return Reply::Initialize(shaken),
+        },
+    };
+    match tokio::time::timeout(opening.patience, probe).await {
+        Ok(answer) if verdict(ours, &answer) != Verdict::Legacy => Reply::Discover(answer),
+        _ => Reply::Initialize(Err(refusal)),
     }
 }
 

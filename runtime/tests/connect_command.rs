@@ -127,9 +127,33 @@ async fn restarts_a_failed_server_that_still_waits_for_input() {
 
 #[tokio::test]
 async fn starts_a_server_again_that_answers_after_its_input_was_closed() {
-    let body = "receive; sleep 0.5; discovered; receive";
+    let body = r#"
+        receive
+        if [ "$(wc -l <"$LOG")" = 0 ]; then read -r message; fi
+        discovered; receive"#;
     let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
     check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
+}
+
+#[tokio::test]
+async fn keeps_the_input_of_a_slow_server_known_to_be_modern() {
+    let change = |opening: &mut Opening| (opening.patience, opening.known) = (Duration::from_millis(2400), MODERN);
+    check("receive; sleep 1.5; discovered; receive", change, MODERN, "server/discover eof\n").await;
+}
+
+#[tokio::test]
+async fn keeps_the_input_of_a_slow_server_if_only_modern_revisions_are_accepted() {
+    let change = |opening: &mut Opening| {
+        opening.patience = Duration::from_millis(2400);
+        opening.ours.revisions.retain(|revision| !revision.is_legacy());
+    };
+    check("receive; sleep 1.5; discovered; receive", change, MODERN, "server/discover eof\n").await;
+}
+
+#[tokio::test]
+async fn keeps_the_input_for_half_of_a_short_patience() {
+    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(2400);
+    check("receive; sleep 0.5; discovered; receive", patience, MODERN, "server/discover eof\n").await;
 }
 
 #[tokio::test]
@@ -145,7 +169,7 @@ async fn waits_for_a_server_that_exits_with_success_when_its_input_is_closed() {
 #[tokio::test]
 async fn restarts_a_server_that_refuses_after_its_input_was_closed() {
     let body = r#"
-        receive; [ "$method" = initialize ] && initialized || { sleep 0.5; error -32601 unknown; }
+        receive; [ "$method" = initialize ] && initialized || { read -r message; error -32601 unknown; }
         receive; receive"#;
     let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
     let received = "server/discover eof\ninitialize notifications/initialized eof\n";

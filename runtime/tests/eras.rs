@@ -254,6 +254,45 @@ async fn a_late_discover_error_does_not_end_the_handshake() {
     assert_eq!(client.await.expect("done").expect("a connection").revision(), Revision::V2025_11_25);
 }
 
+/// A client whose server was silent for longer than the patience and then refused `initialize`, and the pending probe.
+async fn refused() -> (Wire, JoinHandle<Result<Client, HandshakeError>>, Value) {
+    let (mut wire, client) = client(ours("client", "both"));
+    let probe = wire.hear().await;
+    tokio::time::advance(Duration::from_secs(31)).await;
+    let initialize = wire.hear().await;
+    assert_eq!(initialize["method"], "initialize");
+    let error = json!({ "code": -32601, "message": "no initialize" });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": initialize["id"], "error": error }).to_string()).await;
+    (wire, client, probe["id"].clone())
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_for_a_late_discover_result_after_initialize_was_refused() {
+    let (mut wire, client, probe) = refused().await;
+    tokio::time::sleep(Duration::from_secs(29)).await;
+    let capabilities = json!({ "tools": {} });
+    let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": capabilities });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": probe, "result": result }).to_string()).await;
+    let client = client.await.expect("done").expect("a connection");
+    assert_eq!(client.revision(), Revision::V2026_07_28);
+    assert_eq!(client.peer.about().map(|about| about.capabilities.clone()), capabilities.as_object().cloned());
+}
+
+#[tokio::test(start_paused = true)]
+async fn reports_the_refusal_of_initialize_without_a_modern_answer_to_discover() {
+    let (mut wire, client, probe) = refused().await;
+    let error = json!({ "code": -32601, "message": "no discover" });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": probe, "error": error }).to_string()).await;
+    let error = client.await.expect("done").expect_err("both are refused");
+    assert!(error.to_string().contains("no initialize"), "{error}");
+
+    let (_wire, client, _) = refused().await;
+    let refused = tokio::time::Instant::now();
+    let error = client.await.expect("done").expect_err("initialize is refused");
+    assert!(error.to_string().contains("no initialize"), "{error}");
+    assert!(refused.elapsed() >= Duration::from_secs(30), "{:?}", refused.elapsed());
+}
+
 /// A cold start takes many programs more than ten seconds.
 #[tokio::test(start_paused = true)]
 async fn waits_thirty_seconds_for_discover_before_initialize() {

@@ -111,6 +111,35 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
 }
 
 #[tokio::test]
+async fn closes_the_stream_of_a_replaced_session() {
+    let closed = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&closed);
+    let server = Sessions::start(move |received| {
+        let response = match (received.what.as_str(), received.session.as_str()) {
+            ("GET", _) => {
+                let ((sender, response), count) = (stream(), Arc::clone(&count));
+                tokio::spawn(async move {
+                    sender.closed().await;
+                    count.fetch_add(1, Ordering::SeqCst);
+                });
+                Some(response)
+            }
+            ("POST tools/call", "session-0") => Some(respond(404, "", "")),
+            _ => None,
+        };
+        async move { response }
+    });
+    let server = server.await;
+    let client = connect(&server, options()).await;
+    until(|| server.count("GET") == 1).await;
+    call(&client).await.expect("an answer in the new session");
+    until(|| closed.load(Ordering::SeqCst) == 1).await;
+    assert_eq!(server.count("GET"), 2);
+    call(&client).await.expect("an answer");
+    assert_eq!(closed.load(Ordering::SeqCst), 1, "the new stream stays open");
+}
+
+#[tokio::test]
 async fn begins_a_session_at_once_after_an_answered_request() {
     let used = Arc::<Mutex<HashSet<String>>>::default();
     let server = Sessions::start(move |received| {

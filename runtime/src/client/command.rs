@@ -18,6 +18,9 @@ use crate::transport::process::{Process, STOP, describe, exited, trailer};
 /// How long each step of ending a process may take that no connection could be made to.
 const GIVE_UP: Duration = Duration::from_secs(1);
 
+/// The input of a silent process is not closed earlier, unless this is more than half of the patience.
+const LEAST_SILENCE: Duration = Duration::from_secs(5);
+
 impl ClientBuilder {
     /// Starts a server and connects to it over its standard input and output. What it writes to standard error is logged.
     ///
@@ -29,9 +32,10 @@ impl ClientBuilder {
     /// does not answer within [`patience`](Opening::patience); no process receives `initialize` after silence. A server
     /// that is [`known`](Opening::known) to be one of the older ones never receives `server/discover` first.
     ///
-    /// The input of a process that is silent for a sixth of the patience is closed, since some servers that have failed exit
-    /// only then. A slow server that answers afterwards is started again in the revision that it speaks. A command is run
-    /// three times at most.
+    /// Some servers that have failed exit only when their input is closed. The input of a silent process is therefore closed
+    /// after a sixth of the patience, but not before five seconds (half of the patience if that is less). A slow server that
+    /// answers afterwards is started again in the revision that it speaks. The input stays open if the revision is
+    /// [`known`](Opening::known) or the client accepts only modern revisions. A command is run three times at most.
     ///
     /// ```no_run
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -98,14 +102,15 @@ impl ClientBuilder {
 struct Plan {
     opening: Opening,
     start: Start,
-    /// Whether to close the input of a silent process.
-    closes_input: bool,
+    /// How long a process may be silent before its input is closed. `None` keeps the input open.
+    close_input_after: Option<Duration>,
 }
 
 impl Plan {
     fn new(opening: Opening) -> Self {
-        let closes_input = opening.silence_is_legacy && opening.first_method() == "server/discover";
-        Self { opening, start: Start::Command, closes_input }
+        let silence = (opening.patience / 6).max(LEAST_SILENCE.min(opening.patience / 2));
+        let close_input_after = opening.silence_suggests_legacy().then_some(silence);
+        Self { opening, start: Start::Command, close_input_after }
     }
 
     /// Connects, and closes the input of a process that stays silent. Returns whether it was closed.
@@ -114,8 +119,8 @@ impl Plan {
     /// lets them exit. A server that is only slow has the request already, and most answer it before they exit.
     async fn watch<T>(&self, process: &Process, connecting: impl Future<Output = T>) -> (T, bool) {
         let mut connecting = std::pin::pin!(connecting);
-        if self.closes_input {
-            match tokio::time::timeout(self.opening.patience / 6, &mut connecting).await {
+        if let Some(silence) = self.close_input_after {
+            match tokio::time::timeout(silence, &mut connecting).await {
                 Ok(connected) => return (connected, false),
                 Err(_) if !process.has_spoken() => {
                     process.close_input();
@@ -129,7 +134,7 @@ impl Plan {
 
     /// Connects next to a server that is known to speak a revision.
     fn expect(&mut self, revision: Revision) {
-        (self.opening.known, self.opening.check, self.closes_input) = (Some(revision), true, false);
+        (self.opening.known, self.opening.check, self.close_input_after) = (Some(revision), true, None);
     }
 
     /// Decides how to start the server again, if that may help. A process that exits with success once its input is closed
@@ -142,7 +147,7 @@ impl Plan {
         if !(may_be_slow && is_closed) {
             self.start = Start::Restarted;
         }
-        self.closes_input = false;
+        self.close_input_after = None;
         true
     }
 
@@ -195,5 +200,41 @@ fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => "; is it installed and on PATH?",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::introduction::Introduction;
+
+    fn close_input_after(change: impl FnOnce(&mut Opening)) -> Option<Duration> {
+        let mut opening = Opening::from(Introduction::new("client", "1"));
+        change(&mut opening);
+        Plan::new(opening).close_input_after
+    }
+
+    #[test]
+    fn closes_the_input_after_a_sixth_of_the_patience_but_not_before_five_seconds() {
+        let cases = [(60_000, 10_000), (30_000, 5_000), (12_000, 5_000), (10_000, 5_000), (3_000, 1_500), (0, 0)];
+        for (patience, silence) in
+            cases.map(|(patience, silence)| (Duration::from_millis(patience), Duration::from_millis(silence)))
+        {
+            assert_eq!(close_input_after(|opening| opening.patience = patience), Some(silence), "{patience:?}");
+        }
+        assert_eq!(close_input_after(|opening| opening.patience = Duration::MAX), Some(Duration::MAX / 6));
+    }
+
+    #[test]
+    fn keeps_the_input_open_unless_silence_suggests_a_legacy_server() {
+        assert_eq!(close_input_after(|opening| opening.silence_is_legacy = false), None);
+        for known in [Revision::V2025_11_25, Revision::V2026_07_28] {
+            assert_eq!(close_input_after(|opening| opening.known = Some(known)), None, "{known}");
+        }
+        for legacy in [false, true] {
+            let change =
+                |opening: &mut Opening| opening.ours.revisions.retain(|revision| revision.is_legacy() == legacy);
+            assert_eq!(close_input_after(change), None, "only legacy revisions: {legacy}");
+        }
     }
 }

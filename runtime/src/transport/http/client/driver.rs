@@ -64,6 +64,8 @@ pub(super) struct State {
     pub(super) under: Under,
     /// What the session began with.
     pub(super) initialize: Option<Arc<Sent>>,
+    /// Closes the session's GET stream.
+    pub(super) listening: CancellationToken,
     /// Sessions that were replaced since a request was last answered.
     pub(super) restarts: Restarts,
     /// Requests that are not answered yet.

@@ -1,4 +1,4 @@
-//! Streams of events: the answer to a request, and what belongs to no request.
+//! Event streams: the response to a request, and the session's GET stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::reply::{EventStream, Reply};
 use super::{HttpError, backoff};
 use crate::transport::http::fields::LAST_EVENT;
 
-/// How long requests wait for the stream of what belongs to no request to open.
+/// How long requests wait for the session's GET stream to open.
 const OPENING: Duration = Duration::from_secs(1);
 
 impl Shared {
@@ -62,7 +62,7 @@ impl Shared {
         backoff::base(retry, self.options.pause)
     }
 
-    /// Opens a stream of a session: of what belongs to no request, or of what came after an event.
+    /// Opens the session's GET stream, or resumes a stream after its last event.
     async fn stream(&self, last: Option<&str>, under: &Under) -> Result<EventStream, HttpError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -77,16 +77,22 @@ impl Shared {
         }
     }
 
-    /// Opens the stream of what belongs to no request, and keeps it open for as long as the session lasts. It is opened
-    /// before any request is sent: what the server sends while there is no stream may be lost.
+    /// Opens the session's GET stream and keeps it open until the session is replaced. Closes the stream of the previous
+    /// session. The stream is opened before any request is sent, because messages that the server sends without it may be
+    /// lost.
     pub(super) fn listen(self: &Arc<Self>) -> BoxFuture<'static, ()> {
-        let (this, under) = (Arc::clone(self), self.state().under.clone());
+        let (this, listening) = (Arc::clone(self), self.closing.child_token());
+        let under = {
+            let mut state = self.state();
+            std::mem::replace(&mut state.listening, listening.clone()).cancel();
+            state.under.clone()
+        };
         let (begun, is_begun) = oneshot::channel();
         tokio::spawn(async move {
             tokio::select! {
-                () = this.closing.cancelled() => {}
+                () = listening.cancelled() => {}
                 ended = this.hear(under, begun) => match ended {
-                    // It has none.
+                    // The server has no GET stream.
                     Err(HttpError::Status { status: StatusCode::METHOD_NOT_ALLOWED, .. }) | Ok(()) => {}
                     Err(error) => tracing::warn!(%error, "the stream for messages outside of requests is given up"),
                 },
