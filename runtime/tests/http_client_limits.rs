@@ -110,6 +110,50 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
     assert!(error.contains("did not begin a session in time"), "{error}");
 }
 
+/// A server that loses its first session at a tool call and does not accept the next one as initialized, and the sessions
+/// that were ended.
+async fn never_initialized() -> (Sessions, Arc<Mutex<Vec<String>>>) {
+    let ended = Arc::<Mutex<Vec<String>>>::default();
+    let seen = Arc::clone(&ended);
+    let server = Sessions::start(move |received| {
+        let seen = Arc::clone(&seen);
+        async move {
+            match (received.what.as_str(), received.session.as_str()) {
+                ("POST tools/call", _) => Some(respond(404, "", "")),
+                ("POST notifications/initialized", "session-1") => std::future::pending().await,
+                ("DELETE", session) => {
+                    seen.lock().expect("no panic").push(session.to_owned());
+                    None
+                }
+                _ => None,
+            }
+        }
+    });
+    (server.await, ended)
+}
+
+#[tokio::test]
+async fn ends_a_session_that_does_not_begin_in_time() {
+    let (server, ended) = never_initialized().await;
+    let client = connect(&server, Options { patience: Duration::from_millis(300), ..options() }).await;
+    let error = call(&client).await.expect_err("no session");
+    assert!(error.contains("did not begin a session in time"), "{error}");
+    assert_eq!(*ended.lock().expect("no panic"), ["session-1"]);
+}
+
+#[tokio::test]
+async fn ends_a_session_that_begins_while_the_client_closes() {
+    let (server, ended) = never_initialized().await;
+    let client = connect(&server, options()).await;
+    let waiting = tokio::spawn(client.peer.raw_request("tools/call", None).send());
+    until(|| server.count("POST notifications/initialized") == 2).await;
+    client.close().await.expect("a clean end");
+    assert!(waiting.await.expect("no panic").is_err());
+    let mut ended = ended.lock().expect("no panic").clone();
+    ended.sort();
+    assert_eq!(ended, ["session-0", "session-1"]);
+}
+
 #[tokio::test]
 async fn closes_the_stream_of_a_replaced_session() {
     let closed = Arc::new(AtomicUsize::new(0));

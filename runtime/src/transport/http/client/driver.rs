@@ -165,6 +165,8 @@ impl Driver {
             tracing::warn!("the connection ends with messages that the server has not accepted");
         }
         shared.ended.cancel();
+        // A session that was about to begin is ended first.
+        let _beginning = shared.beginning.lock().await;
         let under = shared.state().under.clone();
         shared.leave(&under).await;
     }

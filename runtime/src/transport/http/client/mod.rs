@@ -60,7 +60,7 @@ pub struct Options {
     /// How often a stream that ended is reopened before it is given up. Only a message starts the count again: an event ID
     /// does not, nor does a stream that opens and ends. Default: 5.
     ///
-    /// A session's stream of what belongs to no request is reopened for as long as the session lasts, once it has worked.
+    /// The session's GET stream is reopened for as long as the session lasts, once it has worked.
     pub attempts: u32,
     /// The first pause before a stream is reopened, unless the server sends `retry`. It doubles with each attempt, up to 64
     /// times. Default: 1 s.
@@ -72,7 +72,7 @@ pub struct Options {
     /// five without a request answered in between, requests fail with [`SessionLost`](HttpError::SessionLost), and one more
     /// session is begun after each pause.
     pub pause: Duration,
-    /// How long a server may take to accept a message that is no request, to begin a new session in place of a lost one, or
+    /// How long a server may take to accept a notification or a response, to begin a new session in place of a lost one, or
     /// to end one. When the connection closes, the messages that wait are still sent within this time. Default: 30 s.
     ///
     /// Requests do not wait for these messages. Notifications wait in order, at most 1,024 and 8 MiB of them; answers to

@@ -50,14 +50,7 @@ impl Shared {
     /// It goes on if the caller is dropped: a session that begins and that nobody knows of would stay at the server.
     pub(super) async fn begin_again(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
         let (this, lost) = (Arc::clone(self), lost.clone());
-        let replaced = tokio::spawn(async move {
-            let closing = this.closing.clone();
-            tokio::select! {
-                () = closing.cancelled() => Err(HttpError::NoAnswer),
-                replaced = this.replace(&lost) => replaced,
-            }
-        });
-        replaced.await.map_err(std::io::Error::other)?
+        tokio::spawn(async move { this.replace(&lost).await }).await.map_err(std::io::Error::other)?
     }
 
     /// Until the new session has begun, no other message is sent in it.
@@ -71,11 +64,8 @@ impl Shared {
             (initialize, state.under.clone(), state.restarts.next(self.options.pause, Instant::now())?)
         };
         tracing::warn!(?wait, "the session has ended; a new one is begun");
-        tokio::time::sleep(wait).await;
-        // All requests wait for it.
-        let begun = tokio::time::timeout(self.options.patience, self.begin(&initialize, &under)).await;
-        let late = |_| std::io::Error::new(std::io::ErrorKind::TimedOut, "the server did not begin a session in time");
-        self.state().under = begun.map_err(late)??;
+        let begun = self.begin(&initialize, &under, wait).await?;
+        self.state().under = begun;
         self.listen().await;
         if let Some(tell) = &self.options.on_new_session {
             tell();
@@ -83,26 +73,47 @@ impl Shared {
         Ok(())
     }
 
-    /// Begins a session in the revision of the one before.
-    async fn begin(&self, initialize: &Sent, before: &Under) -> Result<Under, HttpError> {
-        let begun = self.initialize(initialize).await?;
-        let ready = Sent::new(READY.to_vec(), Some("notifications/initialized"));
-        let accepted = match begun.version == before.version {
-            true => succeeded(self.send(Method::POST, Some(&ready), &begun).await?).await.map(drop),
-            false => Err(HttpError::Session(begun.version.clone())),
+    /// Begins a session after a pause, in the revision of the one before. Ends the session if that fails, takes longer than
+    /// the patience, or the connection closes meanwhile.
+    async fn begin(&self, initialize: &Sent, before: &Under, pause: Duration) -> Result<Under, HttpError> {
+        let mut begun = Under::default();
+        let ready = async {
+            tokio::time::sleep(pause).await;
+            // All requests wait for the new session.
+            let ready = tokio::time::timeout(self.options.patience, self.make_ready(initialize, before, &mut begun));
+            let late = "the server did not begin a session in time";
+            ready.await.map_err(|_| std::io::Error::new(std::io::ErrorKind::TimedOut, late))?
         };
-        if let Err(error) = accepted {
-            self.leave(&begun).await;
-            return Err(error);
+        let ready = tokio::select! {
+            biased;
+            () = self.closing.cancelled() => Err(HttpError::NoAnswer),
+            ready = ready => ready,
+        };
+        match ready {
+            Ok(()) => Ok(begun),
+            Err(error) => {
+                self.leave(&begun).await;
+                Err(error)
+            }
         }
-        Ok(begun)
     }
 
-    /// A new session, and the revision that is agreed on in it.
-    async fn initialize(&self, initialize: &Sent) -> Result<Under, HttpError> {
+    /// Sends `initialize` and `notifications/initialized`.
+    async fn make_ready(&self, initialize: &Sent, before: &Under, begun: &mut Under) -> Result<(), HttpError> {
+        self.initialize(initialize, begun).await?;
+        if begun.version != before.version {
+            return Err(HttpError::Session(begun.version.clone()));
+        }
+        let ready = Sent::new(READY.to_vec(), Some("notifications/initialized"));
+        succeeded(self.send(Method::POST, Some(&ready), begun).await?).await.map(drop)
+    }
+
+    /// Sends `initialize`. The session is stored as soon as the server names it, and the revision once the server agrees on
+    /// one.
+    async fn initialize(&self, initialize: &Sent, begun: &mut Under) -> Result<(), HttpError> {
         let response = self.send(Method::POST, Some(initialize), &Under::default()).await?;
         let response = succeeded(response).await?;
-        let session = response.headers().get(SESSION).cloned();
+        begun.session = response.headers().get(SESSION).cloned();
         let answer = match Reply::of(response, self.options.longest).await? {
             Reply::Nothing => None,
             Reply::Message(message) => Some(message),
@@ -113,7 +124,8 @@ impl Shared {
                 }
             },
         };
-        Ok(Under { session, version: answer.as_deref().and_then(agreed) })
+        begun.version = answer.as_deref().and_then(agreed);
+        Ok(())
     }
 
     /// Tells the server that a session is not needed any more.
