@@ -296,7 +296,7 @@ impl Spent for SpentInMemory {
 }
 
 impl Used {
-    /// Forgets what has expired, and what is too much.
+    /// Forgets expired states, and the oldest ones beyond `max`.
     fn forget(&mut self, max: usize, now: u64) {
         while let Some(&(until, _)) = self.states.first()
             && (until <= now || self.states.len() > max)

@@ -60,7 +60,7 @@ impl Change {
             .or_else(|| resource().filter(|resource| resource.method() == method))
     }
 
-    /// All changes that somebody may hear of.
+    /// All changes that match a filter.
     fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
         let filter = Filter::from(filter);
         let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter().filter(|list| filter.matches(list));

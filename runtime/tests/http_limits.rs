@@ -48,7 +48,7 @@ fn by_user(options: &mut Options) {
 
 const CALLING: [(&str, &str); 2] = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call")];
 
-/// A modern call of a tool by somebody.
+/// A modern call of a tool by a user.
 async fn call_by(endpoint: &Endpoint, user: &str, tool: &str) -> http::Response<Body> {
     let body = request(7, "tools/call", modern(json!({ "name": tool })));
     let headers = [CALLING[0], CALLING[1], ("mcp-name", tool), ("x-user", user)];

@@ -11,7 +11,7 @@ use tower::ServiceExt;
 
 pub(crate) const BOTH: &str = "application/json, text/event-stream";
 
-/// A request, with what is usual in its headers unless something else is said.
+/// A request with the usual headers, unless `headers` replaces them.
 pub(crate) async fn send(
     endpoint: &Endpoint,
     method: &str,

@@ -37,7 +37,7 @@ pub(super) struct Link<'s> {
 /// What a subschema is applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AppliesTo {
-    /// The same value as the schema it stands in.
+    /// The same value as the schema that contains it.
     Same,
     /// An item, a member, or a member's name.
     Child,
@@ -108,7 +108,7 @@ impl<'s> Graph<'s> {
         matches!(self.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7)
     }
 
-    /// Adds a schema and its subschemas. `None` for what is no object.
+    /// Adds a schema and its subschemas. Returns `None` unless the schema is an object.
     fn add(&mut self, schema: &'s Value, resource: usize) -> Result<Option<usize>, SchemaError> {
         let Value::Object(keywords) = schema else { return Ok(None) };
         if let Some(known) = self.node_of(keywords) {

@@ -1,6 +1,6 @@
 //! Schemas as they are given to `jsonschema`.
 //!
-//! Each subschema that may be costly becomes a definition of its own, which is entered only if the budget allows:
+//! Each subschema that may be costly becomes a definition, which is entered only if the budget allows:
 //!
 //! ```json
 //! { "if": { "mcpgen:cost": [3, 0, 0, 0, 0] }, "then": { "allOf": [{ "$ref": "#/$defs/2" }] }, "else": false }

@@ -42,7 +42,7 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// The most bytes that a pattern may use while it is matched.
 const MAX_MATCHER_BYTES: usize = 1 << 20;
 
-/// The most units of work to find out what is wrong with a value. It bounds the number of errors that are collected.
+/// The most units of work to list the errors of a value. It bounds the number of errors that are collected.
 const MAX_EXPLAINED: u64 = 100_000;
 
 /// The most errors that a message lists.

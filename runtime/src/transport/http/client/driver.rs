@@ -141,7 +141,7 @@ impl Driver {
         (Self(Arc::new(shared)), notifications)
     }
 
-    /// Sends messages until there are no more, or until nobody reads what the server sends. Then ends the session.
+    /// Sends messages until there are no more, or until the reader of incoming messages is dropped. Then ends the session.
     pub(super) async fn run(self, mut queued: mpsc::Receiver<Vec<u8>>, notifications: Notifications) {
         let Self(shared) = self;
         let _ended = shared.ended.clone().drop_guard();

@@ -47,7 +47,7 @@ impl Restarts {
 impl Shared {
     /// Replaces a lost session by a new one, unless that has happened meanwhile.
     ///
-    /// It goes on if the caller is dropped: a session that begins and that nobody knows of would stay at the server.
+    /// It continues if the caller is dropped, so that the server is not left with an unknown session.
     pub(super) async fn begin_again(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
         let (this, lost) = (Arc::clone(self), lost.clone());
         tokio::spawn(async move { this.replace(&lost).await }).await.map_err(std::io::Error::other)?
