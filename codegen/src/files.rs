@@ -188,11 +188,6 @@ fn head(area: &str, paths: &Paths<'_>) -> TokenStream {
         JSON_SCHEMA_AREA => " The schema as facts, for `JsonSchema`.".to_owned(),
         area => format!(" The area `{area}` of the protocol."),
     };
-    let map = paths.uses_map.then(|| {
-        quote!(
-            use std::collections::BTreeMap;
-        )
-    });
     let core = (!paths.from_core.is_empty()).then(|| {
         let (support, names) = (&paths.support, paths.from_core.iter().map(|name| format_ident!("{name}")));
         quote!(use #support::{#(#names),*};)
@@ -201,7 +196,7 @@ fn head(area: &str, paths: &Paths<'_>) -> TokenStream {
         let names = paths.from_siblings.iter().map(|name| format_ident!("{}", naming::escape(name)));
         quote!(use super::{#(#names),*};)
     });
-    quote!(#![doc = #title] #map #core #siblings)
+    quote!(#![doc = #title] #core #siblings)
 }
 
 fn support(options: &Options) -> Result<syn::Path, Error> {
@@ -222,7 +217,6 @@ struct Paths<'a> {
     support: syn::Path,
     from_core: BTreeSet<String>,
     from_siblings: BTreeSet<String>,
-    uses_map: bool,
 }
 
 /// Paths of std that the prelude offers by their last segment.
@@ -248,7 +242,7 @@ const DERIVES: &[&str] = &["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "O
 impl<'a> Paths<'a> {
     fn new(home: &'a BTreeMap<String, String>, area: &'a str, support: syn::Path) -> Self {
         let (from_core, from_siblings) = (BTreeSet::new(), BTreeSet::new());
-        Paths { home, area, support, from_core, from_siblings, uses_map: false }
+        Paths { home, area, support, from_core, from_siblings }
     }
 
     fn shorten(&mut self, path: &mut syn::Path) {
@@ -260,10 +254,6 @@ impl<'a> Paths<'a> {
         if path.leading_colon.is_none() {
             self.note_sibling(path);
             return;
-        }
-        if begins(path, &["std", "collections", "BTreeMap"]) && path.segments.len() == 3 && self.is_free(path, 2) {
-            self.uses_map = true;
-            return cut(path, 2);
         }
         // The prelude name may be the whole path or its beginning (`Default::default`).
         let last = PRELUDE.iter().filter(|known| begins(path, known)).map(|known| known.len() - 1).max();

@@ -40,7 +40,7 @@ impl Resolver {
     pub fn new(protocol: &Protocol) -> Result<Self, Error> {
         guard("the type names", || {
             let mut settings = TypeSpaceSettings::default();
-            settings.with_map_type("::std::collections::BTreeMap".to_owned());
+            settings.with_map_type(format!("{CORE}::Map"));
             let mut definitions = Vec::new();
             let named = protocol.types.iter().enumerate().map(|(id, def)| (format!("T{id}"), def.rust.clone()));
             let leaves = LEAVES.iter().map(|(key, path)| ((*key).to_owned(), (*path).to_owned()));

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::codec::Cursor;
+
 /// A JSON document that is not what a type asks for: which type, where in the document, what was
 /// expected and what was found.
 ///
@@ -17,10 +19,12 @@ pub struct Error(Box<Inner>);
 #[derive(Clone)]
 struct Inner {
     type_name: Cow<'static, str>,
-    /// Innermost segment first: each level adds its own while the error passes through it.
+    /// Innermost segment first.
     path: Vec<Segment>,
     kind: ErrorKind,
     position: Option<(usize, usize)>,
+    /// The index of the value that the path starts from, until its own path is known.
+    token: Option<u32>,
 }
 
 #[derive(Clone)]
@@ -119,7 +123,7 @@ impl Error {
     #[must_use]
     #[cold]
     pub fn new(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { type_name: Cow::Borrowed(""), path: Vec::new(), kind, position: None }))
+        Self(Box::new(Inner { type_name: Cow::Borrowed(""), path: Vec::new(), kind, position: None, token: None }))
     }
 
     /// What is wrong.
@@ -192,38 +196,47 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn at_position(mut self, position: Option<(usize, usize)>) -> Self {
-        self.0.position = self.0.position.or(position);
+    pub(crate) fn at_position(mut self, position: (usize, usize)) -> Self {
+        self.0.position = Some(position);
         self
+    }
+
+    #[cold]
+    pub(crate) fn without_position(mut self) -> Self {
+        self.0.position = None;
+        self
+    }
+
+    /// The same error at a value of a document, unless it already knows its place.
+    #[cold]
+    pub(crate) fn at_token(mut self, token: u32) -> Self {
+        if self.0.position.is_none() {
+            self.0.token = self.0.token.or(Some(token));
+        }
+        self
+    }
+
+    /// The same error with its path and position, which start at `root`.
+    #[cold]
+    pub(crate) fn located_from(mut self, root: Cursor<'_>) -> Self {
+        let Some(token) = self.0.token.take() else { return self };
+        let mut segments = Vec::new();
+        let mut value = root;
+        while let Some((segment, inner)) = value.step(token) {
+            segments.push(match segment {
+                Ok(key) => Segment::Key(key.into()),
+                Err(index) => Segment::Index(index),
+            });
+            value = inner;
+        }
+        self.0.path.extend(segments.into_iter().rev());
+        self.at_position(root.position_of(token))
     }
 
     #[cold]
     pub(crate) fn io(error: &std::io::Error) -> Self {
         Self::new(ErrorKind::Io { kind: error.kind(), message: error.to_string() })
     }
-
-    /// The error of a foreign deserializer, of which no more than its words is known.
-    #[cold]
-    pub(crate) fn foreign(words: &str) -> Self {
-        let (message, position) = split_position(words);
-        let kind = if message == "recursion limit exceeded" {
-            ErrorKind::Depth
-        } else {
-            ErrorKind::Json { message: message.to_owned() }
-        };
-        Self::new(kind).at_position(position)
-    }
-}
-
-/// Splits ` at line 3 column 14` off an error's words: serde_json's own way to carry a position
-/// through errors of unknown type.
-pub(crate) fn split_position(words: &str) -> (&str, Option<(usize, usize)>) {
-    let split = || {
-        let (message, position) = words.rsplit_once(" at line ")?;
-        let (line, column) = position.split_once(" column ")?;
-        Some((message, (line.parse().ok()?, column.parse().ok()?)))
-    };
-    split().map_or((words, None), |(message, position)| (message, Some(position)))
 }
 
 impl std::error::Error for Error {}

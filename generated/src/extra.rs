@@ -1,25 +1,24 @@
 //! Members that a type does not name.
 
-use std::collections::{BTreeMap, btree_map};
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde_json::Value;
 
-use crate::Error;
-use crate::codec::{Decode, Entries, ObjectAccess, Unknown};
+use crate::Map;
+use crate::map::Iter;
 
 /// The members of a `T` that `T` has no field for, by name: what a later revision or an extension
 /// adds, and what a peer sends on its own account. They are kept, and written back.
 ///
 /// No member can be added under a name that `T` knows. An empty `Extra` takes one pointer's space.
 pub struct Extra<T, V = Value> {
-    members: Members<V>,
+    members: Others<V>,
     of: PhantomData<fn() -> T>,
 }
 
-/// On the heap twice, for a third of the size in each of many types.
-type Members<V> = Option<Box<BTreeMap<String, V>>>;
+/// Boxed, because almost every type has one, and almost always it is empty.
+pub(crate) type Others<V> = Option<Box<Map<String, V>>>;
 
 /// The names that a type has fields (or constants) for.
 pub trait KnownMembers {
@@ -76,25 +75,17 @@ impl<T, V> Extra<T, V> {
         self.len() == 0
     }
 
-    pub(crate) fn as_map(&self) -> Option<&BTreeMap<String, V>> {
+    pub(crate) fn as_map(&self) -> Option<&Map<String, V>> {
         self.members.as_deref()
     }
 
-    /// The members in the order of their names.
-    pub fn iter(&self) -> btree_map::Iter<'_, String, V> {
-        self.members.as_ref().map(|members| members.iter()).unwrap_or_default()
+    pub(crate) fn others(&mut self) -> &mut Others<V> {
+        &mut self.members
     }
-}
 
-impl<T> Extra<T> {
-    /// Of a name that stands twice, the last value stays. The names are none that `T` knows.
-    pub(crate) fn from_entries(entries: Entries) -> Self {
-        let mut members = None::<Box<BTreeMap<_, _>>>;
-        // Collecting them would sort them first, which takes more code than all else here.
-        for (name, value) in entries {
-            members.get_or_insert_default().insert(name.into_owned(), value.into());
-        }
-        Self { members, of: PhantomData }
+    /// The members in the order of their names.
+    pub fn iter(&self) -> Iter<'_, V> {
+        self.members.as_ref().map(|members| members.iter()).unwrap_or_default()
     }
 }
 
@@ -116,17 +107,6 @@ impl fmt::Display for ExtraError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` is a member that the type knows", self.name)
     }
-}
-
-impl<T, V: Decode> Unknown for Extra<T, V> {
-    fn unknown(&mut self, name: String, object: &mut dyn ObjectAccess) -> Result<(), Error> {
-        add(&mut self.members, name, object)
-    }
-}
-
-/// Whatever the type is whose members they are: it is compiled once.
-fn add<V: Decode>(members: &mut Members<V>, name: String, object: &mut dyn ObjectAccess) -> Result<(), Error> {
-    members.get_or_insert_default().unknown(name, object)
 }
 
 impl<T, V> Default for Extra<T, V> {
@@ -157,7 +137,7 @@ impl<T, V: Eq> Eq for Extra<T, V> {}
 
 impl<T, V> IntoIterator for Extra<T, V> {
     type Item = (String, V);
-    type IntoIter = btree_map::IntoIter<String, V>;
+    type IntoIter = std::vec::IntoIter<(String, V)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.members.map(|members| *members).unwrap_or_default().into_iter()
@@ -166,7 +146,7 @@ impl<T, V> IntoIterator for Extra<T, V> {
 
 impl<'a, T, V> IntoIterator for &'a Extra<T, V> {
     type Item = (&'a String, &'a V);
-    type IntoIter = btree_map::Iter<'a, String, V>;
+    type IntoIter = Iter<'a, V>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Error;
-use crate::codec::{Decode, Encode, Event, Node};
+use crate::codec::{Cursor, Decode, Encode, Node};
 
 macro_rules! string_or_integer {
     ($(#[$docs:meta])* $name:ident) => {
@@ -61,12 +61,11 @@ macro_rules! string_or_integer {
         impl Decode for $name {
             const NAME: &'static str = stringify!($name);
 
-            fn decode(event: Event<'_>) -> Result<Self, Error> {
-                match event {
-                    Event::Str(_) | Event::String(_) => event.string().map(Self::String),
-                    Event::Unsigned(_) | Event::Signed(_) => i64::decode(event).map(Self::Integer),
-                    Event::Float(float) if float.fract() == 0.0 => i64::decode(event).map(Self::Integer),
-                    other => Err(other.mismatch("string or integer")),
+            fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+                match json.as_number() {
+                    _ if json.is_string() => json.string().map(Self::String),
+                    Some(number) if number.is_integer() => i64::decode(json).map(Self::Integer),
+                    _ => Err(json.mismatch("string or integer")),
                 }
             }
         }

@@ -26,13 +26,15 @@ mod result_type;
 mod rpc;
 
 pub mod codec;
+pub mod map;
 
 pub use codec::text::{from_reader, from_slice, from_str, from_value, to_string, to_value, to_vec, to_writer};
 pub use error::{Error, ErrorKind};
 pub use extra::{Extra, ExtraError, KnownMembers};
 pub use id::{ProgressToken, RequestId};
+pub use map::Map;
 pub use message::{ErrorMessage, Message, NotificationMessage, RequestMessage, ResponseMessage};
-pub use method::{Declares, Notification, NotificationSet, Params, Request, RequestSet, TaskRequest};
+pub use method::{Notification, NotificationSet, Params, Request, RequestSet, TaskRequest};
 pub use never::Never;
 pub use number::{NotFinite, Number};
 pub use raw::RawJson;

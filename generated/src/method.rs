@@ -1,6 +1,6 @@
 //! Methods as types.
 
-use crate::codec::{Decode, Encode, Event, Node};
+use crate::codec::{Cursor, Decode, Document, Encode, Node};
 use crate::{Error, ErrorKind, Never, RawJson, RequestId, Revision};
 
 /// A request of one method in one revision.
@@ -40,13 +40,13 @@ pub trait Params: Decode + Encode {
     ///
     /// The member is not valid, or absent without permission.
     fn from_member(params: Option<&RawJson>) -> Result<Self, Error> {
-        match params {
-            Some(raw) if raw.type_name() == "null" => Err(Event::Null.mismatch("object")),
+        let decoded = match params {
+            Some(raw) if raw.is_null() => Err(Document::default().root().mismatch("object")),
             Some(raw) => raw.decode(),
-            // What may be null, may be absent here.
-            None => Self::decode(Event::Null).map_err(|_| Error::new(ErrorKind::Missing)),
-        }
-        .map_err(|error| error.at_key("params"))
+            // `null` stands for an absent member.
+            None => Self::decode(Document::default().root()).map_err(|_| Error::new(ErrorKind::Missing)),
+        };
+        decoded.map_err(|error| error.at_key("params"))
     }
 
     /// The member `params`, unless it is absent.
@@ -62,15 +62,15 @@ impl<T: Decode + Encode> Params for T {}
 
 /// All requests of one direction.
 pub trait RequestSet: Decode + Encode + Sized {
-    /// The methods, and which of the envelope's members their types have.
-    const DECLARES: &'static [Declares];
+    /// The names of the methods.
+    const METHODS: &'static [&'static str];
 
-    /// Decodes a message of the method at index `member` of [`DECLARES`](Self::DECLARES).
+    /// Decodes a message with the method at this index of [`METHODS`](Self::METHODS).
     ///
     /// # Errors
     ///
     /// The message is not valid.
-    fn of_method(member: usize, event: Event<'_>) -> Result<Self, Error>;
+    fn of_method(index: usize, json: Cursor<'_>) -> Result<Self, Error>;
 
     /// The request's method.
     fn method(&self) -> &str;
@@ -81,38 +81,26 @@ pub trait RequestSet: Decode + Encode + Sized {
 
 /// All notifications of one direction.
 pub trait NotificationSet: Decode + Encode + Sized {
-    /// The methods, and which of the envelope's members their types have.
-    const DECLARES: &'static [Declares];
+    /// The names of the methods.
+    const METHODS: &'static [&'static str];
 
-    /// Decodes a message of the method at index `member` of [`DECLARES`](Self::DECLARES).
+    /// Decodes a message with the method at this index of [`METHODS`](Self::METHODS).
     ///
     /// # Errors
     ///
     /// The message is not valid.
-    fn of_method(member: usize, event: Event<'_>) -> Result<Self, Error>;
+    fn of_method(index: usize, json: Cursor<'_>) -> Result<Self, Error>;
 
     /// The notification's method.
     fn method(&self) -> &str;
 }
 
-/// A method, and which of the envelope's members the type of its requests or notifications has. It is
-/// given these when it is decoded, and no others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Declares {
-    /// The method on the wire.
-    pub method: &'static str,
-    /// `jsonrpc`
-    pub jsonrpc: bool,
-    /// `id`
-    pub id: bool,
-}
-
 /// A direction without requests.
 impl RequestSet for Never {
-    const DECLARES: &'static [Declares] = &[];
+    const METHODS: &'static [&'static str] = &[];
 
-    fn of_method(_: usize, event: Event<'_>) -> Result<Self, Error> {
-        Self::decode(event)
+    fn of_method(_: usize, json: Cursor<'_>) -> Result<Self, Error> {
+        Self::decode(json)
     }
 
     fn method(&self) -> &str {
@@ -124,10 +112,10 @@ impl RequestSet for Never {
 
 /// A direction without notifications.
 impl NotificationSet for Never {
-    const DECLARES: &'static [Declares] = &[];
+    const METHODS: &'static [&'static str] = &[];
 
-    fn of_method(_: usize, event: Event<'_>) -> Result<Self, Error> {
-        Self::decode(event)
+    fn of_method(_: usize, json: Cursor<'_>) -> Result<Self, Error> {
+        Self::decode(json)
     }
 
     fn method(&self) -> &str {

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use crate::{Error, ErrorKind};
+
 /// A JSON number: an integer of 64 bits, with or without sign, or a finite double.
 ///
 /// It keeps the form it was given in (`1` stays `1`, `1.0` stays `1.0`, `-0.0` stays `-0.0`), and
@@ -71,15 +73,6 @@ impl Number {
         }
     }
 
-    /// What a decoder is told.
-    pub(crate) fn event(self) -> crate::codec::Event<'static> {
-        match self.0 {
-            Repr::Unsigned(integer) => crate::codec::Event::Unsigned(integer),
-            Repr::Negative(integer) => crate::codec::Event::Signed(integer),
-            Repr::Float(float) => crate::codec::Event::Float(float),
-        }
-    }
-
     /// What an encoder is told.
     pub(crate) fn node(self) -> crate::codec::Node<'static> {
         match self.0 {
@@ -89,12 +82,9 @@ impl Number {
         }
     }
 
-    /// Reads the text of a JSON number as serde_json does: integers beyond 64 bits and `-0` become
-    /// doubles; `None` if the text is no JSON number, or too great for a double.
+    /// Reads a JSON number whose grammar is checked. As serde_json does, integers beyond 64 bits and `-0` become doubles;
+    /// `None` if the number is too large for a double.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        if !Self::is_json(text) {
-            return None;
-        }
         if text != "-0" {
             if let Ok(integer) = text.parse::<u64>() {
                 return Some(integer.into());
@@ -104,29 +94,6 @@ impl Number {
             }
         }
         text.parse::<f64>().ok()?.try_into().ok()
-    }
-
-    /// The grammar of RFC 8259: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
-    pub(crate) fn is_json(text: &str) -> bool {
-        fn digits(text: &str) -> Option<&str> {
-            let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-            (rest.len() < text.len()).then_some(rest)
-        }
-        let check = || {
-            let text = text.strip_prefix('-').unwrap_or(text);
-            let mut rest = match text.strip_prefix('0') {
-                Some(rest) => rest,
-                None => digits(text)?,
-            };
-            if let Some(fraction) = rest.strip_prefix('.') {
-                rest = digits(fraction)?;
-            }
-            if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
-                rest = digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))?;
-            }
-            rest.is_empty().then_some(())
-        };
-        check().is_some()
     }
 }
 
@@ -147,6 +114,12 @@ impl std::error::Error for NotFinite {}
 impl fmt::Display for NotFinite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON has no infinite numbers and no NaN")
+    }
+}
+
+impl From<NotFinite> for Error {
+    fn from(error: NotFinite) -> Self {
+        Self::new(ErrorKind::Json { message: error.to_string() })
     }
 }
 

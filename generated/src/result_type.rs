@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::Error;
-use crate::codec::{Decode, Encode, Event, Node};
+use crate::codec::{Cursor, Decode, Encode, Node};
 
 /// Whether a result ends its request (`complete`, the default), or asks for more first
 /// (`input_required`), or is of a kind that a later revision adds.
@@ -51,11 +51,8 @@ impl fmt::Display for ResultType {
 impl Decode for ResultType {
     const NAME: &'static str = "ResultType";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        match event {
-            Event::Str("complete") => Ok(Self::COMPLETE),
-            other => other.string().map(Self::from),
-        }
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        if json.is_str("complete") { Ok(Self::COMPLETE) } else { json.string().map(Self::from) }
     }
 }
 

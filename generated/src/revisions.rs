@@ -107,6 +107,6 @@ impl ::std::str::FromStr for Revision {
             "2025-11-25",
             "2026-07-28",
         ];
-        crate::codec::Event::Str(text).variant(NAMES).map(|index| Self::ALL[index])
+        crate::codec::variant(text, NAMES).map(|index| Self::ALL[index])
     }
 }

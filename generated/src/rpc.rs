@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::codec::{Decode, Encode, Event, Members, Node, Object, required};
+use crate::codec::{self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, Object, ReadMember, Unread};
 use crate::{Error, Extra, KnownMembers, RequestId};
 
 /// What a peer says went wrong with a request: the `error` member of an error response.
@@ -50,13 +50,29 @@ impl KnownMembers for ErrorObject {
 impl Decode for ErrorObject {
     const NAME: &'static str = "ErrorObject";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        let mut code = None;
-        let mut message = None;
-        let mut data = None;
-        let mut extra = Extra::default();
-        event.object(Self::MEMBERS, &mut [&mut code, &mut message, &mut data], &mut extra)?;
-        Ok(Self { code: required("code", code)?, message: required("message", message)?, data, extra })
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl DecodeInPlace for ErrorObject {
+    fn blank(_: Unread) -> Self {
+        Self::new(0, "")
+    }
+
+    fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        json.read_object(Self::MEMBERS, &[0, 1], &mut &mut *self, unread)
+    }
+}
+
+impl ReadMember for ErrorObject {
+    fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        match index {
+            0 => self.code.read(json, unread),
+            1 => self.message.read(json, unread),
+            2 => codec::read_optional(json, &mut self.data, unread),
+            _ => codec::read_others(json, Self::MEMBERS, &mut self.extra, unread),
+        }
     }
 }
 
@@ -109,8 +125,8 @@ impl fmt::Display for ErrorCode {
 impl Decode for ErrorCode {
     const NAME: &'static str = "ErrorCode";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        i64::decode(event).map(Self)
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        i64::decode(json).map(Self)
     }
 }
 

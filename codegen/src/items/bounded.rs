@@ -49,11 +49,13 @@ impl Emitter<'_> {
                 impl ::std::convert::TryFrom<f64> for #name {
                     type Error = ::mcpgen_core::Error;
                     fn try_from(value: f64) -> ::mcpgen_core::codec::Result<Self> {
-                        ::mcpgen_core::codec::Decode::decode(::mcpgen_core::codec::Event::Float(value))
+                        let value = ::mcpgen_core::Number::try_from(value)?;
+                        <Self as ::std::convert::TryFrom<#inner>>::try_from(value)
                     }
                 }
             }
         });
+        let in_place = self.replaced_in_place(id, quote!(Self(::mcpgen_core::codec::DecodeInPlace::blank(unread))));
         Ok(quote! {
             #docs
             #[derive(Clone, #copy Debug, PartialEq)]
@@ -78,11 +80,12 @@ impl Emitter<'_> {
             }
             impl ::mcpgen_core::codec::Decode for #name {
                 const NAME: &'static str = #text;
-                fn decode(event: ::mcpgen_core::codec::Event<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                    let value: #inner = ::mcpgen_core::codec::Decode::decode(event)?;
-                    <Self as ::std::convert::TryFrom<#inner>>::try_from(value)
+                fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
+                    let value: #inner = ::mcpgen_core::codec::Decode::decode(json)?;
+                    <Self as ::std::convert::TryFrom<#inner>>::try_from(value).map_err(|error| json.locate(error))
                 }
             }
+            #in_place
             impl ::mcpgen_core::codec::Encode for #name {
                 fn encode(&self) -> ::mcpgen_core::codec::Node<'_> {
                     ::mcpgen_core::codec::Encode::encode(&self.0)

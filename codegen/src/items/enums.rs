@@ -17,6 +17,8 @@ impl Emitter<'_> {
             Some(strings) => string_codec(&name, &text, &strings),
             None => literal_codec(&name, &text, values),
         };
+        let first = variants.first();
+        let in_place = self.replaced_in_place(id, quote!(Self::#first));
         quote! {
             #docs
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,6 +29,7 @@ impl Emitter<'_> {
                 pub const ALL: &'static [Self] = &[#(Self::#variants),*];
             }
             #codec
+            #in_place
         }
     }
 }
@@ -50,13 +53,13 @@ fn string_codec(name: &proc_macro2::Ident, text: &str, strings: &[&str]) -> Toke
         impl ::std::str::FromStr for #name {
             type Err = ::mcpgen_core::Error;
             fn from_str(text: &str) -> ::mcpgen_core::codec::Result<Self> {
-                ::mcpgen_core::codec::Decode::decode(::mcpgen_core::codec::Event::Str(text))
+                ::mcpgen_core::codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
             }
         }
         impl ::mcpgen_core::codec::Decode for #name {
             const NAME: &'static str = #text;
-            fn decode(event: ::mcpgen_core::codec::Event<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                event.variant(Self::NAMES).map(|index| Self::ALL[index])
+            fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
+                json.variant(Self::NAMES).map(|index| Self::ALL[index])
             }
         }
         impl ::mcpgen_core::codec::Encode for #name {
@@ -75,8 +78,8 @@ fn literal_codec(name: &proc_macro2::Ident, text: &str, values: &[Value]) -> Tok
         }
         impl ::mcpgen_core::codec::Decode for #name {
             const NAME: &'static str = #text;
-            fn decode(event: ::mcpgen_core::codec::Event<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                event.literal(Self::LITERALS).map(|index| Self::ALL[index])
+            fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
+                json.literal(Self::LITERALS).map(|index| Self::ALL[index])
             }
         }
         impl ::mcpgen_core::codec::Encode for #name {

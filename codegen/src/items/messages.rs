@@ -80,11 +80,12 @@ impl Emitter<'_> {
         });
         let as_str = if variants.is_empty() { quote!(match self {}) } else { quote!(Self::NAMES[self as usize]) };
         let lookup = if variants.is_empty() {
-            quote!(match <::mcpgen_core::Never as ::mcpgen_core::codec::Decode>::decode(
-                ::mcpgen_core::codec::Event::Str(text)
-            )? {})
+            quote! {
+                let _ = text;
+                ::std::result::Result::Err(::mcpgen_core::Error::new(::mcpgen_core::ErrorKind::Uninhabited))
+            }
         } else {
-            quote!(::mcpgen_core::codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index]))
+            quote!(::mcpgen_core::codec::variant(text, Self::NAMES).map(|index| Self::ALL[index]))
         };
         let names = (!variants.is_empty()).then(|| quote!(const NAMES: &'static [&'static str] = &[#(#texts),*];));
         let tokens = quote! {
@@ -124,10 +125,6 @@ impl Emitter<'_> {
         let methods = self.methods(union);
         let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
         let texts: Vec<&String> = methods.iter().map(|(method, _)| method).collect();
-        let declares = methods.iter().map(|(method, type_id)| {
-            let (jsonrpc, id) = (self.has_member(*type_id, "jsonrpc"), self.has_member(*type_id, "id"));
-            quote!(::mcpgen_core::Declares { method: #method, jsonrpc: #jsonrpc, id: #id })
-        });
         let (method, set_id) = if variants.is_empty() {
             (quote!(match *self {}), quote!(let _ = id; match *self {}))
         } else {
@@ -141,7 +138,7 @@ impl Emitter<'_> {
             (quote!(match self { #(Self::#variants(_) => #texts,)* }), set_id)
         };
         let of_method = if variants.is_empty() || !self.is_by_method(union) {
-            quote!(let _ = member; ::mcpgen_core::codec::Decode::decode(event))
+            quote!(let _ = member; ::mcpgen_core::codec::Decode::decode(json))
         } else {
             let unused = (variants.len() == 1).then(|| quote!(let _ = member;));
             let variant = self.build_variant(union);
@@ -154,11 +151,11 @@ impl Emitter<'_> {
         };
         let tokens = quote! {
             impl ::mcpgen_core::#set_trait for #name {
-                const DECLARES: &'static [::mcpgen_core::Declares] = &[#(#declares),*];
+                const METHODS: &'static [&'static str] = &[#(#texts),*];
 
                 fn of_method(
                     member: usize,
-                    event: ::mcpgen_core::codec::Event<'_>,
+                    json: ::mcpgen_core::codec::Cursor<'_>,
                 ) -> ::mcpgen_core::codec::Result<Self> {
                     #of_method
                 }

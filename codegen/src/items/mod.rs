@@ -1,5 +1,6 @@
 //! Stage 4: the model as Rust items, each for one file. Paths are absolute here; [`crate::files`] makes them readable.
 
+mod blanks;
 mod bounded;
 mod docs;
 mod enums;
@@ -19,6 +20,8 @@ use crate::naming;
 use crate::protocol::{AliasRule, Protocol, Shape, Type, TypeDef, TypeId};
 use crate::share::Share;
 use crate::typify::Resolver;
+
+use blanks::Blanks;
 
 pub use docs::Docs;
 pub(crate) use json_schema::AREA as JSON_SCHEMA_AREA;
@@ -61,8 +64,8 @@ pub fn items(protocol: &Protocol, options: &Options) -> Result<Vec<Item>, Error>
 
 /// All items, of which those of other areas have no code.
 pub(crate) fn some(protocol: &Protocol, options: &Options, share: &Share) -> Result<Vec<Item>, Error> {
-    let mut emitter =
-        Emitter { protocol, options, docs: Docs::new(protocol, options), resolver: Resolver::new(protocol)? };
+    let (docs, resolver) = (Docs::new(protocol, options), Resolver::new(protocol)?);
+    let mut emitter = Emitter { protocol, options, docs, resolver, blanks: Blanks::new(protocol) };
     let mut items = Vec::new();
     let mut order: Vec<TypeId> = (0..protocol.types.len()).collect();
     // Inline types stand right after what they were found in: by pointer, which sorts parents first.
@@ -86,6 +89,7 @@ struct Emitter<'a> {
     options: &'a Options,
     docs: Docs<'a>,
     resolver: Resolver,
+    blanks: Blanks,
 }
 
 impl Emitter<'_> {
@@ -130,6 +134,7 @@ impl Emitter<'_> {
         let def = &self.protocol.types[id];
         let (name, text) = (ident(&def.rust), &def.rust);
         let inner = self.resolver.resolve(inner)?;
+        let in_place = self.replaced_in_place(id, quote!(Self(::mcpgen_core::codec::DecodeInPlace::blank(unread))));
         Ok(quote! {
             #docs
             #[derive(Clone, Debug, PartialEq)]
@@ -142,10 +147,11 @@ impl Emitter<'_> {
             }
             impl ::mcpgen_core::codec::Decode for #name {
                 const NAME: &'static str = #text;
-                fn decode(event: ::mcpgen_core::codec::Event<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                    ::mcpgen_core::codec::Decode::decode(event).map(Self)
+                fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
+                    ::mcpgen_core::codec::Decode::decode(json).map(Self)
                 }
             }
+            #in_place
             impl ::mcpgen_core::codec::Encode for #name {
                 fn encode(&self) -> ::mcpgen_core::codec::Node<'_> {
                     ::mcpgen_core::codec::Encode::encode(&self.0)
@@ -158,6 +164,7 @@ impl Emitter<'_> {
         let docs = self.docs.definition(id);
         let def = &self.protocol.types[id];
         let (name, text) = (ident(&def.rust), &def.rust);
+        let in_place = self.in_place(id, None, TokenStream::new());
         quote! {
             #docs
             #[derive(Clone, Debug, PartialEq)]
@@ -165,10 +172,11 @@ impl Emitter<'_> {
 
             impl ::mcpgen_core::codec::Decode for #name {
                 const NAME: &'static str = #text;
-                fn decode(event: ::mcpgen_core::codec::Event<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                    match <::mcpgen_core::Never as ::mcpgen_core::codec::Decode>::decode(event)? {}
+                fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
+                    ::mcpgen_core::codec::decode_in_place(json)
                 }
             }
+            #in_place
             impl ::mcpgen_core::codec::Encode for #name {
                 fn encode(&self) -> ::mcpgen_core::codec::Node<'_> {
                     match *self {}

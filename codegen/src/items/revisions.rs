@@ -90,7 +90,7 @@ fn tokens(revisions: &[Revision]) -> TokenStream {
 
             fn from_str(text: &str) -> Result<Self, crate::Error> {
                 const NAMES: &[&str] = &[#(#names_again),*];
-                crate::codec::Event::Str(text).variant(NAMES).map(|index| Self::ALL[index])
+                crate::codec::variant(text, NAMES).map(|index| Self::ALL[index])
             }
         }
     }

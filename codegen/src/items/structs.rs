@@ -181,8 +181,7 @@ impl Emitter<'_> {
     fn object_codec(&self, id: TypeId, body: &Struct) -> TokenStream {
         let (name, text) = (ident(&self.def(id).rust), &self.def(id).rust);
         let wires = body.members.iter().map(|member| &member.wire);
-        let event = parameter_beside(body, "event");
-        let decode = decode_body(body, &event);
+        let decode = self.struct_decode(id, body);
         let out = format_ident!("out");
         let writes = body.members.iter().map(|member| write_member(member, &out));
         let extra = (body.rest != Rest::Closed).then(|| quote!(#out.extra(&self.extra);));
@@ -190,12 +189,7 @@ impl Emitter<'_> {
             impl ::mcpgen_core::KnownMembers for #name {
                 const MEMBERS: &'static [&'static str] = &[#(#wires),*];
             }
-            impl ::mcpgen_core::codec::Decode for #name {
-                const NAME: &'static str = #text;
-                fn decode(#event: ::mcpgen_core::codec::Event<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                    #decode
-                }
-            }
+            #decode
             impl ::mcpgen_core::codec::Encode for #name {
                 fn encode(&self) -> ::mcpgen_core::codec::Node<'_> {
                     ::mcpgen_core::codec::Node::Object(self)
@@ -211,49 +205,101 @@ impl Emitter<'_> {
     }
 }
 
-fn decode_body(body: &Struct, event: &Ident) -> TokenStream {
-    let (mut locals, mut slots, mut checks, mut present, mut values) =
-        (TokenStream::new(), TokenStream::new(), TokenStream::new(), TokenStream::new(), TokenStream::new());
-    for member in &body.members {
-        let (name, wire) = (ident(&member.rust), &member.wire);
-        slots.extend(quote!(&mut #name,));
-        match &member.content {
-            Content::Constant(value) => {
-                let value = literal(value);
-                locals.extend(quote!(let mut #name = ::mcpgen_core::codec::Constant::new(#value);));
-                if member.required {
-                    checks.extend(quote!(#name.required(#wire)?;));
-                } else {
-                    values.extend(quote!(#name: #name.is_present(),));
+impl Emitter<'_> {
+    fn struct_decode(&self, id: TypeId, body: &Struct) -> TokenStream {
+        let (name, text) = (ident(&self.def(id).rust), &self.def(id).rust);
+        let blanks = body.members.iter().filter_map(blank_member);
+        let extra = (body.rest != Rest::Closed).then(|| quote!(extra: ::mcpgen_core::Extra::default(),));
+        let required = body.members.iter().enumerate().filter(|(_, member)| member.required);
+        let required = required.map(|(index, _)| proc_macro2::Literal::usize_unsuffixed(index));
+        let members = body.members.iter().enumerate().map(|(index, member)| {
+            let index = proc_macro2::Literal::usize_unsuffixed(index);
+            let read = read_member(member);
+            quote!(#index => #read,)
+        });
+        let others = match body.rest {
+            Rest::Closed => quote!(::mcpgen_core::codec::refuse_others(
+                json,
+                <Self as ::mcpgen_core::KnownMembers>::MEMBERS,
+                unread
+            )),
+            Rest::Open | Rest::Typed(_) => {
+                quote!(::mcpgen_core::codec::read_others(
+                    json,
+                    <Self as ::mcpgen_core::KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                ))
+            }
+        };
+        let in_place = self.in_place(
+            id,
+            Some(quote!(Self { #(#blanks)* #extra })),
+            quote! {
+                json.read_object(
+                    <Self as ::mcpgen_core::KnownMembers>::MEMBERS,
+                    &[#(#required),*],
+                    &mut &mut *self,
+                    unread,
+                )
+            },
+        );
+        quote! {
+            impl ::mcpgen_core::codec::Decode for #name {
+                const NAME: &'static str = #text;
+                #[inline]
+                fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
+                    ::mcpgen_core::codec::decode_in_place(json)
                 }
             }
-            Content::Value(_) => {
-                locals.extend(quote!(let mut #name = ::std::option::Option::None;));
-                values.extend(quote!(#name,));
-                if member.required {
-                    // Before anything is moved, so that less has to be given up where it is not there.
-                    present.extend(quote! {
-                        let ::std::option::Option::Some(#name) = #name else {
-                            return ::std::result::Result::Err(::mcpgen_core::Error::missing(#wire));
-                        };
-                    });
+            #in_place
+            impl ::mcpgen_core::codec::ReadMember for #name {
+                #[inline]
+                fn read_member(
+                    &mut self,
+                    index: usize,
+                    json: ::mcpgen_core::codec::Cursor<'_>,
+                    unread: ::mcpgen_core::codec::Unread,
+                ) -> ::mcpgen_core::codec::Result<()> {
+                    match index {
+                        #(#members)*
+                        _ => #others,
+                    }
                 }
             }
         }
     }
-    let unknown = if body.rest == Rest::Closed {
-        quote!(&mut ::mcpgen_core::codec::Closed)
-    } else {
-        locals.extend(quote!(let mut extra = ::mcpgen_core::Extra::default();));
-        values.extend(quote!(extra,));
-        quote!(&mut extra)
-    };
-    quote! {
-        #locals
-        #event.object(<Self as ::mcpgen_core::KnownMembers>::MEMBERS, &mut [#slots], #unknown)?;
-        #checks
-        #present
-        ::std::result::Result::Ok(Self { #values })
+}
+
+/// A member's field in a blank value.
+fn blank_member(member: &Member) -> Option<TokenStream> {
+    let name = ident(&member.rust);
+    match &member.content {
+        Content::Constant(_) if member.required => None,
+        Content::Constant(_) => Some(quote!(#name: false,)),
+        Content::Value(_) if member.required => {
+            Some(quote!(#name: ::mcpgen_core::codec::DecodeInPlace::blank(unread),))
+        }
+        Content::Value(_) => Some(quote!(#name: ::std::option::Option::None,)),
+    }
+}
+
+/// Decodes a member into its field.
+fn read_member(member: &Member) -> TokenStream {
+    let name = ident(&member.rust);
+    match &member.content {
+        Content::Constant(value) => {
+            let value = literal(value);
+            if member.required {
+                quote!(json.read_constant(&#value))
+            } else {
+                quote!(json.read_optional_constant(&#value, &mut self.#name))
+            }
+        }
+        Content::Value(_) if member.required => {
+            quote!(::mcpgen_core::codec::DecodeInPlace::read(&mut self.#name, json, unread))
+        }
+        Content::Value(_) => quote!(::mcpgen_core::codec::read_optional(json, &mut self.#name, unread)),
     }
 }
 
@@ -268,13 +314,4 @@ fn write_member(member: &Member, out: &Ident) -> TokenStream {
         Content::Value(_) if member.required => quote!(#out.member(#wire, &self.#name);),
         Content::Value(_) => quote!(#out.optional(#wire, &self.#name);),
     }
-}
-
-/// A parameter's name that no member's local variable takes.
-fn parameter_beside(body: &Struct, wanted: &str) -> Ident {
-    let mut name = wanted.to_owned();
-    while body.members.iter().any(|member| member.rust == name) {
-        name.push('_');
-    }
-    format_ident!("{name}")
 }

@@ -19,15 +19,29 @@ impl Emitter<'_> {
         let conversions = self.conversions(id, union)?;
         let guards = union.decision.guards.iter().map(guard);
         let set = union.messages.filter(|_| self.is_by_method(union));
-        let build = match set {
-            Some(Messages { requests: true, .. }) => quote!(<Self as ::mcpgen_core::RequestSet>::of_method),
-            Some(_) => quote!(<Self as ::mcpgen_core::NotificationSet>::of_method),
-            None => {
-                let variant = self.build_variant(union);
-                let member = if union.variants.len() == 1 { quote!(_) } else { quote!(member) };
-                quote!(|#member, event| #variant)
+        let read = match set {
+            Some(Messages { requests, .. }) => {
+                let messages = if requests { quote!(RequestSet) } else { quote!(NotificationSet) };
+                quote! {
+                    let _ = unread;
+                    let index = json.union(GUARDS)?;
+                    ::mcpgen_core::codec::set(self, <Self as ::mcpgen_core::#messages>::of_method(index, json)?);
+                    ::std::result::Result::Ok(())
+                }
             }
+            None => self.read_variant(union),
         };
+        let in_place = self.in_place(
+            id,
+            self.blanks.variant(union).map(|variant| {
+                let variant = ident(&variant.rust);
+                quote!(Self::#variant(::mcpgen_core::codec::DecodeInPlace::blank(unread)))
+            }),
+            quote! {
+                const GUARDS: &[::mcpgen_core::codec::Guard] = &[#(#guards),*];
+                #read
+            },
+        );
         let names = union.variants.iter().map(|variant| ident(&variant.rust));
         Ok(quote! {
             #docs
@@ -37,11 +51,12 @@ impl Emitter<'_> {
             #conversions
             impl ::mcpgen_core::codec::Decode for #name {
                 const NAME: &'static str = #text;
-                fn decode(event: ::mcpgen_core::codec::Event<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                    const GUARDS: &[::mcpgen_core::codec::Guard] = &[#(#guards),*];
-                    event.union(GUARDS, #build)
+                #[inline]
+                fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
+                    ::mcpgen_core::codec::decode_in_place(json)
                 }
             }
+            #in_place
             impl ::mcpgen_core::codec::Encode for #name {
                 fn encode(&self) -> ::mcpgen_core::codec::Node<'_> {
                     match self { #(Self::#names(value) => ::mcpgen_core::codec::Encode::encode(value),)* }
@@ -50,11 +65,38 @@ impl Emitter<'_> {
         })
     }
 
-    /// Decodes `event` as the variant whose index `member` is.
+    /// Decodes into the variant that the guards decide for.
+    fn read_variant(&self, union: &Union) -> TokenStream {
+        let last = union.variants.len() - 1;
+        let arms = union.variants.iter().enumerate().map(|(index, variant)| {
+            let (number, name) = (proc_macro2::Literal::usize_unsuffixed(index), ident(&variant.rust));
+            let pattern = if index == last { quote!(_) } else { quote!(#number) };
+            if !self.blanks.has(&variant.content) {
+                return quote!(#pattern => return ::std::result::Result::Err(json.uninhabited(unread)),);
+            }
+            quote! {
+                #pattern => {
+                    ::mcpgen_core::codec::set(
+                        self,
+                        Self::#name(::mcpgen_core::codec::DecodeInPlace::blank(unread)),
+                    );
+                    if let Self::#name(value) = self {
+                        ::mcpgen_core::codec::DecodeInPlace::read(value, json, unread)?;
+                    }
+                }
+            }
+        });
+        quote! {
+            match json.union(GUARDS)? { #(#arms)* }
+            ::std::result::Result::Ok(())
+        }
+    }
+
+    /// Decodes `json` as the variant with the index `member`.
     pub(super) fn build_variant(&self, union: &Union) -> TokenStream {
         let decode = |variant: &Variant| {
             let variant = ident(&variant.rust);
-            quote!(Self::#variant(::mcpgen_core::codec::Decode::decode(event)?))
+            quote!(Self::#variant(::mcpgen_core::codec::Decode::decode(json)?))
         };
         if let [only] = union.variants.as_slice() {
             let only = decode(only);

@@ -1,10 +1,12 @@
 //! The types that every schema has.
 
-use std::collections::BTreeMap;
+use crate::{
+    Error, ErrorCode, ErrorKind, JsonObject, Map, Never, Number, ProgressToken, RawJson, RequestId, ResultType, Value,
+};
 
-use crate::{Error, ErrorKind, Never, Number};
-
-use super::{Event, Slot};
+use super::fields::{read_elements, read_optional};
+use super::index::Kind;
+use super::{Cursor, DecodeInPlace, Unread, decode_in_place};
 
 /// A type that JSON values decode into.
 pub trait Decode: Sized {
@@ -15,36 +17,26 @@ pub trait Decode: Sized {
     ///
     /// # Errors
     ///
-    /// The value is not valid. The error's path starts at the value.
-    fn decode(event: Event<'_>) -> Result<Self, Error>;
-}
-
-impl<T: Decode> Slot for Option<T> {
-    fn put(&mut self, event: Event<'_>) -> Result<(), Error> {
-        // It is given one value; so there is none to be dropped, which would take a copy of this one.
-        self.get_or_insert(T::decode(event)?);
-        Ok(())
-    }
+    /// The value is not valid.
+    fn decode(json: Cursor<'_>) -> Result<Self, Error>;
 }
 
 impl Decode for () {
     const NAME: &'static str = "null";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        match event {
-            Event::Null => Ok(()),
-            other => Err(other.mismatch("null")),
-        }
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        if json.is_null() { Ok(()) } else { Err(json.mismatch("null")) }
     }
 }
 
 impl Decode for bool {
     const NAME: &'static str = "boolean";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        match event {
-            Event::Bool(value) => Ok(value),
-            other => Err(other.mismatch("boolean")),
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        match json.kind() {
+            Kind::False => Ok(false),
+            Kind::True => Ok(true),
+            _ => Err(json.mismatch("boolean")),
         }
     }
 }
@@ -52,11 +44,10 @@ impl Decode for bool {
 impl Decode for i64 {
     const NAME: &'static str = "integer";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        match event {
-            Event::Signed(value) => Ok(value),
-            Event::Unsigned(value) if i64::try_from(value).is_ok() => Ok(value as i64),
-            other => other.integer(i64::MIN, i64::MAX.unsigned_abs()).map(|value| value as i64),
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        match json.short_integer() {
+            Some(integer) => Ok(integer),
+            None => json.integer(i64::MIN, i64::MAX.unsigned_abs()).map(|integer| integer as i64),
         }
     }
 }
@@ -64,100 +55,147 @@ impl Decode for i64 {
 impl Decode for u64 {
     const NAME: &'static str = "integer";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        if let Event::Unsigned(value) = event {
-            return Ok(value);
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        match json.short_integer().map(u64::try_from) {
+            Some(Ok(integer)) => Ok(integer),
+            _ => json.integer(0, u64::MAX).map(|integer| integer as u64),
         }
-        event.integer(0, u64::MAX).map(|value| value as u64)
     }
 }
 
 impl Decode for Number {
     const NAME: &'static str = "number";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        event.number()
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        json.number()
     }
 }
 
 impl Decode for String {
     const NAME: &'static str = "string";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        event.string()
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        json.string()
     }
 }
 
 /// `null` is `None`: this is a nullable value. That a member may be absent is its field's affair.
-impl<T: Decode> Decode for Option<T> {
+impl<T: DecodeInPlace> Decode for Option<T> {
     const NAME: &'static str = T::NAME;
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        match event {
-            Event::Null => Ok(None),
-            other => T::decode(other).map(Some),
-        }
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        decode_in_place(json)
     }
 }
 
-impl<T: Decode> Decode for Box<T> {
+impl<T: DecodeInPlace> Decode for Box<T> {
     const NAME: &'static str = T::NAME;
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        T::decode(event).map(Box::new)
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        decode_in_place(json)
     }
 }
 
-impl<T: Decode> Decode for Vec<T> {
+impl<T: DecodeInPlace> Decode for Vec<T> {
     const NAME: &'static str = "array";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        let mut elements = Vec::new();
-        event.array(&mut elements)?;
-        Ok(elements)
-    }
-}
-
-/// An element at the end of the vector is a slot like any other.
-impl<T: Decode> Slot for Vec<T> {
-    fn put(&mut self, event: Event<'_>) -> Result<(), Error> {
-        self.push(T::decode(event)?);
-        Ok(())
-    }
-}
-
-impl<T: Decode> Decode for BTreeMap<String, T> {
-    const NAME: &'static str = "object";
-
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        let mut members = BTreeMap::new();
-        event.object(&[], &mut [], &mut members)?;
-        Ok(members)
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        decode_in_place(json)
     }
 }
 
 impl Decode for Never {
     const NAME: &'static str = "Never";
 
-    fn decode(_: Event<'_>) -> Result<Self, Error> {
-        Err(Error::new(ErrorKind::Uninhabited))
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        Err(json.error(ErrorKind::Uninhabited))
     }
 }
 
-impl Event<'_> {
-    /// Gives all elements of the array, one after the other, to `slot`.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Type`] if the value is no array; the slot's errors, with the index in their path.
-    pub fn array(self, slot: &mut dyn Slot) -> Result<(), Error> {
-        let Event::Array(array) = self else {
-            return Err(self.mismatch("array"));
-        };
-        let mut index = 0;
-        while array.next(slot).map_err(|error| error.at_index(index))? {
-            index += 1;
+macro_rules! blank {
+    ($($type:ty: $blank:expr;)*) => {$(
+        impl DecodeInPlace for $type {
+            fn blank(_: Unread) -> Self {
+                $blank
+            }
+
+            fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
+                match <Self as Decode>::decode(json) {
+                    Ok(value) => {
+                        *self = value;
+                        Ok(())
+                    }
+                    Err(error) => Err(error),
+                }
+            }
         }
-        Ok(())
+    )*};
+}
+
+blank! {
+    (): ();
+    bool: false;
+    i64: 0;
+    u64: 0;
+    Number: Number::from(0);
+    String: String::new();
+    Value: Value::Null;
+    JsonObject: JsonObject::new();
+    RequestId: RequestId::Integer(0);
+    ProgressToken: ProgressToken::Integer(0);
+    ResultType: ResultType::COMPLETE;
+    ErrorCode: ErrorCode(0);
+    RawJson: RawJson::null();
+}
+
+impl<T: DecodeInPlace> DecodeInPlace for Option<T> {
+    fn blank(_: Unread) -> Self {
+        None
+    }
+
+    fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        if json.is_null() { Ok(()) } else { read_optional(json, self, unread) }
+    }
+}
+
+impl<T: DecodeInPlace> DecodeInPlace for Vec<T> {
+    fn blank(_: Unread) -> Self {
+        Self::new()
+    }
+
+    fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        read_elements(json, self, unread)
+    }
+}
+
+impl<V: DecodeInPlace> DecodeInPlace for Map<String, V> {
+    fn blank(_: Unread) -> Self {
+        Self::new()
+    }
+
+    fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        self.read_members(&json.members_by_name(&[])?, unread)
+    }
+}
+
+impl<T: DecodeInPlace> DecodeInPlace for Box<T> {
+    fn blank(unread: Unread) -> Self {
+        Self::new(T::blank(unread))
+    }
+
+    fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        T::read(self, json, unread)
+    }
+}
+
+impl DecodeInPlace for Never {
+    const IS_EMPTY: bool = true;
+
+    fn blank(unread: Unread) -> Self {
+        super::no_value(unread)
+    }
+
+    fn read(&mut self, _: Cursor<'_>, _: Unread) -> Result<(), Error> {
+        match *self {}
     }
 }

@@ -1,14 +1,10 @@
 //! One JSON value on its way from a type to a writer.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use crate::{Extra, JsonObject, Never, Number, RawJson};
+use crate::{Extra, JsonObject, Never, Number};
 
-use super::{Literal, Tree};
+use super::Literal;
 
 /// A type that has a JSON value.
 pub trait Encode {
@@ -37,10 +33,8 @@ pub enum Node<'a> {
     Object(&'a dyn Object),
     /// A value of serde_json's.
     Value(&'a Value),
-    /// JSON text.
-    Raw(&'a RawValue),
-    /// A value that is not decoded.
-    Undecoded(&'a RawJson),
+    /// JSON text on one line.
+    Json(&'a str),
 }
 
 /// The elements of an array.
@@ -76,11 +70,13 @@ impl<'a> Members<'a> {
     }
 
     /// A member that is always there.
+    #[inline(never)]
     pub fn member<T: Encode + ?Sized>(&mut self, name: &str, value: &T) {
         self.node(name, value.encode());
     }
 
     /// A member that is there if it has a value.
+    #[inline(never)]
     pub fn optional<T: Encode>(&mut self, name: &str, value: &Option<T>) {
         if let Some(value) = value {
             self.node(name, value.encode());
@@ -106,6 +102,7 @@ impl<'a> Members<'a> {
     }
 
     /// A member by its node.
+    #[inline(never)]
     pub fn node(&mut self, name: &str, node: Node<'_>) {
         if !self.skipped.contains(&name) {
             (self.sink)(name, node);
@@ -213,20 +210,6 @@ impl<T: Encode> Elements for Vec<T> {
     }
 }
 
-impl<T: Encode> Encode for BTreeMap<String, T> {
-    fn encode(&self) -> Node<'_> {
-        Node::Object(self)
-    }
-}
-
-impl<T: Encode> Object for BTreeMap<String, T> {
-    fn members(&self, out: &mut Members<'_>) {
-        for (name, value) in self {
-            out.member(name, value);
-        }
-    }
-}
-
 impl Encode for JsonObject {
     fn encode(&self) -> Node<'_> {
         Node::Object(self)
@@ -234,27 +217,6 @@ impl Encode for JsonObject {
 }
 
 impl Object for JsonObject {
-    fn members(&self, out: &mut Members<'_>) {
-        for (name, value) in self {
-            out.member(name, value);
-        }
-    }
-}
-
-impl Encode for Tree {
-    fn encode(&self) -> Node<'_> {
-        match self {
-            Self::Null => Node::Null,
-            Self::Bool(value) => Node::Bool(*value),
-            Self::Number(number) => number.node(),
-            Self::Text(text) => Node::Str(text),
-            Self::Array(elements) => Node::Array(elements),
-            Self::Object(entries) => Node::Object(entries),
-        }
-    }
-}
-
-impl Object for Vec<(Cow<'static, str>, Tree)> {
     fn members(&self, out: &mut Members<'_>) {
         for (name, value) in self {
             out.member(name, value);

@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use serde_json::value::RawValue;
-
+use crate::Number;
 use crate::error::json_text;
-use crate::{Error, Number};
 
-use super::{Decode, Encode, Event, Node, Tree, describe};
+use super::index::{Document, Kind};
+use super::{Cursor, Encode, Node};
 
 /// A JSON value that the schema states, in a form that is `const`. Numbers compare mathematically.
 #[derive(Clone, Copy, Debug)]
@@ -40,47 +39,21 @@ impl Literal {
         }
     }
 
-    /// Whether the literal is this scalar.
-    pub(super) fn is(&self, event: &Event<'_>) -> bool {
-        match (self, event) {
-            (Self::Null, Event::Null) => true,
-            (Self::Bool(a), Event::Bool(b)) => a == b,
-            (Self::Str(a), Event::Str(b)) => a == b,
-            (Self::Str(a), Event::String(b)) => a == b,
-            (Self::Integer(_) | Self::Unsigned(_) | Self::Float(_), event) => {
-                event.as_number().is_some_and(|number| self.as_number() == Some(number))
+    /// Whether the value is this literal.
+    pub(crate) fn is(&self, json: Cursor<'_>) -> bool {
+        match *self {
+            Self::Str(text) => json.is_str(text),
+            Self::Null => json.is_null(),
+            Self::Bool(value) => json.kind() == if value { Kind::True } else { Kind::False },
+            Self::Integer(_) | Self::Unsigned(_) | Self::Float(_) => {
+                json.as_number().is_some_and(|number| self.as_number() == Some(number))
             }
-            _ => false,
+            Self::Json(text) => {
+                matches!(json.kind(), Kind::Array | Kind::Object)
+                    && Document::read(text).is_ok_and(|literal| literal.root().is_same(json))
+            }
         }
     }
-
-    /// Whether the literal is this value.
-    pub(crate) fn is_tree(&self, tree: &Tree) -> bool {
-        match (self, tree) {
-            (Self::Null, Tree::Null) => true,
-            (Self::Bool(a), Tree::Bool(b)) => a == b,
-            (Self::Str(a), Tree::Text(b)) => a == b,
-            (Self::Integer(_) | Self::Unsigned(_) | Self::Float(_), Tree::Number(number)) => {
-                self.as_number() == Some(*number)
-            }
-            (Self::Json(text), Tree::Array(_) | Tree::Object(_)) => {
-                crate::from_str::<Tree>(text).is_ok_and(|literal| literal.same(tree))
-            }
-            _ => false,
-        }
-    }
-}
-
-/// Which of the literals the value is; otherwise what it is, in words.
-pub(super) fn find(event: Event<'_>, literals: &[Literal]) -> Result<Result<usize, String>, Error> {
-    let container = matches!(event, Event::Array(_) | Event::Object(_));
-    if !container || !literals.iter().any(|literal| matches!(literal, Literal::Json(_))) {
-        let hit = literals.iter().position(|literal| literal.is(&event));
-        return Ok(hit.ok_or_else(|| describe(&event)));
-    }
-    let found = event.type_name();
-    let tree = Tree::decode(event)?;
-    Ok(literals.iter().position(|literal| literal.is_tree(&tree)).ok_or_else(|| found.to_owned()))
 }
 
 impl Encode for Literal {
@@ -90,8 +63,7 @@ impl Encode for Literal {
             Self::Bool(value) => Node::Bool(value),
             Self::Integer(_) | Self::Unsigned(_) | Self::Float(_) => self.as_number().map_or(Node::Null, Number::node),
             Self::Str(text) => Node::Str(text),
-            // Text that is no JSON could not be equal to any value either.
-            Self::Json(text) => serde_json::from_str::<&RawValue>(text).map_or(Node::Null, Node::Raw),
+            Self::Json(text) => Node::Json(text),
         }
     }
 }

@@ -1,25 +1,67 @@
-//! What generated code stands on: decoding by slots, encoding by nodes, unions by guards.
+//! The codec that generated types stand on: an index of the JSON text, cursors to decode from it, and nodes to encode.
 //!
-//! A document is decoded by *events*. Whoever reads it (a serde `Deserializer`, or a buffer) gives
-//! each value as one [`Event`] to one [`Slot`]; of arrays and objects the event is an interface from
-//! which the receiver pulls, naming the slot for each element or member. All of it goes through
-//! `&mut dyn`, so that a type's decode function is compiled once, in the crate of the type, whatever
-//! the document comes from. Encoding is the same the other way round: a type answers with a [`Node`].
+//! ```text
+//!            {"src":"a.png","sizes":["1x1"]}          the text
+//!            0     6        14       23     31
+//!
+//!   scan     | start length kind                      the index: a flat list of tokens, 8 bytes each
+//!            v
+//!        0   |     0      8 object   <-- Cursor       entries of the object: 8, so the next value is at 0 + 8
+//!        1   |     2      3 string                    "src"
+//!        2   |     8      5 string                    "a.png"
+//!        3   |    16      5 string                    "sizes"
+//!        4   |    23      3 array                     entries of the array: 3
+//!        5   |    25      3 string                    "1x1"
+//!        6   |    30        end
+//!        7   |    31        end
+//!
+//!   decode   Icon { src: "a.png", sizes: Some(["1x1"]), extra: {} }
+//! ```
+//!
+//! One function, the scanner, checks a text against JSON's grammar and records every value in the index. It is not
+//! generic, and nothing else reads JSON text. A [`Cursor`] is a document and the number of a token. Types decode
+//! themselves from a cursor: [`Cursor::read_object`] finds an object's known members by name, [`Cursor::union`] looks up the
+//! values that decide for a variant, and skipping a value means adding the number of its entries. Strings are copied out
+//! of the text, and unescaped, only when a type takes them. The path of an error is found from the index when there is
+//! an error.
+//!
+//! Values of serde_json's and other serde formats are written down as a [`Document`] first, and decoded the same way.
+//! Encoding needs no index: a type returns a [`Node`] that refers to its fields.
 //!
 //! ```
-//! use mcpgen_types::{codec, Error, Extra};
+//! use mcpgen_types::codec::{self, DecodeInPlace};
+//! use mcpgen_types::{Error, Extra, KnownMembers};
 //!
 //! #[derive(Debug, PartialEq)]
 //! struct Icon { src: String, theme: Option<String>, extra: Extra<Icon> }
 //!
 //! impl codec::Decode for Icon {
 //!     const NAME: &'static str = "Icon";
-//!     fn decode(event: codec::Event<'_>) -> Result<Self, Error> {
-//!         let mut src = None;
-//!         let mut theme = None;
-//!         let mut extra = Extra::default();
-//!         event.object(&["src", "theme"], &mut [&mut src, &mut theme], &mut extra)?;
-//!         Ok(Self { src: codec::required("src", src)?, theme, extra })
+//!     fn decode(json: codec::Cursor<'_>) -> Result<Self, Error> {
+//!         codec::decode_in_place(json)
+//!     }
+//! }
+//!
+//! impl codec::DecodeInPlace for Icon {
+//!     fn blank(_: codec::Unread) -> Self {
+//!         Self { src: String::new(), theme: None, extra: Extra::default() }
+//!     }
+//!     fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> Result<(), Error> {
+//!         json.read_object(Self::MEMBERS, &[0], &mut &mut *self, unread)
+//!     }
+//! }
+//!
+//! impl KnownMembers for Icon {
+//!     const MEMBERS: &'static [&'static str] = &["src", "theme"];
+//! }
+//!
+//! impl codec::ReadMember for Icon {
+//!     fn read_member(&mut self, index: usize, json: codec::Cursor<'_>, unread: codec::Unread) -> Result<(), Error> {
+//!         match index {
+//!             0 => self.src.read(json, unread),
+//!             1 => codec::read_optional(json, &mut self.theme, unread),
+//!             _ => codec::read_others(json, Self::MEMBERS, &mut self.extra, unread),
+//!         }
 //!     }
 //! }
 //!
@@ -44,28 +86,31 @@
 //! ```
 
 mod bounds;
-mod buffer;
-mod de;
+mod cursor;
 mod decode;
 mod encode;
-mod event;
+mod fields;
+mod index;
 #[cfg(feature = "schemars")]
 pub mod json_schema;
 mod literal;
-mod object;
+mod record;
+mod scan;
 mod ser;
-mod tape;
 pub(crate) mod text;
 mod union;
 mod value;
 mod write;
 
 pub use bounds::{Bound, Bounds, Length};
+pub use cursor::{Cursor, ElementCursors, MemberCursors, variant};
 pub use decode::Decode;
 pub use encode::{Elements, Encode, Members, Node, Object};
-pub use event::{ArrayAccess, Event, ObjectAccess, Slot};
+pub use fields::{
+    DecodeInPlace, ReadMember, Unread, decode_in_place, no_value, read_optional, read_others, refuse_others, set,
+};
+pub use index::{Document, Place};
 pub use literal::Literal;
-pub use object::{Closed, Constant, Unknown, required};
 pub use union::{Condition, Guard, JsonTypes};
 
 #[cfg(feature = "schemars")]
@@ -74,16 +119,9 @@ pub use crate::__json_schema_impls as json_schema_impls;
 #[doc(hidden)]
 pub use crate::__serde_impls as serde_impls;
 #[doc(hidden)]
-pub use {de::deserialize, ser::serialize};
+pub use {record::deserialize, ser::serialize};
 
-pub(crate) use {
-    buffer::{Entries, Entry, Tree, filled},
-    de::parse,
-    event::describe,
-    tape::Tape,
-    text::named,
-    write::{AFTER, write},
-};
+pub(crate) use {fields::decode_others, text::named, write::write};
 
 /// What decoding gives: for modules in which `Result` is a type of the protocol.
 pub type Result<T> = ::std::result::Result<T, crate::Error>;

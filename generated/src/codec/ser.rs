@@ -2,7 +2,8 @@
 
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::{Elements, Encode, Members, Node, Object, Tree};
+use super::index::{Document, Kind};
+use super::{Cursor, Elements, Encode, Members, Node, Object};
 
 /// Writes one value with any `Serializer`.
 ///
@@ -13,7 +14,7 @@ pub fn serialize<T: Encode + ?Sized, S: Serializer>(value: &T, serializer: S) ->
     value.encode().serialize(serializer)
 }
 
-/// JSON text that is kept raw is read and written anew: the serializer may be of any format.
+/// JSON text is parsed, because the serializer may be of any format.
 impl Serialize for Node<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
@@ -26,14 +27,10 @@ impl Serialize for Node<'_> {
             Node::Array(elements) => array(elements, serializer),
             Node::Object(object) => map(object, serializer),
             Node::Value(value) => value.serialize(serializer),
-            Node::Raw(text) => match crate::from_str::<Tree>(text.get()) {
-                Ok(tree) => tree.encode().serialize(serializer),
-                Err(error) => Err(S::Error::custom(error)),
-            },
-            Node::Undecoded(raw) => match raw.decode::<Tree>() {
-                Ok(tree) => tree.encode().serialize(serializer),
-                Err(error) => Err(S::Error::custom(error)),
-            },
+            Node::Json(text) => {
+                let document = Document::read(text).map_err(S::Error::custom)?;
+                document.root().serialize(serializer)
+            }
         }
     }
 }
@@ -57,4 +54,21 @@ fn map<S: Serializer>(object: &dyn Object, serializer: S) -> Result<S::Ok, S::Er
     }));
     result?;
     map.end()
+}
+
+impl Serialize for Cursor<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.kind() {
+            Kind::Null => serializer.serialize_unit(),
+            Kind::False => serializer.serialize_bool(false),
+            Kind::True => serializer.serialize_bool(true),
+            Kind::Number => match self.as_number() {
+                Some(number) => number.node().serialize(serializer),
+                None => serializer.serialize_unit(),
+            },
+            Kind::Plain | Kind::Escaped => serializer.serialize_str(&self.as_str().unwrap_or_default()),
+            Kind::Array => serializer.collect_seq(self.elements().into_iter().flatten()),
+            Kind::Object => serializer.collect_map(self.members().into_iter().flatten()),
+        }
+    }
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::{Error, ErrorKind, JsonObject};
 
-use super::buffer::filled;
-use super::{Decode, Encode, Members, Node, Slot, write};
+use super::index::{Document, position};
+use super::{Decode, Encode, Members, Node, write};
 
 /// Decodes a JSON text. Nothing but white space may follow the value.
 ///
@@ -15,7 +15,12 @@ use super::{Decode, Encode, Members, Node, Slot, write};
 ///
 /// The text is not JSON, or not a valid `T`.
 pub fn from_str<T: Decode>(text: &str) -> Result<T, Error> {
-    named(|slot| super::parse(text, slot))
+    // Without closures, into which the value would be moved.
+    let decoded = match Document::read(text) {
+        Ok(document) => document.root().decode_located(),
+        Err(error) => Err(error),
+    };
+    named(decoded)
 }
 
 /// Decodes a JSON text in UTF-8. Nothing but white space may follow the value.
@@ -24,7 +29,10 @@ pub fn from_str<T: Decode>(text: &str) -> Result<T, Error> {
 ///
 /// The bytes are not UTF-8, the text is not JSON, or not a valid `T`.
 pub fn from_slice<T: Decode>(bytes: &[u8]) -> Result<T, Error> {
-    named(|slot| super::parse(utf8(bytes)?, slot))
+    match utf8(bytes) {
+        Ok(text) => from_str(text),
+        Err(error) => Err(error.with_type_name(T::NAME)),
+    }
 }
 
 /// Reads to the end, and decodes what was read as [`from_slice`] does.
@@ -46,14 +54,14 @@ pub fn from_reader<T: Decode>(mut reader: impl Read) -> Result<T, Error> {
 ///
 /// The value is not a valid `T`, or nested more than [`MAX_DEPTH`](crate::codec::MAX_DEPTH) deep.
 pub fn from_value<T: Decode>(value: Value) -> Result<T, Error> {
-    named(|slot| {
-        let result = super::de::walk(&value, slot);
-        // What decoded was walked through, and so is not too deep; the rest of what did not may be.
-        if result.is_err() {
-            dismantle(value);
-        }
-        result
-    })
+    let decoded = match super::record::record_value(&value) {
+        Ok(document) => document.root().decode_located(),
+        Err(error) => Err(error),
+    };
+    if decoded.is_err() {
+        dismantle(value);
+    }
+    named(decoded).map_err(Error::without_position)
 }
 
 /// Encodes as JSON text, without white space between tokens.
@@ -91,11 +99,10 @@ pub fn to_value<T: Encode + ?Sized>(value: &T) -> Result<Value, Error> {
     node_value(value.encode())
 }
 
-pub(crate) fn named<T: Decode>(read: impl FnOnce(&mut dyn Slot) -> Result<(), Error>) -> Result<T, Error> {
-    let mut slot = None;
-    // Without closures, into which the value would be moved.
-    match read(&mut slot) {
-        Ok(()) => filled(slot),
+/// The same result, whose error names the type.
+pub(crate) fn named<T: Decode>(decoded: Result<T, Error>) -> Result<T, Error> {
+    match decoded {
+        Ok(value) => Ok(value),
         Err(error) => Err(error.with_type_name(T::NAME)),
     }
 }
@@ -106,9 +113,9 @@ fn utf8(bytes: &[u8]) -> Result<&str, Error> {
 
 #[cold]
 fn not_utf8(valid: &[u8]) -> Error {
-    let mut lines = valid.split(|byte| *byte == b'\n');
-    let position = (lines.clone().count(), lines.next_back().map_or(0, <[u8]>::len) + 1);
-    Error::new(ErrorKind::Json { message: "invalid UTF-8".to_owned() }).at_position(Some(position))
+    let text = std::str::from_utf8(valid).unwrap_or_default();
+    let (line, column) = position(text, text.len());
+    Error::new(ErrorKind::Json { message: "invalid UTF-8".to_owned() }).at_position((line, column + 1))
 }
 
 fn node_value(node: Node<'_>) -> Result<Value, Error> {
@@ -120,8 +127,7 @@ fn node_value(node: Node<'_>) -> Result<Value, Error> {
         Node::Float(float) => float.into(),
         Node::Str(text) => text.into(),
         Node::Value(value) => value.clone(),
-        Node::Raw(text) => from_str(text.get())?,
-        Node::Undecoded(raw) => raw.decode()?,
+        Node::Json(text) => from_str(text)?,
         Node::Array(elements) => {
             let element = |index| node_value(elements.element(index)).map_err(|error| error.at_index(index));
             Value::Array((0..elements.len()).map(element).collect::<Result<_, _>>()?)

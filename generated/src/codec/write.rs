@@ -17,8 +17,10 @@ pub(crate) fn write(node: Node<'_>, out: &mut Vec<u8>) {
         Node::Array(elements) => array(elements, out),
         Node::Object(object) => map(object, out),
         Node::Value(value) => json(value, out),
-        Node::Raw(text) => out.extend_from_slice(text.get().as_bytes()),
-        Node::Undecoded(raw) => raw.write(out),
+        Node::Json(text) => {
+            out.reserve(text.len() + AFTER);
+            out.extend_from_slice(text.as_bytes());
+        }
     }
 }
 

@@ -2,13 +2,13 @@
 
 mod read;
 
-use crate::codec::{self, Decode, Encode, Event, Literal, Members, Node, Object, deserialize, serialize};
+use crate::codec::{self, Cursor, Decode, Encode, Literal, Members, Node, Object, deserialize, serialize};
 use crate::{
     Error, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Never, NotificationSet, RawJson, Request, RequestId,
     RequestSet, TaskRequest,
 };
 
-use read::Outcome;
+use read::{Envelope, Kind};
 
 /// One JSON-RPC message of a direction whose requests are `R` and whose notifications are `N`.
 ///
@@ -135,15 +135,6 @@ impl ResponseMessage {
         self.result.decode().map_err(|error| error.with_type_name(format!("{} result", Q::METHOD)))
     }
 
-    /// Decodes the result as [`decode`](Self::decode) does, but moves long strings out of it.
-    ///
-    /// # Errors
-    ///
-    /// It is not a valid one. The error calls it, for example, `tools/list result`.
-    pub fn into_result<Q: Request>(self) -> Result<Q::Result, Error> {
-        self.result.into_decoded().map_err(|error| error.with_type_name(format!("{} result", Q::METHOD)))
-    }
-
     /// Decodes the result as that of a request `Q` which was run as a task.
     ///
     /// # Errors
@@ -185,19 +176,19 @@ impl KnownMembers for ErrorMessage {
 impl<R: RequestSet, N: NotificationSet> Decode for Message<R, N> {
     const NAME: &'static str = "message";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        let mut body = read::Typed(None);
-        match read::read(event, &mut body)? {
-            Outcome::Response(response) => return Ok(Self::Response(response)),
-            Outcome::Error(error) => return Ok(Self::Error(error)),
-            Outcome::Notification => {}
-            Outcome::Request(id) => {
-                if let Some(Self::Request(request)) = &mut body.0 {
-                    request.id = id;
-                }
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        let envelope = Envelope::read(json)?;
+        Ok(match envelope.kind(R::METHODS, N::METHODS)? {
+            Kind::Request(method) => {
+                let request = R::of_method(method, json.body())?;
+                Self::Request(RequestMessage { id: envelope.id()?, request })
             }
-        }
-        codec::filled(body.0)
+            Kind::Notification(method) => {
+                Self::Notification(NotificationMessage { notification: N::of_method(method, json.body())? })
+            }
+            Kind::Response => Self::Response(envelope.response()?),
+            Kind::Error => Self::Error(envelope.error()?),
+        })
     }
 }
 
@@ -218,8 +209,8 @@ impl<R, N> Message<R, N> {
 impl<R: RequestSet> Decode for RequestMessage<R> {
     const NAME: &'static str = "request";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        match Message::<R, Never>::decode(event)? {
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        match Message::<R, Never>::decode(json)? {
             Message::Request(message) => Ok(message),
             other => Err(other.refuse("a request")),
         }
@@ -229,8 +220,8 @@ impl<R: RequestSet> Decode for RequestMessage<R> {
 impl<N: NotificationSet> Decode for NotificationMessage<N> {
     const NAME: &'static str = "notification";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        match Message::<Never, N>::decode(event)? {
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        match Message::<Never, N>::decode(json)? {
             Message::Notification(message) => Ok(message),
             other => Err(other.refuse("a notification")),
         }
@@ -240,8 +231,8 @@ impl<N: NotificationSet> Decode for NotificationMessage<N> {
 impl Decode for ResponseMessage {
     const NAME: &'static str = "response";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        match Message::<Never, Never>::decode(event)? {
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        match Message::<Never, Never>::decode(json)? {
             Message::Response(message) => Ok(message),
             other => Err(other.refuse("a response")),
         }
@@ -251,8 +242,8 @@ impl Decode for ResponseMessage {
 impl Decode for ErrorMessage {
     const NAME: &'static str = "error";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        match Message::<Never, Never>::decode(event)? {
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        match Message::<Never, Never>::decode(json)? {
             Message::Error(message) => Ok(message),
             other => Err(other.refuse("an error")),
         }

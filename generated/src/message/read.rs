@@ -1,439 +1,136 @@
-//! Telling messages apart while they are read, in one pass.
-//!
-//! Once the method says which type the message's body has, the rest of the members goes straight into
-//! it, `jsonrpc` and `id` being taken out on the way. Only what stands before `method` is buffered.
+//! Tells messages apart by their members.
 
-use std::borrow::Cow;
-use std::{array, iter, vec};
+use crate::codec::{self, Cursor, Decode, Literal};
+use crate::{Error, ErrorId, ErrorKind, ErrorMessage, ErrorObject, Extra, RequestId, ResponseMessage};
 
-use crate::codec::{Constant, Entries, Entry, Event, Literal, ObjectAccess, Slot, Tree, filled};
-use crate::{
-    Declares, Error, ErrorId, ErrorKind, ErrorMessage, ErrorObject, Extra, Message, NotificationMessage,
-    NotificationSet, RawJson, RequestId, RequestMessage, RequestSet, ResponseMessage,
-};
-
-/// Reads one message; the body of a request or a notification goes to `body`.
-pub(super) fn read(event: Event<'_>, body: &mut dyn Body) -> Result<Outcome, Error> {
-    let Event::Object(object) = event else {
-        return Err(event.mismatch("object"));
-    };
-    let mut envelope = Envelope::default();
-    loop {
-        let mut name = None;
-        let mut unknown = Cow::Borrowed("");
-        let more = object.key(&mut |key| {
-            name = Name::of(&key);
-            unknown = name.map_or_else(|| Cow::Owned(key.into_owned()), |name| Cow::Borrowed(name.as_str()));
-        })?;
-        if !more {
-            return envelope.finish(body);
-        }
-        match name {
-            Some(name) => envelope.read(name, object, body)?,
-            None => envelope.buffer(unknown, object)?,
-        }
-        if let Some((kind, found)) = envelope.kind()? {
-            return envelope.stream(kind, found, Some(object), body);
-        }
-    }
+/// The members of a message that JSON-RPC names.
+pub(super) struct Envelope<'a> {
+    json: Cursor<'a>,
+    members: [Option<Cursor<'a>>; NAMES.len()],
+    has_others: bool,
 }
 
-/// What was read.
-pub(super) enum Outcome {
-    Request(RequestId),
-    Notification,
-    Response(ResponseMessage),
-    Error(ErrorMessage),
-}
+const NAMES: &[&str] = &["jsonrpc", "id", "method", "params", "result", "error"];
+const JSONRPC: usize = 0;
+const ID: usize = 1;
+const METHOD: usize = 2;
+const PARAMS: usize = 3;
+const RESULT: usize = 4;
+const ERROR: usize = 5;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What a message is, and the index of its method.
 pub(super) enum Kind {
-    Request,
-    Notification,
-}
-
-/// The place for a request or a notification, whatever their types. The id of a request is not its affair.
-pub(super) trait Body {
-    fn find(&self, kind: Kind, method: &str) -> Option<Found>;
-    fn decode(&mut self, kind: Kind, found: Found, event: Event<'_>) -> Result<(), Error>;
-}
-
-/// Where the message stays, without a copy on the way.
-pub(super) struct Typed<R, N>(pub(super) Option<Message<R, N>>);
-
-impl<R: RequestSet, N: NotificationSet> Body for Typed<R, N> {
-    fn find(&self, kind: Kind, method: &str) -> Option<Found> {
-        let all = match kind {
-            Kind::Request => R::DECLARES,
-            Kind::Notification => N::DECLARES,
-        };
-        let member = all.iter().position(|declares| declares.method == method)?;
-        Some(Found { member, declares: &all[member] })
-    }
-
-    fn decode(&mut self, kind: Kind, found: Found, event: Event<'_>) -> Result<(), Error> {
-        match kind {
-            Kind::Request => {
-                let request = R::of_method(found.member, event)?;
-                // The id is known in the end.
-                self.0.get_or_insert(Message::Request(RequestMessage { id: RequestId::Integer(0), request }));
-            }
-            Kind::Notification => {
-                let notification = N::of_method(found.member, event)?;
-                self.0.get_or_insert(Message::Notification(NotificationMessage { notification }));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What a direction has by the name of a method.
-#[derive(Clone, Copy)]
-pub(super) struct Found {
-    member: usize,
-    declares: &'static Declares,
-}
-
-/// The members that JSON-RPC names.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Name {
-    Jsonrpc,
-    Id,
-    Method,
-    Params,
-    Result,
+    Request(usize),
+    Notification(usize),
+    Response,
     Error,
 }
 
-impl Name {
-    fn of(key: &str) -> Option<Self> {
-        Some(match key {
-            "jsonrpc" => Self::Jsonrpc,
-            "id" => Self::Id,
-            "method" => Self::Method,
-            "params" => Self::Params,
-            "result" => Self::Result,
-            "error" => Self::Error,
-            _ => return None,
-        })
+impl<'a> Envelope<'a> {
+    pub(super) fn read(json: Cursor<'a>) -> Result<Self, Error> {
+        let mut envelope = Self { json, members: [None; NAMES.len()], has_others: false };
+        for (index, _, value) in json.known_members(NAMES)? {
+            match envelope.members.get_mut(index) {
+                None => envelope.has_others = true,
+                Some(Some(_)) => return Err(value.error(ErrorKind::Duplicate)),
+                Some(member) => *member = Some(value),
+            }
+        }
+        envelope.check_kinds()?;
+        Ok(envelope)
     }
 
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Jsonrpc => "jsonrpc",
-            Self::Id => "id",
-            Self::Method => "method",
-            Self::Params => "params",
-            Self::Result => "result",
-            Self::Error => "error",
+    /// Only one of `method`, `result` and `error` may be present.
+    fn check_kinds(&self) -> Result<(), Error> {
+        let mut present = [METHOD, RESULT, ERROR].into_iter().filter(|index| self.members[*index].is_some());
+        match (present.next(), present.next()) {
+            (Some(_), Some(_)) => Err(self.conflict()),
+            _ => Ok(()),
         }
     }
 
-    fn excludes(self) -> &'static [Self] {
-        match self {
-            Self::Method => &[Self::Result, Self::Error],
-            Self::Result => &[Self::Method, Self::Error],
-            Self::Error => &[Self::Method, Self::Result],
-            Self::Jsonrpc | Self::Id | Self::Params => &[],
-        }
-    }
-}
-
-/// What was read so far.
-#[derive(Default)]
-struct Envelope {
-    seen: [bool; 6],
-    id: ErrorId,
-    method: Option<Method>,
-    result: Option<RawJson>,
-    error: Option<ErrorObject>,
-    /// `params`, and members that JSON-RPC does not name.
-    rest: Entries,
-}
-
-/// A method, and what the direction has by that name.
-struct Method {
-    name: Cow<'static, str>,
-    request: Option<Found>,
-    notification: Option<Found>,
-}
-
-impl Method {
+    /// The error names the second of the members, and the first as the one that it conflicts with.
     #[cold]
-    fn unknown(&self, kind: Kind) -> Error {
-        let (method, request) = (self.name.clone().into_owned(), kind == Kind::Request);
-        Error::new(ErrorKind::UnknownMethod { method, request }).at_key("method")
-    }
-}
-
-/// The place of a method. A name that is known is not copied.
-struct MethodSlot<'a> {
-    method: &'a mut Option<Method>,
-    body: &'a dyn Body,
-}
-
-impl Slot for MethodSlot<'_> {
-    fn put(&mut self, event: Event<'_>) -> Result<(), Error> {
-        let text = match &event {
-            Event::Str(text) => text,
-            Event::String(text) => text.as_str(),
-            other => return Err(other.mismatch("string")),
+    fn conflict(&self) -> Error {
+        let of_kind =
+            [METHOD, RESULT, ERROR].into_iter().filter_map(|index| Some((self.members[index]?, NAMES[index])));
+        let start = |(member, _): &(Cursor<'_>, &str)| member.range().start;
+        let (Some((_, first)), Some((second, _))) = (of_kind.clone().min_by_key(start), of_kind.max_by_key(start))
+        else {
+            return self.json.missing("method");
         };
-        let request = self.body.find(Kind::Request, text);
-        let notification = self.body.find(Kind::Notification, text);
-        let known = request.or(notification).map(|found| Cow::Borrowed(found.declares.method));
-        let name = known.unwrap_or_else(|| Cow::Owned((*text).to_owned()));
-        *self.method = Some(Method { name, request, notification });
-        Ok(())
+        second.error(ErrorKind::Conflict { with: first })
     }
-}
 
-impl Envelope {
-    fn read(&mut self, name: Name, object: &mut dyn ObjectAccess, body: &dyn Body) -> Result<(), Error> {
-        self.admit(name)?;
-        let read = match name {
-            Name::Params => return self.buffer(Cow::Borrowed(name.as_str()), object),
-            Name::Jsonrpc => object.value(&mut Constant::new(VERSION)),
-            Name::Id => self.read_id(object),
-            Name::Method => object.value(&mut MethodSlot { method: &mut self.method, body }),
-            Name::Error => object.value(&mut self.error),
-            Name::Result => self.read_result(object),
+    pub(super) fn kind(&self, requests: &[&str], notifications: &[&str]) -> Result<Kind, Error> {
+        self.check_version()?;
+        let Some(method) = self.members[METHOD] else {
+            return match (self.members[RESULT], self.members[ERROR]) {
+                (Some(_), _) => Ok(Kind::Response),
+                (_, Some(_)) => Ok(Kind::Error),
+                _ => Err(self.json.error(ErrorKind::NoMember {
+                    expected: "a member `method`, `result` or `error`".to_owned(),
+                    found: Some("none".to_owned()),
+                })),
+            };
         };
-        read.map_err(|error| error.at_key(name.as_str()))
+        let Some(name) = method.as_str() else { return Err(method.mismatch("string")) };
+        let of = |names: &[&str]| names.iter().position(|known| *known == name);
+        let unknown = |request| method.error(ErrorKind::UnknownMethod { method: name.to_string(), request });
+        match self.members[ID] {
+            Some(id) if id.is_null() => Err(id.mismatch("string or integer")),
+            Some(_) => of(requests).map(Kind::Request).ok_or_else(|| unknown(true)),
+            None => match (of(notifications), of(requests)) {
+                (Some(method), _) => Ok(Kind::Notification(method)),
+                (None, Some(_)) => Err(self.json.missing("id")),
+                (None, None) => Err(unknown(false)),
+            },
+        }
     }
 
-    /// Each member once, and none beside one that excludes it.
-    fn admit(&mut self, name: Name) -> Result<(), Error> {
-        let conflict = name.excludes().iter().find(|other| self.has(**other));
-        let kind = match conflict {
-            Some(other) => ErrorKind::Conflict { with: other.as_str() },
-            None if self.has(name) => ErrorKind::Duplicate,
-            None => {
-                self.seen[name as usize] = true;
-                return Ok(());
+    fn check_version(&self) -> Result<(), Error> {
+        const VERSION: Literal = Literal::Str("2.0");
+        match self.members[JSONRPC] {
+            Some(version) => version.read_constant(&VERSION),
+            None => Err(self.json.missing("jsonrpc")),
+        }
+    }
+
+    pub(super) fn id(&self) -> Result<RequestId, Error> {
+        match self.members[ID] {
+            Some(id) => RequestId::decode(id),
+            None => Err(self.json.missing("id")),
+        }
+    }
+
+    pub(super) fn response(&self) -> Result<ResponseMessage, Error> {
+        let id = self.id()?;
+        match self.members[RESULT] {
+            Some(result) if result.is_object() => {
+                Ok(ResponseMessage { id, result: result.to_raw(), extra: self.extra()? })
             }
+            Some(result) => Err(result.mismatch("object")),
+            None => Err(self.json.missing("result")),
+        }
+    }
+
+    pub(super) fn error(&self) -> Result<ErrorMessage, Error> {
+        let id = match self.members[ID] {
+            None => ErrorId::Absent,
+            Some(id) if id.is_null() => ErrorId::Null,
+            Some(id) => ErrorId::Id(RequestId::decode(id)?),
         };
-        Err(Error::new(kind).at_key(name.as_str()))
-    }
-
-    fn has(&self, name: Name) -> bool {
-        self.seen[name as usize]
-    }
-
-    fn read_id(&mut self, object: &mut dyn ObjectAccess) -> Result<(), Error> {
-        let mut slot: Option<Option<RequestId>> = None;
-        object.value(&mut slot)?;
-        self.id = filled(slot)?.map_or(ErrorId::Null, ErrorId::Id);
-        Ok(())
-    }
-
-    fn read_result(&mut self, object: &mut dyn ObjectAccess) -> Result<(), Error> {
-        let mut slot = None;
-        object.value(&mut slot)?;
-        let result: RawJson = filled(slot)?;
-        match result.type_name() {
-            "object" => {
-                self.result = Some(result);
-                Ok(())
-            }
-            found => Err(Error::new(ErrorKind::Type { expected: "object".into(), found: found.to_owned() })),
+        match self.members[ERROR] {
+            Some(error) => Ok(ErrorMessage { id, error: ErrorObject::decode(error)?, extra: self.extra()? }),
+            None => Err(self.json.missing("error")),
         }
     }
 
-    fn buffer(&mut self, name: Cow<'static, str>, object: &mut dyn ObjectAccess) -> Result<(), Error> {
-        let mut tree = None;
-        match object.value(&mut tree) {
-            Ok(()) => self.rest.push((name, filled(tree)?)),
-            Err(error) => return Err(error.at_key(name)),
+    /// The members of a response that JSON-RPC does not name. `params` has no meaning in a response, and is one of them.
+    fn extra<T>(&self) -> Result<Extra<T>, Error> {
+        if !self.has_others && self.members[PARAMS].is_none() {
+            return Ok(Extra::default());
         }
-        Ok(())
-    }
-
-    /// What the message is, as soon as that is certain. `id` may come last, so it is what the method
-    /// is; unless it is both, or neither, and then `id` decides in the end.
-    fn kind(&self) -> Result<Option<(Kind, Found)>, Error> {
-        let Some(method) = &self.method else {
-            return Ok(None);
-        };
-        match (&self.id, method.request, method.notification) {
-            (ErrorId::Id(_), Some(found), _) => Ok(Some((Kind::Request, found))),
-            (ErrorId::Id(_), None, _) => Err(method.unknown(Kind::Request)),
-            (ErrorId::Null, ..) => Err(null_id()),
-            (ErrorId::Absent, Some(found), None) => Ok(Some((Kind::Request, found))),
-            (ErrorId::Absent, None, Some(found)) => Ok(Some((Kind::Notification, found))),
-            (ErrorId::Absent, ..) => Ok(None),
-        }
-    }
-
-    /// All members are read.
-    fn finish(mut self, body: &mut dyn Body) -> Result<Outcome, Error> {
-        if let Some(method) = &self.method {
-            let found = method.notification.ok_or_else(|| method.unknown(Kind::Notification))?;
-            return self.stream(Kind::Notification, found, None, body);
-        }
-        match (&self.result, &self.error) {
-            (None, None) => Err(Error::new(ErrorKind::NoMember {
-                expected: "a member `method`, `result` or `error`".to_owned(),
-                found: Some("none".to_owned()),
-            })),
-            _ => {
-                self.insist(Name::Jsonrpc)?;
-                self.answer()
-            }
-        }
-    }
-
-    fn answer(self) -> Result<Outcome, Error> {
-        if let Some(error) = self.error {
-            return Ok(Outcome::Error(ErrorMessage { id: self.id, error, extra: Extra::from_entries(self.rest) }));
-        }
-        let id = match self.id {
-            ErrorId::Id(id) => id,
-            ErrorId::Null => return Err(null_id()),
-            ErrorId::Absent => return Err(Error::missing("id")),
-        };
-        let result = filled(self.result)?;
-        Ok(Outcome::Response(ResponseMessage { id, result, extra: Extra::from_entries(self.rest) }))
-    }
-
-    fn insist(&self, name: Name) -> Result<(), Error> {
-        if self.has(name) { Ok(()) } else { Err(Error::missing(name.as_str())) }
-    }
-
-    /// Decodes the body from what is buffered and from what follows.
-    fn stream(
-        &mut self,
-        kind: Kind,
-        found: Found,
-        live: Option<&mut dyn ObjectAccess>,
-        body: &mut dyn Body,
-    ) -> Result<Outcome, Error> {
-        let declares = found.declares;
-        // The method first, in case that it is the tag of the body's union.
-        let jsonrpc = declares.jsonrpc && self.has(Name::Jsonrpc);
-        let id = declares.id && matches!(self.id, ErrorId::Id(_));
-        let named = [Some(Name::Method), jsonrpc.then_some(Name::Jsonrpc), id.then_some(Name::Id)];
-        let front = named.into_iter().flatten();
-        let rest = std::mem::take(&mut self.rest).into_iter();
-        let mut members = BodyMembers { envelope: self, kind, declares, front, rest, held: None, live };
-        body.decode(kind, found, Event::Object(&mut members))?;
-        self.insist(Name::Jsonrpc)?;
-        match (kind, std::mem::take(&mut self.id)) {
-            (Kind::Notification, _) => Ok(Outcome::Notification),
-            (Kind::Request, ErrorId::Id(id)) => Ok(Outcome::Request(id)),
-            (Kind::Request, _) => Err(Error::missing("id")),
-        }
-    }
-}
-
-const VERSION: Literal = Literal::Str("2.0");
-
-#[cold]
-fn null_id() -> Error {
-    Event::Null.mismatch("string or integer").at_key("id")
-}
-
-/// The message's members as its body sees them: those of the envelope only if its type declares them.
-struct BodyMembers<'a, 'l> {
-    envelope: &'a mut Envelope,
-    kind: Kind,
-    declares: &'static Declares,
-    front: iter::Flatten<array::IntoIter<Option<Name>, 3>>,
-    rest: vec::IntoIter<Entry>,
-    /// The value of the last key, if it is read already.
-    held: Option<Held>,
-    live: Option<&'l mut dyn ObjectAccess>,
-}
-
-enum Held {
-    /// The envelope has it.
-    Named(Name),
-    Tree(Tree),
-}
-
-impl ObjectAccess for BodyMembers<'_, '_> {
-    fn key(&mut self, matcher: &mut dyn FnMut(Cow<'_, str>)) -> Result<bool, Error> {
-        if let Some(name) = self.front.next() {
-            self.held = Some(Held::Named(name));
-            matcher(Cow::Borrowed(name.as_str()));
-            return Ok(true);
-        }
-        if let Some((key, tree)) = self.rest.next() {
-            self.held = Some(Held::Tree(tree));
-            matcher(key);
-            return Ok(true);
-        }
-        let Some(live) = self.live.as_deref_mut() else {
-            return Ok(false);
-        };
-        loop {
-            let mut name = None;
-            let more = live.key(&mut |key| {
-                name = Name::of(&key);
-                if self.declares.shows(name) {
-                    matcher(key);
-                }
-            })?;
-            let Some(name) = name else { return Ok(more) };
-            self.envelope.admit(name)?;
-            match name {
-                Name::Jsonrpc | Name::Id => {
-                    self.envelope.intercept(name, live, self.kind)?;
-                    if self.declares.shows(Some(name)) {
-                        self.held = Some(Held::Named(name));
-                        return Ok(true);
-                    }
-                }
-                _ => return Ok(true),
-            }
-        }
-    }
-
-    fn value(&mut self, slot: &mut dyn Slot) -> Result<(), Error> {
-        match (self.held.take(), self.live.as_deref_mut()) {
-            (Some(Held::Named(name)), _) => self.envelope.put(name, slot),
-            (Some(Held::Tree(tree)), _) => tree.replay(slot),
-            (None, Some(live)) => live.value(slot),
-            (None, None) => filled(None),
-        }
-    }
-}
-
-impl Declares {
-    /// Whether the body sees the member.
-    fn shows(self, name: Option<Name>) -> bool {
-        match name {
-            None | Some(Name::Params) => true,
-            Some(Name::Jsonrpc) => self.jsonrpc,
-            Some(Name::Id) => self.id,
-            // Twice the method, or beside it a member that it excludes.
-            Some(Name::Method | Name::Result | Name::Error) => false,
-        }
-    }
-}
-
-impl Envelope {
-    /// Reads a member of the envelope that comes after the method.
-    fn intercept(&mut self, name: Name, live: &mut dyn ObjectAccess, kind: Kind) -> Result<(), Error> {
-        if name == Name::Jsonrpc {
-            return live.value(&mut Constant::new(VERSION)).map_err(|error| error.at_key("jsonrpc"));
-        }
-        self.read_id(live).map_err(|error| error.at_key("id"))?;
-        match (&self.id, kind, &self.method) {
-            (ErrorId::Id(_), Kind::Request, _) => Ok(()),
-            (ErrorId::Id(_), Kind::Notification, Some(method)) => Err(method.unknown(Kind::Request)),
-            _ => Err(null_id()),
-        }
-    }
-
-    /// Gives a member that is read already to a slot.
-    fn put(&self, name: Name, slot: &mut dyn Slot) -> Result<(), Error> {
-        match (name, &self.id, &self.method) {
-            (Name::Jsonrpc, ..) => slot.put(Event::Str("2.0")),
-            (Name::Id, ErrorId::Id(RequestId::String(text)), _) => slot.put(Event::Str(text)),
-            (Name::Id, ErrorId::Id(RequestId::Integer(integer)), _) => slot.put(Event::Signed(*integer)),
-            (Name::Method, _, Some(method)) => slot.put(Event::Str(&method.name)),
-            _ => filled(None),
-        }
+        codec::decode_others(self.json, &["jsonrpc", "id", "result", "error"])
     }
 }

@@ -93,20 +93,37 @@ impl ::std::fmt::Display for LoggingLevel {
 impl ::std::str::FromStr for LoggingLevel {
     type Err = Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for LoggingLevel {
     const NAME: &'static str = "LoggingLevel";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for LoggingLevel {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for LoggingLevel {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Alert
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -151,21 +168,55 @@ impl KnownMembers for SetLevelRequest {
 
 impl codec::Decode for SetLevelRequest {
     const NAME: &'static str = "SetLevelRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("logging/setLevel"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for SetLevelRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for SetLevelRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("logging/setLevel")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -226,14 +277,49 @@ impl KnownMembers for SetLevelRequestParams {
 
 impl codec::Decode for SetLevelRequestParams {
     const NAME: &'static str = "SetLevelRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut level = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut level], &mut extra)?;
-        let Some(level) = level else {
-            return Err(Error::missing("level"));
-        };
-        Ok(Self { level, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for SetLevelRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            level: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for SetLevelRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.level, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Methods, messages and envelopes by direction.
-use crate::{Declares, Error, Message, NotificationSet, RequestSet, codec};
+use crate::{Error, Message, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelledNotification, CompleteRequest, CreateMessageRequest,
     GetPromptRequest, InitializeRequest, InitializedNotification, ListPromptsRequest,
@@ -63,7 +63,23 @@ impl From<RootsListChangedNotification> for ClientNotification {
 
 impl codec::Decode for ClientNotification {
     const NAME: &'static str = "ClientNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Initialized(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -104,7 +120,10 @@ impl codec::Decode for ClientNotification {
                 member: 3,
             },
         ];
-        event.union(GUARDS, <Self as NotificationSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -250,7 +269,23 @@ impl From<CompleteRequest> for ClientRequest {
 
 impl codec::Decode for ClientRequest {
     const NAME: &'static str = "ClientRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::ListPrompts(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -370,7 +405,10 @@ impl codec::Decode for ClientRequest {
                 member: 12,
             },
         ];
-        event.union(GUARDS, <Self as RequestSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -482,7 +520,23 @@ impl From<LoggingMessageNotification> for ServerNotification {
 
 impl codec::Decode for ServerNotification {
     const NAME: &'static str = "ServerNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -554,7 +608,10 @@ impl codec::Decode for ServerNotification {
                 member: 6,
             },
         ];
-        event.union(GUARDS, <Self as NotificationSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -613,7 +670,23 @@ impl From<ListRootsRequest> for ServerRequest {
 
 impl codec::Decode for ServerRequest {
     const NAME: &'static str = "ServerRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::ListRoots(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -643,7 +716,10 @@ impl codec::Decode for ServerRequest {
                 member: 2,
             },
         ];
-        event.union(GUARDS, <Self as RequestSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -747,94 +823,42 @@ impl ::std::fmt::Display for ClientRequestMethod {
 impl ::std::str::FromStr for ClientRequestMethod {
     type Err = Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl RequestSet for ClientRequest {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "initialize",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "ping",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "resources/list",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "resources/templates/list",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "resources/read",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "resources/subscribe",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "resources/unsubscribe",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "prompts/list",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "prompts/get",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "tools/list",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "tools/call",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "logging/setLevel",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "completion/complete",
-            jsonrpc: false,
-            id: false,
-        },
+    const METHODS: &'static [&'static str] = &[
+        "initialize",
+        "ping",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "prompts/list",
+        "prompts/get",
+        "tools/list",
+        "tools/call",
+        "logging/setLevel",
+        "completion/complete",
     ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
             match member {
-                0 => Self::Initialize(codec::Decode::decode(event)?),
-                1 => Self::Ping(codec::Decode::decode(event)?),
-                2 => Self::ListResources(codec::Decode::decode(event)?),
-                3 => Self::ListResourceTemplates(codec::Decode::decode(event)?),
-                4 => Self::ReadResource(codec::Decode::decode(event)?),
-                5 => Self::Subscribe(codec::Decode::decode(event)?),
-                6 => Self::Unsubscribe(codec::Decode::decode(event)?),
-                7 => Self::ListPrompts(codec::Decode::decode(event)?),
-                8 => Self::GetPrompt(codec::Decode::decode(event)?),
-                9 => Self::ListTools(codec::Decode::decode(event)?),
-                10 => Self::CallTool(codec::Decode::decode(event)?),
-                11 => Self::SetLevel(codec::Decode::decode(event)?),
-                _ => Self::Complete(codec::Decode::decode(event)?),
+                0 => Self::Initialize(codec::Decode::decode(json)?),
+                1 => Self::Ping(codec::Decode::decode(json)?),
+                2 => Self::ListResources(codec::Decode::decode(json)?),
+                3 => Self::ListResourceTemplates(codec::Decode::decode(json)?),
+                4 => Self::ReadResource(codec::Decode::decode(json)?),
+                5 => Self::Subscribe(codec::Decode::decode(json)?),
+                6 => Self::Unsubscribe(codec::Decode::decode(json)?),
+                7 => Self::ListPrompts(codec::Decode::decode(json)?),
+                8 => Self::GetPrompt(codec::Decode::decode(json)?),
+                9 => Self::ListTools(codec::Decode::decode(json)?),
+                10 => Self::CallTool(codec::Decode::decode(json)?),
+                11 => Self::SetLevel(codec::Decode::decode(json)?),
+                _ => Self::Complete(codec::Decode::decode(json)?),
             },
         )
     }
@@ -895,34 +919,22 @@ impl ::std::fmt::Display for ServerRequestMethod {
 impl ::std::str::FromStr for ServerRequestMethod {
     type Err = Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl RequestSet for ServerRequest {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "ping",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "sampling/createMessage",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "roots/list",
-            jsonrpc: false,
-            id: false,
-        },
+    const METHODS: &'static [&'static str] = &[
+        "ping",
+        "sampling/createMessage",
+        "roots/list",
     ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
             match member {
-                0 => Self::Ping(codec::Decode::decode(event)?),
-                1 => Self::CreateMessage(codec::Decode::decode(event)?),
-                _ => Self::ListRoots(codec::Decode::decode(event)?),
+                0 => Self::Ping(codec::Decode::decode(json)?),
+                1 => Self::CreateMessage(codec::Decode::decode(json)?),
+                _ => Self::ListRoots(codec::Decode::decode(json)?),
             },
         )
     }
@@ -981,40 +993,24 @@ impl ::std::fmt::Display for ClientNotificationMethod {
 impl ::std::str::FromStr for ClientNotificationMethod {
     type Err = Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl NotificationSet for ClientNotification {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "notifications/cancelled",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "notifications/initialized",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "notifications/progress",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "notifications/roots/list_changed",
-            jsonrpc: false,
-            id: false,
-        },
+    const METHODS: &'static [&'static str] = &[
+        "notifications/cancelled",
+        "notifications/initialized",
+        "notifications/progress",
+        "notifications/roots/list_changed",
     ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
             match member {
-                0 => Self::Cancelled(codec::Decode::decode(event)?),
-                1 => Self::Initialized(codec::Decode::decode(event)?),
-                2 => Self::Progress(codec::Decode::decode(event)?),
-                _ => Self::RootsListChanged(codec::Decode::decode(event)?),
+                0 => Self::Cancelled(codec::Decode::decode(json)?),
+                1 => Self::Initialized(codec::Decode::decode(json)?),
+                2 => Self::Progress(codec::Decode::decode(json)?),
+                _ => Self::RootsListChanged(codec::Decode::decode(json)?),
             },
         )
     }
@@ -1083,58 +1079,30 @@ impl ::std::fmt::Display for ServerNotificationMethod {
 impl ::std::str::FromStr for ServerNotificationMethod {
     type Err = Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl NotificationSet for ServerNotification {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "notifications/cancelled",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "notifications/progress",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "notifications/resources/list_changed",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "notifications/resources/updated",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "notifications/prompts/list_changed",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "notifications/tools/list_changed",
-            jsonrpc: false,
-            id: false,
-        },
-        Declares {
-            method: "notifications/message",
-            jsonrpc: false,
-            id: false,
-        },
+    const METHODS: &'static [&'static str] = &[
+        "notifications/cancelled",
+        "notifications/progress",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/prompts/list_changed",
+        "notifications/tools/list_changed",
+        "notifications/message",
     ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
             match member {
-                0 => Self::Cancelled(codec::Decode::decode(event)?),
-                1 => Self::Progress(codec::Decode::decode(event)?),
-                2 => Self::ResourceListChanged(codec::Decode::decode(event)?),
-                3 => Self::ResourceUpdated(codec::Decode::decode(event)?),
-                4 => Self::PromptListChanged(codec::Decode::decode(event)?),
-                5 => Self::ToolListChanged(codec::Decode::decode(event)?),
-                _ => Self::LoggingMessage(codec::Decode::decode(event)?),
+                0 => Self::Cancelled(codec::Decode::decode(json)?),
+                1 => Self::Progress(codec::Decode::decode(json)?),
+                2 => Self::ResourceListChanged(codec::Decode::decode(json)?),
+                3 => Self::ResourceUpdated(codec::Decode::decode(json)?),
+                4 => Self::PromptListChanged(codec::Decode::decode(json)?),
+                5 => Self::ToolListChanged(codec::Decode::decode(json)?),
+                _ => Self::LoggingMessage(codec::Decode::decode(json)?),
             },
         )
     }

@@ -2,8 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The life of a connection: methods without a namespace.
-use std::collections::BTreeMap;
-use crate::{Error, Extra, JsonObject, KnownMembers, Number, Revision, Value, codec};
+use crate::{Extra, JsonObject, KnownMembers, Map, Number, Revision, Value, codec};
 use super::{EmptyResult, LoggingLevel, Meta, ProgressToken};
 
 /// Tells the receiver that the sender no longer wants the answer to one of its requests.
@@ -47,23 +46,55 @@ impl KnownMembers for CancelledNotification {
 
 impl codec::Decode for CancelledNotification {
     const NAME: &'static str = "CancelledNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/cancelled"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CancelledNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CancelledNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("notifications/cancelled")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -130,20 +161,51 @@ impl KnownMembers for CancelledNotificationParams {
 
 impl codec::Decode for CancelledNotificationParams {
     const NAME: &'static str = "CancelledNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut reason = None;
-        let mut request_id = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut reason, &mut request_id],
-                &mut extra,
-            )?;
-        let Some(request_id) = request_id else {
-            return Err(Error::missing("requestId"));
-        };
-        Ok(Self { reason, request_id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CancelledNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            reason: None,
+            request_id: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for CancelledNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.reason, unread),
+            1 => codec::DecodeInPlace::read(&mut self.request_id, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -178,7 +240,7 @@ pub struct ClientCapabilities {
     /// Features outside the specification, by name, each with an object of settings.
     ///
     /// `experimental`, optional.
-    pub experimental: Option<BTreeMap<String, JsonObject>>,
+    pub experimental: Option<Map<String, JsonObject>>,
     /// Present if the client tells servers which directories and files to work on.
     ///
     /// `roots`, optional.
@@ -206,7 +268,7 @@ impl ClientCapabilities {
     #[must_use]
     pub fn with_experimental(
         mut self,
-        experimental: impl Into<BTreeMap<String, JsonObject>>,
+        experimental: impl Into<Map<String, JsonObject>>,
     ) -> Self {
         self.experimental = Some(experimental.into());
         self
@@ -237,23 +299,53 @@ impl KnownMembers for ClientCapabilities {
 
 impl codec::Decode for ClientCapabilities {
     const NAME: &'static str = "ClientCapabilities";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut experimental = None;
-        let mut roots = None;
-        let mut sampling = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut experimental, &mut roots, &mut sampling],
-                &mut extra,
-            )?;
-        Ok(Self {
-            experimental,
-            roots,
-            sampling,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilities {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            experimental: None,
+            roots: None,
+            sampling: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilities {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.experimental, unread),
+            1 => codec::read_optional(json, &mut self.roots, unread),
+            2 => codec::read_optional(json, &mut self.sampling, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -316,16 +408,49 @@ impl KnownMembers for ClientCapabilitiesRoots {
 
 impl codec::Decode for ClientCapabilitiesRoots {
     const NAME: &'static str = "ClientCapabilitiesRoots";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed],
-                &mut extra,
-            )?;
-        Ok(Self { list_changed, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilitiesRoots {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilitiesRoots {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -384,23 +509,56 @@ impl KnownMembers for Implementation {
 
 impl codec::Decode for Implementation {
     const NAME: &'static str = "Implementation";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut name = None;
-        let mut version = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut name, &mut version],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(Error::missing("name"));
-        };
-        let Some(version) = version else {
-            return Err(Error::missing("version"));
-        };
-        Ok(Self { name, version, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Implementation {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            name: codec::DecodeInPlace::blank(unread),
+            version: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for Implementation {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.version, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -460,21 +618,55 @@ impl KnownMembers for InitializeRequest {
 
 impl codec::Decode for InitializeRequest {
     const NAME: &'static str = "InitializeRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("initialize"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InitializeRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for InitializeRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("initialize")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -553,32 +745,58 @@ impl KnownMembers for InitializeRequestParams {
 
 impl codec::Decode for InitializeRequestParams {
     const NAME: &'static str = "InitializeRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut capabilities = None;
-        let mut client_info = None;
-        let mut protocol_version = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut capabilities, &mut client_info, &mut protocol_version],
-                &mut extra,
-            )?;
-        let Some(capabilities) = capabilities else {
-            return Err(Error::missing("capabilities"));
-        };
-        let Some(client_info) = client_info else {
-            return Err(Error::missing("clientInfo"));
-        };
-        let Some(protocol_version) = protocol_version else {
-            return Err(Error::missing("protocolVersion"));
-        };
-        Ok(Self {
-            capabilities,
-            client_info,
-            protocol_version,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InitializeRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            capabilities: codec::DecodeInPlace::blank(unread),
+            client_info: codec::DecodeInPlace::blank(unread),
+            protocol_version: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for InitializeRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.capabilities, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.client_info, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.protocol_version, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -677,42 +895,62 @@ impl KnownMembers for InitializeResult {
 
 impl codec::Decode for InitializeResult {
     const NAME: &'static str = "InitializeResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut capabilities = None;
-        let mut instructions = None;
-        let mut protocol_version = None;
-        let mut server_info = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut capabilities,
-                    &mut instructions,
-                    &mut protocol_version,
-                    &mut server_info,
-                ],
-                &mut extra,
-            )?;
-        let Some(capabilities) = capabilities else {
-            return Err(Error::missing("capabilities"));
-        };
-        let Some(protocol_version) = protocol_version else {
-            return Err(Error::missing("protocolVersion"));
-        };
-        let Some(server_info) = server_info else {
-            return Err(Error::missing("serverInfo"));
-        };
-        Ok(Self {
-            meta,
-            capabilities,
-            instructions,
-            protocol_version,
-            server_info,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InitializeResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            capabilities: codec::DecodeInPlace::blank(unread),
+            instructions: None,
+            protocol_version: codec::DecodeInPlace::blank(unread),
+            server_info: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 3, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for InitializeResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.capabilities, json, unread),
+            2 => codec::read_optional(json, &mut self.instructions, unread),
+            3 => codec::DecodeInPlace::read(&mut self.protocol_version, json, unread),
+            4 => codec::DecodeInPlace::read(&mut self.server_info, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -788,20 +1026,50 @@ impl KnownMembers for InitializedNotification {
 
 impl codec::Decode for InitializedNotification {
     const NAME: &'static str = "InitializedNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/initialized"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InitializedNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for InitializedNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("notifications/initialized")),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -870,11 +1138,49 @@ impl KnownMembers for InitializedNotificationParams {
 
 impl codec::Decode for InitializedNotificationParams {
     const NAME: &'static str = "InitializedNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InitializedNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for InitializedNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -932,23 +1238,55 @@ impl KnownMembers for LoggingMessageNotification {
 
 impl codec::Decode for LoggingMessageNotification {
     const NAME: &'static str = "LoggingMessageNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/message"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for LoggingMessageNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for LoggingMessageNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("notifications/message")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1023,24 +1361,58 @@ impl KnownMembers for LoggingMessageNotificationParams {
 
 impl codec::Decode for LoggingMessageNotificationParams {
     const NAME: &'static str = "LoggingMessageNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut data = None;
-        let mut level = None;
-        let mut logger = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut data, &mut level, &mut logger],
-                &mut extra,
-            )?;
-        let Some(data) = data else {
-            return Err(Error::missing("data"));
-        };
-        let Some(level) = level else {
-            return Err(Error::missing("level"));
-        };
-        Ok(Self { data, level, logger, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for LoggingMessageNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            data: codec::DecodeInPlace::blank(unread),
+            level: codec::DecodeInPlace::blank(unread),
+            logger: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for LoggingMessageNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.level, json, unread),
+            2 => codec::read_optional(json, &mut self.logger, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1112,18 +1484,50 @@ impl KnownMembers for PingRequest {
 
 impl codec::Decode for PingRequest {
     const NAME: &'static str = "PingRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("ping"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PingRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PingRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("ping")),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1195,11 +1599,49 @@ impl KnownMembers for PingRequestParams {
 
 impl codec::Decode for PingRequestParams {
     const NAME: &'static str = "PingRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PingRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PingRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1257,23 +1699,55 @@ impl KnownMembers for ProgressNotification {
 
 impl codec::Decode for ProgressNotification {
     const NAME: &'static str = "ProgressNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/progress"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ProgressNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ProgressNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("notifications/progress")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1365,31 +1839,60 @@ impl KnownMembers for ProgressNotificationParams {
 
 impl codec::Decode for ProgressNotificationParams {
     const NAME: &'static str = "ProgressNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut message = None;
-        let mut progress = None;
-        let mut progress_token = None;
-        let mut total = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut message, &mut progress, &mut progress_token, &mut total],
-                &mut extra,
-            )?;
-        let Some(progress) = progress else {
-            return Err(Error::missing("progress"));
-        };
-        let Some(progress_token) = progress_token else {
-            return Err(Error::missing("progressToken"));
-        };
-        Ok(Self {
-            message,
-            progress,
-            progress_token,
-            total,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ProgressNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            message: None,
+            progress: codec::DecodeInPlace::blank(unread),
+            progress_token: codec::DecodeInPlace::blank(unread),
+            total: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ProgressNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.message, unread),
+            1 => codec::DecodeInPlace::read(&mut self.progress, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.progress_token, json, unread),
+            3 => codec::read_optional(json, &mut self.total, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1440,7 +1943,7 @@ pub struct ServerCapabilities {
     /// Features outside the specification, by name, each with an object of settings.
     ///
     /// `experimental`, optional.
-    pub experimental: Option<BTreeMap<String, JsonObject>>,
+    pub experimental: Option<Map<String, JsonObject>>,
     /// Present if the server sends log messages; one that does must declare it.
     ///
     /// `logging`, optional.
@@ -1485,7 +1988,7 @@ impl ServerCapabilities {
     #[must_use]
     pub fn with_experimental(
         mut self,
-        experimental: impl Into<BTreeMap<String, JsonObject>>,
+        experimental: impl Into<Map<String, JsonObject>>,
     ) -> Self {
         self.experimental = Some(experimental.into());
         self
@@ -1541,36 +2044,59 @@ impl KnownMembers for ServerCapabilities {
 
 impl codec::Decode for ServerCapabilities {
     const NAME: &'static str = "ServerCapabilities";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut completions = None;
-        let mut experimental = None;
-        let mut logging = None;
-        let mut prompts = None;
-        let mut resources = None;
-        let mut tools = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut completions,
-                    &mut experimental,
-                    &mut logging,
-                    &mut prompts,
-                    &mut resources,
-                    &mut tools,
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            completions,
-            experimental,
-            logging,
-            prompts,
-            resources,
-            tools,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilities {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            completions: None,
+            experimental: None,
+            logging: None,
+            prompts: None,
+            resources: None,
+            tools: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilities {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.completions, unread),
+            1 => codec::read_optional(json, &mut self.experimental, unread),
+            2 => codec::read_optional(json, &mut self.logging, unread),
+            3 => codec::read_optional(json, &mut self.prompts, unread),
+            4 => codec::read_optional(json, &mut self.resources, unread),
+            5 => codec::read_optional(json, &mut self.tools, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1636,16 +2162,49 @@ impl KnownMembers for ServerCapabilitiesPrompts {
 
 impl codec::Decode for ServerCapabilitiesPrompts {
     const NAME: &'static str = "ServerCapabilitiesPrompts";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed],
-                &mut extra,
-            )?;
-        Ok(Self { list_changed, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesPrompts {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesPrompts {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1717,21 +2276,51 @@ impl KnownMembers for ServerCapabilitiesResources {
 
 impl codec::Decode for ServerCapabilitiesResources {
     const NAME: &'static str = "ServerCapabilitiesResources";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut subscribe = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed, &mut subscribe],
-                &mut extra,
-            )?;
-        Ok(Self {
-            list_changed,
-            subscribe,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesResources {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            subscribe: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesResources {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            1 => codec::read_optional(json, &mut self.subscribe, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1793,16 +2382,49 @@ impl KnownMembers for ServerCapabilitiesTools {
 
 impl codec::Decode for ServerCapabilitiesTools {
     const NAME: &'static str = "ServerCapabilitiesTools";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed],
-                &mut extra,
-            )?;
-        Ok(Self { list_changed, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesTools {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesTools {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

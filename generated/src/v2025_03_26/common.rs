@@ -65,17 +65,51 @@ impl KnownMembers for Annotations {
 
 impl codec::Decode for Annotations {
     const NAME: &'static str = "Annotations";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut audience = None;
-        let mut priority = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut audience, &mut priority],
-                &mut extra,
-            )?;
-        Ok(Self { audience, priority, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Annotations {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            audience: None,
+            priority: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Annotations {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.audience, unread),
+            1 => codec::read_optional(json, &mut self.priority, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -132,7 +166,8 @@ impl TryFrom<Number> for AnnotationsPriority {
 impl TryFrom<f64> for AnnotationsPriority {
     type Error = Error;
     fn try_from(value: f64) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Float(value))
+        let value = Number::try_from(value)?;
+        <Self as TryFrom<Number>>::try_from(value)
     }
 }
 
@@ -144,9 +179,26 @@ impl From<AnnotationsPriority> for Number {
 
 impl codec::Decode for AnnotationsPriority {
     const NAME: &'static str = "AnnotationsPriority";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(event)?;
-        <Self as TryFrom<Number>>::try_from(value)
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        let value: Number = codec::Decode::decode(json)?;
+        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
+    }
+}
+
+impl codec::DecodeInPlace for AnnotationsPriority {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -213,31 +265,59 @@ impl KnownMembers for AudioContent {
 
 impl codec::Decode for AudioContent {
     const NAME: &'static str = "AudioContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut annotations = None;
-        let mut data = None;
-        let mut mime_type = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("audio"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut annotations, &mut data, &mut mime_type, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(data) = data else {
-            return Err(Error::missing("data"));
-        };
-        let Some(mime_type) = mime_type else {
-            return Err(Error::missing("mimeType"));
-        };
-        Ok(Self {
-            annotations,
-            data,
-            mime_type,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for AudioContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            annotations: None,
+            data: codec::DecodeInPlace::blank(unread),
+            mime_type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for AudioContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.annotations, unread),
+            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
+            3 => json.read_constant(&codec::Literal::Str("audio")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -316,26 +396,57 @@ impl KnownMembers for EmbeddedResource {
 
 impl codec::Decode for EmbeddedResource {
     const NAME: &'static str = "EmbeddedResource";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut annotations = None;
-        let mut resource = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("resource"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut annotations, &mut resource, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(resource) = resource else {
-            return Err(Error::missing("resource"));
-        };
-        Ok(Self {
-            annotations,
-            resource,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for EmbeddedResource {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            annotations: None,
+            resource: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for EmbeddedResource {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.annotations, unread),
+            1 => codec::DecodeInPlace::read(&mut self.resource, json, unread),
+            2 => json.read_constant(&codec::Literal::Str("resource")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -420,31 +531,59 @@ impl KnownMembers for ImageContent {
 
 impl codec::Decode for ImageContent {
     const NAME: &'static str = "ImageContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut annotations = None;
-        let mut data = None;
-        let mut mime_type = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("image"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut annotations, &mut data, &mut mime_type, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(data) = data else {
-            return Err(Error::missing("data"));
-        };
-        let Some(mime_type) = mime_type else {
-            return Err(Error::missing("mimeType"));
-        };
-        Ok(Self {
-            annotations,
-            data,
-            mime_type,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ImageContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            annotations: None,
+            data: codec::DecodeInPlace::blank(unread),
+            mime_type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ImageContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.annotations, unread),
+            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
+            3 => json.read_constant(&codec::Literal::Str("image")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -512,16 +651,49 @@ impl KnownMembers for Meta {
 
 impl codec::Decode for Meta {
     const NAME: &'static str = "Meta";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut progress_token = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut progress_token],
-                &mut extra,
-            )?;
-        Ok(Self { progress_token, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Meta {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            progress_token: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Meta {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.progress_token, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -581,20 +753,51 @@ impl KnownMembers for Notification {
 
 impl codec::Decode for Notification {
     const NAME: &'static str = "Notification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        let Some(method) = method else {
-            return Err(Error::missing("method"));
-        };
-        Ok(Self { method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Notification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Notification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -657,11 +860,49 @@ impl KnownMembers for NotificationParams {
 
 impl codec::Decode for NotificationParams {
     const NAME: &'static str = "NotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for NotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for NotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -721,20 +962,51 @@ impl KnownMembers for PaginatedRequest {
 
 impl codec::Decode for PaginatedRequest {
     const NAME: &'static str = "PaginatedRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        let Some(method) = method else {
-            return Err(Error::missing("method"));
-        };
-        Ok(Self { method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PaginatedRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PaginatedRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -796,11 +1068,49 @@ impl KnownMembers for PaginatedRequestParams {
 
 impl codec::Decode for PaginatedRequestParams {
     const NAME: &'static str = "PaginatedRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut cursor = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
-        Ok(Self { cursor, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PaginatedRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            cursor: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PaginatedRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.cursor, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -876,17 +1186,51 @@ impl KnownMembers for PaginatedResult {
 
 impl codec::Decode for PaginatedResult {
     const NAME: &'static str = "PaginatedResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut next_cursor = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut next_cursor],
-                &mut extra,
-            )?;
-        Ok(Self { meta, next_cursor, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PaginatedResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            next_cursor: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PaginatedResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.next_cursor, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -958,20 +1302,51 @@ impl KnownMembers for Request {
 
 impl codec::Decode for Request {
     const NAME: &'static str = "Request";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        let Some(method) = method else {
-            return Err(Error::missing("method"));
-        };
-        Ok(Self { method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Request {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Request {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1034,11 +1409,49 @@ impl KnownMembers for RequestParams {
 
 impl codec::Decode for RequestParams {
     const NAME: &'static str = "RequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for RequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for RequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1100,20 +1513,51 @@ impl KnownMembers for ResourceContents {
 
 impl codec::Decode for ResourceContents {
     const NAME: &'static str = "ResourceContents";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut mime_type = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut mime_type, &mut uri],
-                &mut extra,
-            )?;
-        let Some(uri) = uri else {
-            return Err(Error::missing("uri"));
-        };
-        Ok(Self { mime_type, uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceContents {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            mime_type: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ResourceContents {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.mime_type, unread),
+            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1178,11 +1622,49 @@ impl KnownMembers for Result {
 
 impl codec::Decode for Result {
     const NAME: &'static str = "Result";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Result {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Result {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1241,20 +1723,37 @@ impl ::std::fmt::Display for Role {
 impl ::std::str::FromStr for Role {
     type Err = Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for Role {
     const NAME: &'static str = "Role";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for Role {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for Role {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Assistant
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -1305,22 +1804,57 @@ impl KnownMembers for TextContent {
 
 impl codec::Decode for TextContent {
     const NAME: &'static str = "TextContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut annotations = None;
-        let mut text = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("text"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut annotations, &mut text, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(text) = text else {
-            return Err(Error::missing("text"));
-        };
-        Ok(Self { annotations, text, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TextContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            annotations: None,
+            text: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TextContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.annotations, unread),
+            1 => codec::DecodeInPlace::read(&mut self.text, json, unread),
+            2 => json.read_constant(&codec::Literal::Str("text")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -2,8 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `tools` of the protocol.
-use std::collections::BTreeMap;
-use crate::{Error, Extra, JsonObject, KnownMembers, Revision, codec};
+use crate::{Extra, JsonObject, KnownMembers, Map, Revision, codec};
 use super::{AudioContent, EmbeddedResource, ImageContent, TextContent};
 
 /// Calls a tool of the server.
@@ -48,21 +47,55 @@ impl KnownMembers for CallToolRequest {
 
 impl codec::Decode for CallToolRequest {
     const NAME: &'static str = "CallToolRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("tools/call"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CallToolRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CallToolRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("tools/call")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -135,20 +168,51 @@ impl KnownMembers for CallToolRequestParams {
 
 impl codec::Decode for CallToolRequestParams {
     const NAME: &'static str = "CallToolRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut arguments = None;
-        let mut name = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut arguments, &mut name],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(Error::missing("name"));
-        };
-        Ok(Self { arguments, name, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CallToolRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            arguments: None,
+            name: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for CallToolRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.arguments, unread),
+            1 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -230,26 +294,53 @@ impl KnownMembers for CallToolResult {
 
 impl codec::Decode for CallToolResult {
     const NAME: &'static str = "CallToolResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut content = None;
-        let mut is_error = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut content, &mut is_error],
-                &mut extra,
-            )?;
-        let Some(content) = content else {
-            return Err(Error::missing("content"));
-        };
-        Ok(Self {
-            meta,
-            content,
-            is_error,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CallToolResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            content: codec::DecodeInPlace::blank(unread),
+            is_error: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for CallToolResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.content, json, unread),
+            2 => codec::read_optional(json, &mut self.is_error, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -320,7 +411,23 @@ impl From<EmbeddedResource> for CallToolResultContentItem {
 
 impl codec::Decode for CallToolResultContentItem {
     const NAME: &'static str = "CallToolResultContentItem";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CallToolResultContentItem {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::AudioContent(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -359,18 +466,42 @@ impl codec::Decode for CallToolResultContentItem {
                 member: 3,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::TextContent(codec::Decode::decode(event)?),
-                        1 => Self::ImageContent(codec::Decode::decode(event)?),
-                        2 => Self::AudioContent(codec::Decode::decode(event)?),
-                        _ => Self::EmbeddedResource(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(self, Self::TextContent(codec::DecodeInPlace::blank(unread)));
+                if let Self::TextContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::ImageContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ImageContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(
+                    self,
+                    Self::AudioContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::AudioContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::EmbeddedResource(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::EmbeddedResource(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -437,18 +568,50 @@ impl KnownMembers for ListToolsRequest {
 
 impl codec::Decode for ListToolsRequest {
     const NAME: &'static str = "ListToolsRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("tools/list"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListToolsRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListToolsRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("tools/list")),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -519,11 +682,49 @@ impl KnownMembers for ListToolsRequestParams {
 
 impl codec::Decode for ListToolsRequestParams {
     const NAME: &'static str = "ListToolsRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut cursor = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
-        Ok(Self { cursor, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListToolsRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            cursor: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListToolsRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.cursor, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -597,26 +798,53 @@ impl KnownMembers for ListToolsResult {
 
 impl codec::Decode for ListToolsResult {
     const NAME: &'static str = "ListToolsResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut next_cursor = None;
-        let mut tools = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut next_cursor, &mut tools],
-                &mut extra,
-            )?;
-        let Some(tools) = tools else {
-            return Err(Error::missing("tools"));
-        };
-        Ok(Self {
-            meta,
-            next_cursor,
-            tools,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListToolsResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            next_cursor: None,
+            tools: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListToolsResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.next_cursor, unread),
+            2 => codec::DecodeInPlace::read(&mut self.tools, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -708,31 +936,60 @@ impl KnownMembers for Tool {
 
 impl codec::Decode for Tool {
     const NAME: &'static str = "Tool";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut annotations = None;
-        let mut description = None;
-        let mut input_schema = None;
-        let mut name = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut annotations, &mut description, &mut input_schema, &mut name],
-                &mut extra,
-            )?;
-        let Some(input_schema) = input_schema else {
-            return Err(Error::missing("inputSchema"));
-        };
-        let Some(name) = name else {
-            return Err(Error::missing("name"));
-        };
-        Ok(Self {
-            annotations,
-            description,
-            input_schema,
-            name,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Tool {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            annotations: None,
+            description: None,
+            input_schema: codec::DecodeInPlace::blank(unread),
+            name: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for Tool {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.annotations, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::DecodeInPlace::read(&mut self.input_schema, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -768,7 +1025,7 @@ pub struct ToolInputSchema {
     /// The JSON Schema of each argument, by its name.
     ///
     /// `properties`, optional.
-    pub properties: Option<BTreeMap<String, JsonObject>>,
+    pub properties: Option<Map<String, JsonObject>>,
     /// The names of the arguments that a call must give.
     ///
     /// `required`, optional.
@@ -791,7 +1048,7 @@ impl ToolInputSchema {
     #[must_use]
     pub fn with_properties(
         mut self,
-        properties: impl Into<BTreeMap<String, JsonObject>>,
+        properties: impl Into<Map<String, JsonObject>>,
     ) -> Self {
         self.properties = Some(properties.into());
         self
@@ -816,23 +1073,52 @@ impl KnownMembers for ToolInputSchema {
 
 impl codec::Decode for ToolInputSchema {
     const NAME: &'static str = "ToolInputSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut properties = None;
-        let mut required = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("object"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut properties, &mut required, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        Ok(Self {
-            properties,
-            required,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolInputSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            properties: None,
+            required: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ToolInputSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.properties, unread),
+            1 => codec::read_optional(json, &mut self.required, unread),
+            2 => json.read_constant(&codec::Literal::Str("object")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -951,33 +1237,57 @@ impl KnownMembers for ToolAnnotations {
 
 impl codec::Decode for ToolAnnotations {
     const NAME: &'static str = "ToolAnnotations";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut destructive_hint = None;
-        let mut idempotent_hint = None;
-        let mut open_world_hint = None;
-        let mut read_only_hint = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut destructive_hint,
-                    &mut idempotent_hint,
-                    &mut open_world_hint,
-                    &mut read_only_hint,
-                    &mut title,
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            destructive_hint,
-            idempotent_hint,
-            open_world_hint,
-            read_only_hint,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolAnnotations {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            destructive_hint: None,
+            idempotent_hint: None,
+            open_world_hint: None,
+            read_only_hint: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ToolAnnotations {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.destructive_hint, unread),
+            1 => codec::read_optional(json, &mut self.idempotent_hint, unread),
+            2 => codec::read_optional(json, &mut self.open_world_hint, unread),
+            3 => codec::read_optional(json, &mut self.read_only_hint, unread),
+            4 => codec::read_optional(json, &mut self.title, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1053,20 +1363,54 @@ impl KnownMembers for ToolListChangedNotification {
 
 impl codec::Decode for ToolListChangedNotification {
     const NAME: &'static str = "ToolListChangedNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/tools/list_changed"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolListChangedNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ToolListChangedNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => {
+                json.read_constant(
+                    &codec::Literal::Str("notifications/tools/list_changed"),
+                )
+            }
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1135,11 +1479,49 @@ impl KnownMembers for ToolListChangedNotificationParams {
 
 impl codec::Decode for ToolListChangedNotificationParams {
     const NAME: &'static str = "ToolListChangedNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolListChangedNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ToolListChangedNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -2,8 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `completion` of the protocol.
-use std::collections::BTreeMap;
-use crate::{Error, Extra, JsonObject, KnownMembers, Revision, codec};
+use crate::{Extra, JsonObject, KnownMembers, Map, Revision, codec};
 
 /// Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
 ///
@@ -46,23 +45,55 @@ impl KnownMembers for CompleteRequest {
 
 impl codec::Decode for CompleteRequest {
     const NAME: &'static str = "CompleteRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("completion/complete"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CompleteRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CompleteRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("completion/complete")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -145,29 +176,58 @@ impl KnownMembers for CompleteRequestParams {
 
 impl codec::Decode for CompleteRequestParams {
     const NAME: &'static str = "CompleteRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut argument = None;
-        let mut context = None;
-        let mut r#ref = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut argument, &mut context, &mut r#ref],
-                &mut extra,
-            )?;
-        let Some(argument) = argument else {
-            return Err(Error::missing("argument"));
-        };
-        let Some(r#ref) = r#ref else {
-            return Err(Error::missing("ref"));
-        };
-        Ok(Self {
-            argument,
-            context,
-            r#ref,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CompleteRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            argument: codec::DecodeInPlace::blank(unread),
+            context: None,
+            r#ref: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CompleteRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.argument, json, unread),
+            1 => codec::read_optional(json, &mut self.context, unread),
+            2 => codec::DecodeInPlace::read(&mut self.r#ref, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -223,23 +283,56 @@ impl KnownMembers for CompleteRequestParamsArgument {
 
 impl codec::Decode for CompleteRequestParamsArgument {
     const NAME: &'static str = "CompleteRequestParamsArgument";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut name = None;
-        let mut value = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut name, &mut value],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(Error::missing("name"));
-        };
-        let Some(value) = value else {
-            return Err(Error::missing("value"));
-        };
-        Ok(Self { name, value, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CompleteRequestParamsArgument {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            name: codec::DecodeInPlace::blank(unread),
+            value: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CompleteRequestParamsArgument {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.value, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -267,7 +360,7 @@ pub struct CompleteRequestParamsContext {
     /// The values of the prompt's other arguments, or of the template's other variables, that have been chosen before, by name.
     ///
     /// `arguments`, optional.
-    pub arguments: Option<BTreeMap<String, String>>,
+    pub arguments: Option<Map<String, String>>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<CompleteRequestParamsContext>,
 }
@@ -283,10 +376,7 @@ impl CompleteRequestParamsContext {
     }
     /// Sets `arguments`.
     #[must_use]
-    pub fn with_arguments(
-        mut self,
-        arguments: impl Into<BTreeMap<String, String>>,
-    ) -> Self {
+    pub fn with_arguments(mut self, arguments: impl Into<Map<String, String>>) -> Self {
         self.arguments = Some(arguments.into());
         self
     }
@@ -304,12 +394,49 @@ impl KnownMembers for CompleteRequestParamsContext {
 
 impl codec::Decode for CompleteRequestParamsContext {
     const NAME: &'static str = "CompleteRequestParamsContext";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut arguments = None;
-        let mut extra = Extra::default();
-        event
-            .object(<Self as KnownMembers>::MEMBERS, &mut [&mut arguments], &mut extra)?;
-        Ok(Self { arguments, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CompleteRequestParamsContext {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            arguments: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for CompleteRequestParamsContext {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.arguments, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -358,7 +485,23 @@ impl From<ResourceTemplateReference> for PromptOrResourceTemplateReference {
 
 impl codec::Decode for PromptOrResourceTemplateReference {
     const NAME: &'static str = "PromptOrResourceTemplateReference";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PromptOrResourceTemplateReference {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::PromptReference(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -379,20 +522,27 @@ impl codec::Decode for PromptOrResourceTemplateReference {
                 member: 1,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::PromptReference(codec::Decode::decode(event)?),
-                        _ => {
-                            Self::ResourceTemplateReference(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::PromptReference(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::PromptReference(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::ResourceTemplateReference(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ResourceTemplateReference(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -453,20 +603,51 @@ impl KnownMembers for CompleteResult {
 
 impl codec::Decode for CompleteResult {
     const NAME: &'static str = "CompleteResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut completion = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut completion],
-                &mut extra,
-            )?;
-        let Some(completion) = completion else {
-            return Err(Error::missing("completion"));
-        };
-        Ok(Self { meta, completion, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CompleteResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            completion: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for CompleteResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.completion, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -538,26 +719,53 @@ impl KnownMembers for CompleteResultCompletion {
 
 impl codec::Decode for CompleteResultCompletion {
     const NAME: &'static str = "CompleteResultCompletion";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut has_more = None;
-        let mut total = None;
-        let mut values = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut has_more, &mut total, &mut values],
-                &mut extra,
-            )?;
-        let Some(values) = values else {
-            return Err(Error::missing("values"));
-        };
-        Ok(Self {
-            has_more,
-            total,
-            values,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CompleteResultCompletion {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            has_more: None,
+            total: None,
+            values: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for CompleteResultCompletion {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.has_more, unread),
+            1 => codec::read_optional(json, &mut self.total, unread),
+            2 => codec::DecodeInPlace::read(&mut self.values, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -623,22 +831,57 @@ impl KnownMembers for PromptReference {
 
 impl codec::Decode for PromptReference {
     const NAME: &'static str = "PromptReference";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut name = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("ref/prompt"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut name, &mut title, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(name) = name else {
-            return Err(Error::missing("name"));
-        };
-        Ok(Self { name, title, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PromptReference {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            name: codec::DecodeInPlace::blank(unread),
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for PromptReference {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            1 => codec::read_optional(json, &mut self.title, unread),
+            2 => json.read_constant(&codec::Literal::Str("ref/prompt")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -693,21 +936,55 @@ impl KnownMembers for ResourceTemplateReference {
 
 impl codec::Decode for ResourceTemplateReference {
     const NAME: &'static str = "ResourceTemplateReference";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut r#type = codec::Constant::new(codec::Literal::Str("ref/resource"));
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut r#type, &mut uri],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(uri) = uri else {
-            return Err(Error::missing("uri"));
-        };
-        Ok(Self { uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceTemplateReference {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ResourceTemplateReference {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("ref/resource")),
+            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

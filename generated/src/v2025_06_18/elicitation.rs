@@ -2,8 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `elicitation` of the protocol.
-use std::collections::BTreeMap;
-use crate::{Error, Extra, JsonObject, KnownMembers, Number, Revision, codec};
+use crate::{Error, Extra, JsonObject, KnownMembers, Map, Number, Revision, codec};
 
 /// A field of a form that is either true or false.
 ///
@@ -80,25 +79,54 @@ impl KnownMembers for BooleanSchema {
 
 impl codec::Decode for BooleanSchema {
     const NAME: &'static str = "BooleanSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut default = None;
-        let mut description = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("boolean"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut default, &mut description, &mut title, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        Ok(Self {
-            default,
-            description,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for BooleanSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            default: None,
+            description: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[3], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for BooleanSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.default, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::read_optional(json, &mut self.title, unread),
+            3 => json.read_constant(&codec::Literal::Str("boolean")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -160,21 +188,55 @@ impl KnownMembers for ElicitRequest {
 
 impl codec::Decode for ElicitRequest {
     const NAME: &'static str = "ElicitRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("elicitation/create"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ElicitRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("elicitation/create")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -243,27 +305,56 @@ impl KnownMembers for ElicitRequestParams {
 
 impl codec::Decode for ElicitRequestParams {
     const NAME: &'static str = "ElicitRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut message = None;
-        let mut requested_schema = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut message, &mut requested_schema],
-                &mut extra,
-            )?;
-        let Some(message) = message else {
-            return Err(Error::missing("message"));
-        };
-        let Some(requested_schema) = requested_schema else {
-            return Err(Error::missing("requestedSchema"));
-        };
-        Ok(Self {
-            message,
-            requested_schema,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            message: codec::DecodeInPlace::blank(unread),
+            requested_schema: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ElicitRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.requested_schema, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -295,7 +386,7 @@ pub struct ElicitRequestParamsRequestedSchema {
     /// The fields, by the names under which [`ElicitResult`] returns their values.
     ///
     /// `properties`, required.
-    pub properties: BTreeMap<String, PrimitiveSchemaDefinition>,
+    pub properties: Map<String, PrimitiveSchemaDefinition>,
     /// The names of the fields that the user has to fill in; absent means none.
     ///
     /// `required`, optional.
@@ -307,9 +398,7 @@ pub struct ElicitRequestParamsRequestedSchema {
 impl ElicitRequestParamsRequestedSchema {
     /// A `ElicitRequestParamsRequestedSchema` of the members that it requires.
     #[must_use]
-    pub fn new(
-        properties: impl Into<BTreeMap<String, PrimitiveSchemaDefinition>>,
-    ) -> Self {
+    pub fn new(properties: impl Into<Map<String, PrimitiveSchemaDefinition>>) -> Self {
         Self {
             properties: properties.into(),
             required: None,
@@ -330,26 +419,57 @@ impl KnownMembers for ElicitRequestParamsRequestedSchema {
 
 impl codec::Decode for ElicitRequestParamsRequestedSchema {
     const NAME: &'static str = "ElicitRequestParamsRequestedSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut properties = None;
-        let mut required = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("object"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut properties, &mut required, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(properties) = properties else {
-            return Err(Error::missing("properties"));
-        };
-        Ok(Self {
-            properties,
-            required,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitRequestParamsRequestedSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            properties: codec::DecodeInPlace::blank(unread),
+            required: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ElicitRequestParamsRequestedSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.properties, json, unread),
+            1 => codec::read_optional(json, &mut self.required, unread),
+            2 => json.read_constant(&codec::Literal::Str("object")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -391,7 +511,7 @@ pub struct ElicitResult {
     /// The values of the form's fields, by their names. Only `accept` has them.
     ///
     /// `content`, optional.
-    pub content: Option<BTreeMap<String, ElicitResultContentValue>>,
+    pub content: Option<Map<String, ElicitResultContentValue>>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<ElicitResult>,
 }
@@ -417,7 +537,7 @@ impl ElicitResult {
     #[must_use]
     pub fn with_content(
         mut self,
-        content: impl Into<BTreeMap<String, ElicitResultContentValue>>,
+        content: impl Into<Map<String, ElicitResultContentValue>>,
     ) -> Self {
         self.content = Some(content.into());
         self
@@ -430,26 +550,53 @@ impl KnownMembers for ElicitResult {
 
 impl codec::Decode for ElicitResult {
     const NAME: &'static str = "ElicitResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut action = None;
-        let mut content = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut action, &mut content],
-                &mut extra,
-            )?;
-        let Some(action) = action else {
-            return Err(Error::missing("action"));
-        };
-        Ok(Self {
-            meta,
-            action,
-            content,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            action: codec::DecodeInPlace::blank(unread),
+            content: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ElicitResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.action, json, unread),
+            2 => codec::read_optional(json, &mut self.content, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -512,20 +659,37 @@ impl ::std::fmt::Display for ElicitResultAction {
 impl ::std::str::FromStr for ElicitResultAction {
     type Err = Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for ElicitResultAction {
     const NAME: &'static str = "ElicitResultAction";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for ElicitResultAction {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for ElicitResultAction {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Accept
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -582,7 +746,23 @@ impl From<bool> for ElicitResultContentValue {
 
 impl codec::Decode for ElicitResultContentValue {
     const NAME: &'static str = "ElicitResultContentValue";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitResultContentValue {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::String(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::STRING)],
@@ -601,17 +781,27 @@ impl codec::Decode for ElicitResultContentValue {
                 member: 2,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::String(codec::Decode::decode(event)?),
-                        1 => Self::Number(codec::Decode::decode(event)?),
-                        _ => Self::Boolean(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(self, Self::String(codec::DecodeInPlace::blank(unread)));
+                if let Self::String(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(self, Self::Number(codec::DecodeInPlace::blank(unread)));
+                if let Self::Number(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(self, Self::Boolean(codec::DecodeInPlace::blank(unread)));
+                if let Self::Boolean(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -700,36 +890,61 @@ impl KnownMembers for EnumSchema {
 
 impl codec::Decode for EnumSchema {
     const NAME: &'static str = "EnumSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut description = None;
-        let mut r#enum = None;
-        let mut enum_names = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("string"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut description,
-                    &mut r#enum,
-                    &mut enum_names,
-                    &mut title,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(r#enum) = r#enum else {
-            return Err(Error::missing("enum"));
-        };
-        Ok(Self {
-            description,
-            r#enum,
-            enum_names,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for EnumSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            description: None,
+            r#enum: codec::DecodeInPlace::blank(unread),
+            enum_names: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for EnumSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.description, unread),
+            1 => codec::DecodeInPlace::read(&mut self.r#enum, json, unread),
+            2 => codec::read_optional(json, &mut self.enum_names, unread),
+            3 => codec::read_optional(json, &mut self.title, unread),
+            4 => json.read_constant(&codec::Literal::Str("string")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -834,36 +1049,57 @@ impl KnownMembers for NumberSchema {
 
 impl codec::Decode for NumberSchema {
     const NAME: &'static str = "NumberSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut description = None;
-        let mut maximum = None;
-        let mut minimum = None;
-        let mut title = None;
-        let mut r#type = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut description,
-                    &mut maximum,
-                    &mut minimum,
-                    &mut title,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        let Some(r#type) = r#type else {
-            return Err(Error::missing("type"));
-        };
-        Ok(Self {
-            description,
-            maximum,
-            minimum,
-            title,
-            r#type,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for NumberSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            description: None,
+            maximum: None,
+            minimum: None,
+            title: None,
+            r#type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[4], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for NumberSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.description, unread),
+            1 => codec::read_optional(json, &mut self.maximum, unread),
+            2 => codec::read_optional(json, &mut self.minimum, unread),
+            3 => codec::read_optional(json, &mut self.title, unread),
+            4 => codec::DecodeInPlace::read(&mut self.r#type, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -924,20 +1160,37 @@ impl ::std::fmt::Display for NumberSchemaType {
 impl ::std::str::FromStr for NumberSchemaType {
     type Err = Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for NumberSchemaType {
     const NAME: &'static str = "NumberSchemaType";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for NumberSchemaType {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for NumberSchemaType {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Integer
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -995,7 +1248,23 @@ impl From<EnumSchema> for PrimitiveSchemaDefinition {
 
 impl codec::Decode for PrimitiveSchemaDefinition {
     const NAME: &'static str = "PrimitiveSchemaDefinition";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::BooleanSchema(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -1040,18 +1309,42 @@ impl codec::Decode for PrimitiveSchemaDefinition {
                 member: 2,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::StringSchema(codec::Decode::decode(event)?),
-                        1 => Self::NumberSchema(codec::Decode::decode(event)?),
-                        2 => Self::BooleanSchema(codec::Decode::decode(event)?),
-                        _ => Self::EnumSchema(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::StringSchema(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::StringSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::NumberSchema(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::NumberSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(
+                    self,
+                    Self::BooleanSchema(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::BooleanSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(self, Self::EnumSchema(codec::DecodeInPlace::blank(unread)));
+                if let Self::EnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -1165,36 +1458,58 @@ impl KnownMembers for StringSchema {
 
 impl codec::Decode for StringSchema {
     const NAME: &'static str = "StringSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut description = None;
-        let mut format = None;
-        let mut max_length = None;
-        let mut min_length = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("string"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut description,
-                    &mut format,
-                    &mut max_length,
-                    &mut min_length,
-                    &mut title,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        Ok(Self {
-            description,
-            format,
-            max_length,
-            min_length,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for StringSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            description: None,
+            format: None,
+            max_length: None,
+            min_length: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[5], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for StringSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.description, unread),
+            1 => codec::read_optional(json, &mut self.format, unread),
+            2 => codec::read_optional(json, &mut self.max_length, unread),
+            3 => codec::read_optional(json, &mut self.min_length, unread),
+            4 => codec::read_optional(json, &mut self.title, unread),
+            5 => json.read_constant(&codec::Literal::Str("string")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1269,20 +1584,37 @@ impl ::std::fmt::Display for StringSchemaFormat {
 impl ::std::str::FromStr for StringSchemaFormat {
     type Err = Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for StringSchemaFormat {
     const NAME: &'static str = "StringSchemaFormat";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for StringSchemaFormat {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for StringSchemaFormat {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Date
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The frame of JSON-RPC 2.0, as the schema describes it.
-use crate::{Error, Extra, JsonObject, KnownMembers, Value, codec};
+use crate::{Extra, JsonObject, KnownMembers, Value, codec};
 use super::{Meta, RequestId, Result};
 
 /// The answer to a request that failed.
@@ -46,25 +46,57 @@ impl KnownMembers for JsonRpcError {
 
 impl codec::Decode for JsonRpcError {
     const NAME: &'static str = "JsonRpcError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut error = None;
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut error, &mut id, &mut jsonrpc],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(error) = error else {
-            return Err(Error::missing("error"));
-        };
-        let Some(id) = id else {
-            return Err(Error::missing("id"));
-        };
-        Ok(Self { error, id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            error: codec::DecodeInPlace::blank(unread),
+            id: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for JsonRpcError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.error, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            2 => json.read_constant(&codec::Literal::Str("2.0")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -132,24 +164,58 @@ impl KnownMembers for JsonRpcErrorError {
 
 impl codec::Decode for JsonRpcErrorError {
     const NAME: &'static str = "JsonRpcErrorError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = None;
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        let Some(code) = code else {
-            return Err(Error::missing("code"));
-        };
-        let Some(message) = message else {
-            return Err(Error::missing("message"));
-        };
-        Ok(Self { code, data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcErrorError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            code: codec::DecodeInPlace::blank(unread),
+            data: None,
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for JsonRpcErrorError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.code, json, unread),
+            1 => codec::read_optional(json, &mut self.data, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -218,7 +284,23 @@ impl From<JsonRpcError> for JsonRpcMessage {
 
 impl codec::Decode for JsonRpcMessage {
     const NAME: &'static str = "JsonRpcMessage";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcMessage {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::JsonRpcNotification(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -256,18 +338,45 @@ impl codec::Decode for JsonRpcMessage {
                 member: 3,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::JsonRpcRequest(codec::Decode::decode(event)?),
-                        1 => Self::JsonRpcNotification(codec::Decode::decode(event)?),
-                        2 => Self::JsonRpcResponse(codec::Decode::decode(event)?),
-                        _ => Self::JsonRpcError(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::JsonRpcRequest(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::JsonRpcRequest(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::JsonRpcNotification(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::JsonRpcNotification(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(
+                    self,
+                    Self::JsonRpcResponse(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::JsonRpcResponse(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::JsonRpcError(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::JsonRpcError(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -331,22 +440,57 @@ impl KnownMembers for JsonRpcNotification {
 
 impl codec::Decode for JsonRpcNotification {
     const NAME: &'static str = "JsonRpcNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(method) = method else {
-            return Err(Error::missing("method"));
-        };
-        Ok(Self { method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for JsonRpcNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            2 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -410,11 +554,49 @@ impl KnownMembers for JsonRpcNotificationParams {
 
 impl codec::Decode for JsonRpcNotificationParams {
     const NAME: &'static str = "JsonRpcNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for JsonRpcNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -483,26 +665,59 @@ impl KnownMembers for JsonRpcRequest {
 
 impl codec::Decode for JsonRpcRequest {
     const NAME: &'static str = "JsonRpcRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(Error::missing("id"));
-        };
-        let Some(method) = method else {
-            return Err(Error::missing("method"));
-        };
-        Ok(Self { id, method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for JsonRpcRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            3 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -567,11 +782,49 @@ impl KnownMembers for JsonRpcRequestParams {
 
 impl codec::Decode for JsonRpcRequestParams {
     const NAME: &'static str = "JsonRpcRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for JsonRpcRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -629,25 +882,57 @@ impl KnownMembers for JsonRpcResponse {
 
 impl codec::Decode for JsonRpcResponse {
     const NAME: &'static str = "JsonRpcResponse";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut result = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut result],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(Error::missing("id"));
-        };
-        let Some(result) = result else {
-            return Err(Error::missing("result"));
-        };
-        Ok(Self { id, result, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcResponse {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            result: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for JsonRpcResponse {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.result, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

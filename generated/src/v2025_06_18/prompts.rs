@@ -2,8 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `prompts` of the protocol.
-use std::collections::BTreeMap;
-use crate::{Error, Extra, JsonObject, KnownMembers, Revision, codec};
+use crate::{Extra, JsonObject, KnownMembers, Map, Revision, codec};
 use super::{ContentBlock, Role};
 
 /// Fetches a prompt with its arguments filled in.
@@ -47,21 +46,55 @@ impl KnownMembers for GetPromptRequest {
 
 impl codec::Decode for GetPromptRequest {
     const NAME: &'static str = "GetPromptRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("prompts/get"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetPromptRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for GetPromptRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("prompts/get")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -100,7 +133,7 @@ pub struct GetPromptRequestParams {
     /// The values for the prompt's arguments, by their names. All are strings, and the server should validate them.
     ///
     /// `arguments`, optional.
-    pub arguments: Option<BTreeMap<String, String>>,
+    pub arguments: Option<Map<String, String>>,
     /// The `name` of the [`Prompt`].
     ///
     /// `name`, required.
@@ -121,10 +154,7 @@ impl GetPromptRequestParams {
     }
     /// Sets `arguments`.
     #[must_use]
-    pub fn with_arguments(
-        mut self,
-        arguments: impl Into<BTreeMap<String, String>>,
-    ) -> Self {
+    pub fn with_arguments(mut self, arguments: impl Into<Map<String, String>>) -> Self {
         self.arguments = Some(arguments.into());
         self
     }
@@ -136,20 +166,51 @@ impl KnownMembers for GetPromptRequestParams {
 
 impl codec::Decode for GetPromptRequestParams {
     const NAME: &'static str = "GetPromptRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut arguments = None;
-        let mut name = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut arguments, &mut name],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(Error::missing("name"));
-        };
-        Ok(Self { arguments, name, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetPromptRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            arguments: None,
+            name: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for GetPromptRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.arguments, unread),
+            1 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -226,26 +287,53 @@ impl KnownMembers for GetPromptResult {
 
 impl codec::Decode for GetPromptResult {
     const NAME: &'static str = "GetPromptResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut description = None;
-        let mut messages = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut description, &mut messages],
-                &mut extra,
-            )?;
-        let Some(messages) = messages else {
-            return Err(Error::missing("messages"));
-        };
-        Ok(Self {
-            meta,
-            description,
-            messages,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetPromptResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            description: None,
+            messages: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for GetPromptResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::DecodeInPlace::read(&mut self.messages, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -316,18 +404,50 @@ impl KnownMembers for ListPromptsRequest {
 
 impl codec::Decode for ListPromptsRequest {
     const NAME: &'static str = "ListPromptsRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("prompts/list"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListPromptsRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListPromptsRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("prompts/list")),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -398,11 +518,49 @@ impl KnownMembers for ListPromptsRequestParams {
 
 impl codec::Decode for ListPromptsRequestParams {
     const NAME: &'static str = "ListPromptsRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut cursor = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
-        Ok(Self { cursor, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListPromptsRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            cursor: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListPromptsRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.cursor, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -476,26 +634,53 @@ impl KnownMembers for ListPromptsResult {
 
 impl codec::Decode for ListPromptsResult {
     const NAME: &'static str = "ListPromptsResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut next_cursor = None;
-        let mut prompts = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut next_cursor, &mut prompts],
-                &mut extra,
-            )?;
-        let Some(prompts) = prompts else {
-            return Err(Error::missing("prompts"));
-        };
-        Ok(Self {
-            meta,
-            next_cursor,
-            prompts,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListPromptsResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            next_cursor: None,
+            prompts: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListPromptsResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.next_cursor, unread),
+            2 => codec::DecodeInPlace::read(&mut self.prompts, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -601,36 +786,57 @@ impl KnownMembers for Prompt {
 
 impl codec::Decode for Prompt {
     const NAME: &'static str = "Prompt";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut arguments = None;
-        let mut description = None;
-        let mut name = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut arguments,
-                    &mut description,
-                    &mut name,
-                    &mut title,
-                ],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(Error::missing("name"));
-        };
-        Ok(Self {
-            meta,
-            arguments,
-            description,
-            name,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Prompt {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            arguments: None,
+            description: None,
+            name: codec::DecodeInPlace::blank(unread),
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[3], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Prompt {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.arguments, unread),
+            2 => codec::read_optional(json, &mut self.description, unread),
+            3 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            4 => codec::read_optional(json, &mut self.title, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -725,28 +931,55 @@ impl KnownMembers for PromptArgument {
 
 impl codec::Decode for PromptArgument {
     const NAME: &'static str = "PromptArgument";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut description = None;
-        let mut name = None;
-        let mut required = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut description, &mut name, &mut required, &mut title],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(Error::missing("name"));
-        };
-        Ok(Self {
-            description,
-            name,
-            required,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PromptArgument {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            description: None,
+            name: codec::DecodeInPlace::blank(unread),
+            required: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PromptArgument {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.description, unread),
+            1 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            2 => codec::read_optional(json, &mut self.required, unread),
+            3 => codec::read_optional(json, &mut self.title, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -821,20 +1054,54 @@ impl KnownMembers for PromptListChangedNotification {
 
 impl codec::Decode for PromptListChangedNotification {
     const NAME: &'static str = "PromptListChangedNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/prompts/list_changed"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PromptListChangedNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PromptListChangedNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => {
+                json.read_constant(
+                    &codec::Literal::Str("notifications/prompts/list_changed"),
+                )
+            }
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -908,11 +1175,49 @@ impl KnownMembers for PromptListChangedNotificationParams {
 
 impl codec::Decode for PromptListChangedNotificationParams {
     const NAME: &'static str = "PromptListChangedNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PromptListChangedNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PromptListChangedNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -970,23 +1275,56 @@ impl KnownMembers for PromptMessage {
 
 impl codec::Decode for PromptMessage {
     const NAME: &'static str = "PromptMessage";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut content = None;
-        let mut role = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut content, &mut role],
-                &mut extra,
-            )?;
-        let Some(content) = content else {
-            return Err(Error::missing("content"));
-        };
-        let Some(role) = role else {
-            return Err(Error::missing("role"));
-        };
-        Ok(Self { content, role, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PromptMessage {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            content: codec::DecodeInPlace::blank(unread),
+            role: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for PromptMessage {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.content, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.role, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `resources` of the protocol.
-use crate::{Error, Extra, JsonObject, KnownMembers, Revision, codec};
+use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{Annotations, EmptyResult};
 
 /// A resource, or a part of one, as binary data.
@@ -67,31 +67,60 @@ impl KnownMembers for BlobResourceContents {
 
 impl codec::Decode for BlobResourceContents {
     const NAME: &'static str = "BlobResourceContents";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut blob = None;
-        let mut mime_type = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut blob, &mut mime_type, &mut uri],
-                &mut extra,
-            )?;
-        let Some(blob) = blob else {
-            return Err(Error::missing("blob"));
-        };
-        let Some(uri) = uri else {
-            return Err(Error::missing("uri"));
-        };
-        Ok(Self {
-            meta,
-            blob,
-            mime_type,
-            uri,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for BlobResourceContents {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            blob: codec::DecodeInPlace::blank(unread),
+            mime_type: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for BlobResourceContents {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.blob, json, unread),
+            2 => codec::read_optional(json, &mut self.mime_type, unread),
+            3 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -143,7 +172,23 @@ impl From<BlobResourceContents> for TextOrBlobResourceContents {
 
 impl codec::Decode for TextOrBlobResourceContents {
     const NAME: &'static str = "TextOrBlobResourceContents";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TextOrBlobResourceContents {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::BlobResourceContents(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -162,16 +207,27 @@ impl codec::Decode for TextOrBlobResourceContents {
                 member: 1,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::TextResourceContents(codec::Decode::decode(event)?),
-                        _ => Self::BlobResourceContents(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::TextResourceContents(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::TextResourceContents(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::BlobResourceContents(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::BlobResourceContents(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -240,20 +296,50 @@ impl KnownMembers for ListResourceTemplatesRequest {
 
 impl codec::Decode for ListResourceTemplatesRequest {
     const NAME: &'static str = "ListResourceTemplatesRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("resources/templates/list"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListResourceTemplatesRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListResourceTemplatesRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("resources/templates/list")),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -324,11 +410,49 @@ impl KnownMembers for ListResourceTemplatesRequestParams {
 
 impl codec::Decode for ListResourceTemplatesRequestParams {
     const NAME: &'static str = "ListResourceTemplatesRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut cursor = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
-        Ok(Self { cursor, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListResourceTemplatesRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            cursor: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListResourceTemplatesRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.cursor, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -406,26 +530,53 @@ impl KnownMembers for ListResourceTemplatesResult {
 
 impl codec::Decode for ListResourceTemplatesResult {
     const NAME: &'static str = "ListResourceTemplatesResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut next_cursor = None;
-        let mut resource_templates = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut next_cursor, &mut resource_templates],
-                &mut extra,
-            )?;
-        let Some(resource_templates) = resource_templates else {
-            return Err(Error::missing("resourceTemplates"));
-        };
-        Ok(Self {
-            meta,
-            next_cursor,
-            resource_templates,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListResourceTemplatesResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            next_cursor: None,
+            resource_templates: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListResourceTemplatesResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.next_cursor, unread),
+            2 => codec::DecodeInPlace::read(&mut self.resource_templates, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -496,18 +647,50 @@ impl KnownMembers for ListResourcesRequest {
 
 impl codec::Decode for ListResourcesRequest {
     const NAME: &'static str = "ListResourcesRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("resources/list"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListResourcesRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListResourcesRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("resources/list")),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -578,11 +761,49 @@ impl KnownMembers for ListResourcesRequestParams {
 
 impl codec::Decode for ListResourcesRequestParams {
     const NAME: &'static str = "ListResourcesRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut cursor = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut cursor], &mut extra)?;
-        Ok(Self { cursor, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListResourcesRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            cursor: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListResourcesRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.cursor, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -658,26 +879,53 @@ impl KnownMembers for ListResourcesResult {
 
 impl codec::Decode for ListResourcesResult {
     const NAME: &'static str = "ListResourcesResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut next_cursor = None;
-        let mut resources = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut next_cursor, &mut resources],
-                &mut extra,
-            )?;
-        let Some(resources) = resources else {
-            return Err(Error::missing("resources"));
-        };
-        Ok(Self {
-            meta,
-            next_cursor,
-            resources,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListResourcesResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            next_cursor: None,
+            resources: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListResourcesResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.next_cursor, unread),
+            2 => codec::DecodeInPlace::read(&mut self.resources, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -737,21 +985,55 @@ impl KnownMembers for ReadResourceRequest {
 
 impl codec::Decode for ReadResourceRequest {
     const NAME: &'static str = "ReadResourceRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("resources/read"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ReadResourceRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ReadResourceRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("resources/read")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -812,14 +1094,49 @@ impl KnownMembers for ReadResourceRequestParams {
 
 impl codec::Decode for ReadResourceRequestParams {
     const NAME: &'static str = "ReadResourceRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
-        let Some(uri) = uri else {
-            return Err(Error::missing("uri"));
-        };
-        Ok(Self { uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ReadResourceRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ReadResourceRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -885,20 +1202,51 @@ impl KnownMembers for ReadResourceResult {
 
 impl codec::Decode for ReadResourceResult {
     const NAME: &'static str = "ReadResourceResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut contents = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut contents],
-                &mut extra,
-            )?;
-        let Some(contents) = contents else {
-            return Err(Error::missing("contents"));
-        };
-        Ok(Self { meta, contents, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ReadResourceResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            contents: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ReadResourceResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.contents, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1034,48 +1382,68 @@ impl KnownMembers for Resource {
 
 impl codec::Decode for Resource {
     const NAME: &'static str = "Resource";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut description = None;
-        let mut mime_type = None;
-        let mut name = None;
-        let mut size = None;
-        let mut title = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut description,
-                    &mut mime_type,
-                    &mut name,
-                    &mut size,
-                    &mut title,
-                    &mut uri,
-                ],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(Error::missing("name"));
-        };
-        let Some(uri) = uri else {
-            return Err(Error::missing("uri"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            description,
-            mime_type,
-            name,
-            size,
-            title,
-            uri,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Resource {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            description: None,
+            mime_type: None,
+            name: codec::DecodeInPlace::blank(unread),
+            size: None,
+            title: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[4, 7],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for Resource {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::read_optional(json, &mut self.description, unread),
+            3 => codec::read_optional(json, &mut self.mime_type, unread),
+            4 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            5 => codec::read_optional(json, &mut self.size, unread),
+            6 => codec::read_optional(json, &mut self.title, unread),
+            7 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1154,20 +1522,54 @@ impl KnownMembers for ResourceListChangedNotification {
 
 impl codec::Decode for ResourceListChangedNotification {
     const NAME: &'static str = "ResourceListChangedNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/resources/list_changed"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceListChangedNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ResourceListChangedNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => {
+                json.read_constant(
+                    &codec::Literal::Str("notifications/resources/list_changed"),
+                )
+            }
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1239,11 +1641,49 @@ impl KnownMembers for ResourceListChangedNotificationParams {
 
 impl codec::Decode for ResourceListChangedNotificationParams {
     const NAME: &'static str = "ResourceListChangedNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceListChangedNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ResourceListChangedNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1365,45 +1805,66 @@ impl KnownMembers for ResourceTemplate {
 
 impl codec::Decode for ResourceTemplate {
     const NAME: &'static str = "ResourceTemplate";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut description = None;
-        let mut mime_type = None;
-        let mut name = None;
-        let mut title = None;
-        let mut uri_template = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut description,
-                    &mut mime_type,
-                    &mut name,
-                    &mut title,
-                    &mut uri_template,
-                ],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(Error::missing("name"));
-        };
-        let Some(uri_template) = uri_template else {
-            return Err(Error::missing("uriTemplate"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            description,
-            mime_type,
-            name,
-            title,
-            uri_template,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceTemplate {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            description: None,
+            mime_type: None,
+            name: codec::DecodeInPlace::blank(unread),
+            title: None,
+            uri_template: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[4, 6],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ResourceTemplate {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::read_optional(json, &mut self.description, unread),
+            3 => codec::read_optional(json, &mut self.mime_type, unread),
+            4 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            5 => codec::read_optional(json, &mut self.title, unread),
+            6 => codec::DecodeInPlace::read(&mut self.uri_template, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1467,23 +1928,59 @@ impl KnownMembers for ResourceUpdatedNotification {
 
 impl codec::Decode for ResourceUpdatedNotification {
     const NAME: &'static str = "ResourceUpdatedNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/resources/updated"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceUpdatedNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ResourceUpdatedNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => {
+                json.read_constant(
+                    &codec::Literal::Str("notifications/resources/updated"),
+                )
+            }
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1539,14 +2036,49 @@ impl KnownMembers for ResourceUpdatedNotificationParams {
 
 impl codec::Decode for ResourceUpdatedNotificationParams {
     const NAME: &'static str = "ResourceUpdatedNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
-        let Some(uri) = uri else {
-            return Err(Error::missing("uri"));
-        };
-        Ok(Self { uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceUpdatedNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ResourceUpdatedNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1604,23 +2136,55 @@ impl KnownMembers for SubscribeRequest {
 
 impl codec::Decode for SubscribeRequest {
     const NAME: &'static str = "SubscribeRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("resources/subscribe"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for SubscribeRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for SubscribeRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("resources/subscribe")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1681,14 +2245,49 @@ impl KnownMembers for SubscribeRequestParams {
 
 impl codec::Decode for SubscribeRequestParams {
     const NAME: &'static str = "SubscribeRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
-        let Some(uri) = uri else {
-            return Err(Error::missing("uri"));
-        };
-        Ok(Self { uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for SubscribeRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for SubscribeRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1767,31 +2366,60 @@ impl KnownMembers for TextResourceContents {
 
 impl codec::Decode for TextResourceContents {
     const NAME: &'static str = "TextResourceContents";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut mime_type = None;
-        let mut text = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut mime_type, &mut text, &mut uri],
-                &mut extra,
-            )?;
-        let Some(text) = text else {
-            return Err(Error::missing("text"));
-        };
-        let Some(uri) = uri else {
-            return Err(Error::missing("uri"));
-        };
-        Ok(Self {
-            meta,
-            mime_type,
-            text,
-            uri,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TextResourceContents {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            mime_type: None,
+            text: codec::DecodeInPlace::blank(unread),
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TextResourceContents {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.mime_type, unread),
+            2 => codec::DecodeInPlace::read(&mut self.text, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1851,23 +2479,55 @@ impl KnownMembers for UnsubscribeRequest {
 
 impl codec::Decode for UnsubscribeRequest {
     const NAME: &'static str = "UnsubscribeRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("resources/unsubscribe"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UnsubscribeRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for UnsubscribeRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("resources/unsubscribe")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1926,14 +2586,49 @@ impl KnownMembers for UnsubscribeRequestParams {
 
 impl codec::Decode for UnsubscribeRequestParams {
     const NAME: &'static str = "UnsubscribeRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut uri], &mut extra)?;
-        let Some(uri) = uri else {
-            return Err(Error::missing("uri"));
-        };
-        Ok(Self { uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UnsubscribeRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for UnsubscribeRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

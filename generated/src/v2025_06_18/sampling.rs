@@ -46,23 +46,55 @@ impl KnownMembers for CreateMessageRequest {
 
 impl codec::Decode for CreateMessageRequest {
     const NAME: &'static str = "CreateMessageRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("sampling/createMessage"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CreateMessageRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CreateMessageRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("sampling/createMessage")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -212,48 +244,68 @@ impl KnownMembers for CreateMessageRequestParams {
 
 impl codec::Decode for CreateMessageRequestParams {
     const NAME: &'static str = "CreateMessageRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut include_context = None;
-        let mut max_tokens = None;
-        let mut messages = None;
-        let mut metadata = None;
-        let mut model_preferences = None;
-        let mut stop_sequences = None;
-        let mut system_prompt = None;
-        let mut temperature = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut include_context,
-                    &mut max_tokens,
-                    &mut messages,
-                    &mut metadata,
-                    &mut model_preferences,
-                    &mut stop_sequences,
-                    &mut system_prompt,
-                    &mut temperature,
-                ],
-                &mut extra,
-            )?;
-        let Some(max_tokens) = max_tokens else {
-            return Err(Error::missing("maxTokens"));
-        };
-        let Some(messages) = messages else {
-            return Err(Error::missing("messages"));
-        };
-        Ok(Self {
-            include_context,
-            max_tokens,
-            messages,
-            metadata,
-            model_preferences,
-            stop_sequences,
-            system_prompt,
-            temperature,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CreateMessageRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            include_context: None,
+            max_tokens: codec::DecodeInPlace::blank(unread),
+            messages: codec::DecodeInPlace::blank(unread),
+            metadata: None,
+            model_preferences: None,
+            stop_sequences: None,
+            system_prompt: None,
+            temperature: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CreateMessageRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.include_context, unread),
+            1 => codec::DecodeInPlace::read(&mut self.max_tokens, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.messages, json, unread),
+            3 => codec::read_optional(json, &mut self.metadata, unread),
+            4 => codec::read_optional(json, &mut self.model_preferences, unread),
+            5 => codec::read_optional(json, &mut self.stop_sequences, unread),
+            6 => codec::read_optional(json, &mut self.system_prompt, unread),
+            7 => codec::read_optional(json, &mut self.temperature, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -321,20 +373,37 @@ impl ::std::fmt::Display for CreateMessageRequestParamsIncludeContext {
 impl ::std::str::FromStr for CreateMessageRequestParamsIncludeContext {
     type Err = Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for CreateMessageRequestParamsIncludeContext {
     const NAME: &'static str = "CreateMessageRequestParamsIncludeContext";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for CreateMessageRequestParamsIncludeContext {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for CreateMessageRequestParamsIncludeContext {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::AllServers
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -417,36 +486,62 @@ impl KnownMembers for CreateMessageResult {
 
 impl codec::Decode for CreateMessageResult {
     const NAME: &'static str = "CreateMessageResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut content = None;
-        let mut model = None;
-        let mut role = None;
-        let mut stop_reason = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut content, &mut model, &mut role, &mut stop_reason],
-                &mut extra,
-            )?;
-        let Some(content) = content else {
-            return Err(Error::missing("content"));
-        };
-        let Some(model) = model else {
-            return Err(Error::missing("model"));
-        };
-        let Some(role) = role else {
-            return Err(Error::missing("role"));
-        };
-        Ok(Self {
-            meta,
-            content,
-            model,
-            role,
-            stop_reason,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CreateMessageResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            content: codec::DecodeInPlace::blank(unread),
+            model: codec::DecodeInPlace::blank(unread),
+            role: codec::DecodeInPlace::blank(unread),
+            stop_reason: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CreateMessageResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.content, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.model, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.role, json, unread),
+            4 => codec::read_optional(json, &mut self.stop_reason, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -511,7 +606,23 @@ impl From<AudioContent> for Content {
 
 impl codec::Decode for Content {
     const NAME: &'static str = "Content";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Content {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::AudioContent(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -541,17 +652,33 @@ impl codec::Decode for Content {
                 member: 2,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::TextContent(codec::Decode::decode(event)?),
-                        1 => Self::ImageContent(codec::Decode::decode(event)?),
-                        _ => Self::AudioContent(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(self, Self::TextContent(codec::DecodeInPlace::blank(unread)));
+                if let Self::TextContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::ImageContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ImageContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::AudioContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::AudioContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -613,11 +740,49 @@ impl KnownMembers for ModelHint {
 
 impl codec::Decode for ModelHint {
     const NAME: &'static str = "ModelHint";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut name = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut name], &mut extra)?;
-        Ok(Self { name, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ModelHint {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            name: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ModelHint {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.name, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -729,30 +894,55 @@ impl KnownMembers for ModelPreferences {
 
 impl codec::Decode for ModelPreferences {
     const NAME: &'static str = "ModelPreferences";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut cost_priority = None;
-        let mut hints = None;
-        let mut intelligence_priority = None;
-        let mut speed_priority = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut cost_priority,
-                    &mut hints,
-                    &mut intelligence_priority,
-                    &mut speed_priority,
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            cost_priority,
-            hints,
-            intelligence_priority,
-            speed_priority,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ModelPreferences {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            cost_priority: None,
+            hints: None,
+            intelligence_priority: None,
+            speed_priority: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ModelPreferences {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.cost_priority, unread),
+            1 => codec::read_optional(json, &mut self.hints, unread),
+            2 => codec::read_optional(json, &mut self.intelligence_priority, unread),
+            3 => codec::read_optional(json, &mut self.speed_priority, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -811,7 +1001,8 @@ impl TryFrom<Number> for ModelPreferencesCostPriority {
 impl TryFrom<f64> for ModelPreferencesCostPriority {
     type Error = Error;
     fn try_from(value: f64) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Float(value))
+        let value = Number::try_from(value)?;
+        <Self as TryFrom<Number>>::try_from(value)
     }
 }
 
@@ -823,9 +1014,26 @@ impl From<ModelPreferencesCostPriority> for Number {
 
 impl codec::Decode for ModelPreferencesCostPriority {
     const NAME: &'static str = "ModelPreferencesCostPriority";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(event)?;
-        <Self as TryFrom<Number>>::try_from(value)
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        let value: Number = codec::Decode::decode(json)?;
+        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
+    }
+}
+
+impl codec::DecodeInPlace for ModelPreferencesCostPriority {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -874,7 +1082,8 @@ impl TryFrom<Number> for ModelPreferencesIntelligencePriority {
 impl TryFrom<f64> for ModelPreferencesIntelligencePriority {
     type Error = Error;
     fn try_from(value: f64) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Float(value))
+        let value = Number::try_from(value)?;
+        <Self as TryFrom<Number>>::try_from(value)
     }
 }
 
@@ -886,9 +1095,26 @@ impl From<ModelPreferencesIntelligencePriority> for Number {
 
 impl codec::Decode for ModelPreferencesIntelligencePriority {
     const NAME: &'static str = "ModelPreferencesIntelligencePriority";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(event)?;
-        <Self as TryFrom<Number>>::try_from(value)
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        let value: Number = codec::Decode::decode(json)?;
+        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
+    }
+}
+
+impl codec::DecodeInPlace for ModelPreferencesIntelligencePriority {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -937,7 +1163,8 @@ impl TryFrom<Number> for ModelPreferencesSpeedPriority {
 impl TryFrom<f64> for ModelPreferencesSpeedPriority {
     type Error = Error;
     fn try_from(value: f64) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Float(value))
+        let value = Number::try_from(value)?;
+        <Self as TryFrom<Number>>::try_from(value)
     }
 }
 
@@ -949,9 +1176,26 @@ impl From<ModelPreferencesSpeedPriority> for Number {
 
 impl codec::Decode for ModelPreferencesSpeedPriority {
     const NAME: &'static str = "ModelPreferencesSpeedPriority";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(event)?;
-        <Self as TryFrom<Number>>::try_from(value)
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        let value: Number = codec::Decode::decode(json)?;
+        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
+    }
+}
+
+impl codec::DecodeInPlace for ModelPreferencesSpeedPriority {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -1000,23 +1244,56 @@ impl KnownMembers for SamplingMessage {
 
 impl codec::Decode for SamplingMessage {
     const NAME: &'static str = "SamplingMessage";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut content = None;
-        let mut role = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut content, &mut role],
-                &mut extra,
-            )?;
-        let Some(content) = content else {
-            return Err(Error::missing("content"));
-        };
-        let Some(role) = role else {
-            return Err(Error::missing("role"));
-        };
-        Ok(Self { content, role, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for SamplingMessage {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            content: codec::DecodeInPlace::blank(unread),
+            role: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for SamplingMessage {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.content, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.role, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -2,8 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The life of a connection: methods without a namespace.
-use std::collections::BTreeMap;
-use crate::{Extra, JsonObject, KnownMembers, Number, Revision, Value, codec};
+use crate::{Extra, JsonObject, KnownMembers, Map, Number, Revision, Value, codec};
 use super::{
     EmptyResult, Icon, LoggingLevel, Meta, NotificationParams, ProgressToken, RequestId,
     RequestParams,
@@ -51,25 +50,56 @@ impl KnownMembers for CancelledNotification {
 
 impl codec::Decode for CancelledNotification {
     const NAME: &'static str = "CancelledNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/cancelled"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CancelledNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CancelledNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => json.read_constant(&codec::Literal::Str("notifications/cancelled")),
+            2 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -164,23 +194,53 @@ impl KnownMembers for CancelledNotificationParams {
 
 impl codec::Decode for CancelledNotificationParams {
     const NAME: &'static str = "CancelledNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut reason = None;
-        let mut request_id = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut reason, &mut request_id],
-                &mut extra,
-            )?;
-        Ok(Self {
-            meta,
-            reason,
-            request_id,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CancelledNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            reason: None,
+            request_id: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for CancelledNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.reason, unread),
+            2 => codec::read_optional(json, &mut self.request_id, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -220,7 +280,7 @@ pub struct ClientCapabilities {
     /// Features outside the specification, by name, each with an object of settings.
     ///
     /// `experimental`, optional.
-    pub experimental: Option<BTreeMap<String, JsonObject>>,
+    pub experimental: Option<Map<String, JsonObject>>,
     /// Present if the client tells servers which directories and files to work on.
     ///
     /// `roots`, optional.
@@ -263,7 +323,7 @@ impl ClientCapabilities {
     #[must_use]
     pub fn with_experimental(
         mut self,
-        experimental: impl Into<BTreeMap<String, JsonObject>>,
+        experimental: impl Into<Map<String, JsonObject>>,
     ) -> Self {
         self.experimental = Some(experimental.into());
         self
@@ -309,33 +369,57 @@ impl KnownMembers for ClientCapabilities {
 
 impl codec::Decode for ClientCapabilities {
     const NAME: &'static str = "ClientCapabilities";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut elicitation = None;
-        let mut experimental = None;
-        let mut roots = None;
-        let mut sampling = None;
-        let mut tasks = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut elicitation,
-                    &mut experimental,
-                    &mut roots,
-                    &mut sampling,
-                    &mut tasks,
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            elicitation,
-            experimental,
-            roots,
-            sampling,
-            tasks,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilities {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            elicitation: None,
+            experimental: None,
+            roots: None,
+            sampling: None,
+            tasks: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilities {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.elicitation, unread),
+            1 => codec::read_optional(json, &mut self.experimental, unread),
+            2 => codec::read_optional(json, &mut self.roots, unread),
+            3 => codec::read_optional(json, &mut self.sampling, unread),
+            4 => codec::read_optional(json, &mut self.tasks, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -414,17 +498,51 @@ impl KnownMembers for ClientCapabilitiesElicitation {
 
 impl codec::Decode for ClientCapabilitiesElicitation {
     const NAME: &'static str = "ClientCapabilitiesElicitation";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut form = None;
-        let mut url = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut form, &mut url],
-                &mut extra,
-            )?;
-        Ok(Self { form, url, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilitiesElicitation {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            form: None,
+            url: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilitiesElicitation {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.form, unread),
+            1 => codec::read_optional(json, &mut self.url, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -486,16 +604,49 @@ impl KnownMembers for ClientCapabilitiesRoots {
 
 impl codec::Decode for ClientCapabilitiesRoots {
     const NAME: &'static str = "ClientCapabilitiesRoots";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed],
-                &mut extra,
-            )?;
-        Ok(Self { list_changed, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilitiesRoots {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilitiesRoots {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -575,17 +726,51 @@ impl KnownMembers for ClientCapabilitiesSampling {
 
 impl codec::Decode for ClientCapabilitiesSampling {
     const NAME: &'static str = "ClientCapabilitiesSampling";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut context = None;
-        let mut tools = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut context, &mut tools],
-                &mut extra,
-            )?;
-        Ok(Self { context, tools, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilitiesSampling {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            context: None,
+            tools: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilitiesSampling {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.context, unread),
+            1 => codec::read_optional(json, &mut self.tools, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -672,23 +857,53 @@ impl KnownMembers for ClientCapabilitiesTasks {
 
 impl codec::Decode for ClientCapabilitiesTasks {
     const NAME: &'static str = "ClientCapabilitiesTasks";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut cancel = None;
-        let mut list = None;
-        let mut requests = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut cancel, &mut list, &mut requests],
-                &mut extra,
-            )?;
-        Ok(Self {
-            cancel,
-            list,
-            requests,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilitiesTasks {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            cancel: None,
+            list: None,
+            requests: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilitiesTasks {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.cancel, unread),
+            1 => codec::read_optional(json, &mut self.list, unread),
+            2 => codec::read_optional(json, &mut self.requests, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -768,21 +983,51 @@ impl KnownMembers for ClientCapabilitiesTasksRequests {
 
 impl codec::Decode for ClientCapabilitiesTasksRequests {
     const NAME: &'static str = "ClientCapabilitiesTasksRequests";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut elicitation = None;
-        let mut sampling = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut elicitation, &mut sampling],
-                &mut extra,
-            )?;
-        Ok(Self {
-            elicitation,
-            sampling,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilitiesTasksRequests {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            elicitation: None,
+            sampling: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilitiesTasksRequests {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.elicitation, unread),
+            1 => codec::read_optional(json, &mut self.sampling, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -844,11 +1089,49 @@ impl KnownMembers for ClientCapabilitiesTasksRequestsElicitation {
 
 impl codec::Decode for ClientCapabilitiesTasksRequestsElicitation {
     const NAME: &'static str = "ClientCapabilitiesTasksRequestsElicitation";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut create = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut create], &mut extra)?;
-        Ok(Self { create, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilitiesTasksRequestsElicitation {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            create: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilitiesTasksRequestsElicitation {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.create, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -909,16 +1192,49 @@ impl KnownMembers for ClientCapabilitiesTasksRequestsSampling {
 
 impl codec::Decode for ClientCapabilitiesTasksRequestsSampling {
     const NAME: &'static str = "ClientCapabilitiesTasksRequestsSampling";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut create_message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut create_message],
-                &mut extra,
-            )?;
-        Ok(Self { create_message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilitiesTasksRequestsSampling {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            create_message: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilitiesTasksRequestsSampling {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.create_message, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1028,42 +1344,64 @@ impl KnownMembers for Implementation {
 
 impl codec::Decode for Implementation {
     const NAME: &'static str = "Implementation";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut description = None;
-        let mut icons = None;
-        let mut name = None;
-        let mut title = None;
-        let mut version = None;
-        let mut website_url = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut description,
-                    &mut icons,
-                    &mut name,
-                    &mut title,
-                    &mut version,
-                    &mut website_url,
-                ],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        let Some(version) = version else {
-            return Err(crate::Error::missing("version"));
-        };
-        Ok(Self {
-            description,
-            icons,
-            name,
-            title,
-            version,
-            website_url,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Implementation {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            description: None,
+            icons: None,
+            name: codec::DecodeInPlace::blank(unread),
+            title: None,
+            version: codec::DecodeInPlace::blank(unread),
+            website_url: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for Implementation {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.description, unread),
+            1 => codec::read_optional(json, &mut self.icons, unread),
+            2 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            3 => codec::read_optional(json, &mut self.title, unread),
+            4 => codec::DecodeInPlace::read(&mut self.version, json, unread),
+            5 => codec::read_optional(json, &mut self.website_url, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1135,27 +1473,58 @@ impl KnownMembers for InitializeRequest {
 
 impl codec::Decode for InitializeRequest {
     const NAME: &'static str = "InitializeRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("initialize"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InitializeRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for InitializeRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("initialize")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1251,39 +1620,60 @@ impl KnownMembers for InitializeRequestParams {
 
 impl codec::Decode for InitializeRequestParams {
     const NAME: &'static str = "InitializeRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut capabilities = None;
-        let mut client_info = None;
-        let mut protocol_version = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut capabilities,
-                    &mut client_info,
-                    &mut protocol_version,
-                ],
-                &mut extra,
-            )?;
-        let Some(capabilities) = capabilities else {
-            return Err(crate::Error::missing("capabilities"));
-        };
-        let Some(client_info) = client_info else {
-            return Err(crate::Error::missing("clientInfo"));
-        };
-        let Some(protocol_version) = protocol_version else {
-            return Err(crate::Error::missing("protocolVersion"));
-        };
-        Ok(Self {
-            meta,
-            capabilities,
-            client_info,
-            protocol_version,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InitializeRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            capabilities: codec::DecodeInPlace::blank(unread),
+            client_info: codec::DecodeInPlace::blank(unread),
+            protocol_version: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for InitializeRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.capabilities, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.client_info, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.protocol_version, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1383,42 +1773,62 @@ impl KnownMembers for InitializeResult {
 
 impl codec::Decode for InitializeResult {
     const NAME: &'static str = "InitializeResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut capabilities = None;
-        let mut instructions = None;
-        let mut protocol_version = None;
-        let mut server_info = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut capabilities,
-                    &mut instructions,
-                    &mut protocol_version,
-                    &mut server_info,
-                ],
-                &mut extra,
-            )?;
-        let Some(capabilities) = capabilities else {
-            return Err(crate::Error::missing("capabilities"));
-        };
-        let Some(protocol_version) = protocol_version else {
-            return Err(crate::Error::missing("protocolVersion"));
-        };
-        let Some(server_info) = server_info else {
-            return Err(crate::Error::missing("serverInfo"));
-        };
-        Ok(Self {
-            meta,
-            capabilities,
-            instructions,
-            protocol_version,
-            server_info,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InitializeResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            capabilities: codec::DecodeInPlace::blank(unread),
+            instructions: None,
+            protocol_version: codec::DecodeInPlace::blank(unread),
+            server_info: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 3, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for InitializeResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.capabilities, json, unread),
+            2 => codec::read_optional(json, &mut self.instructions, unread),
+            3 => codec::DecodeInPlace::read(&mut self.protocol_version, json, unread),
+            4 => codec::DecodeInPlace::read(&mut self.server_info, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1491,22 +1901,56 @@ impl KnownMembers for InitializedNotification {
 
 impl codec::Decode for InitializedNotification {
     const NAME: &'static str = "InitializedNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/initialized"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InitializedNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for InitializedNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => json.read_constant(&codec::Literal::Str("notifications/initialized")),
+            2 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1572,25 +2016,56 @@ impl KnownMembers for LoggingMessageNotification {
 
 impl codec::Decode for LoggingMessageNotification {
     const NAME: &'static str = "LoggingMessageNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/message"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for LoggingMessageNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for LoggingMessageNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => json.read_constant(&codec::Literal::Str("notifications/message")),
+            2 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1680,31 +2155,60 @@ impl KnownMembers for LoggingMessageNotificationParams {
 
 impl codec::Decode for LoggingMessageNotificationParams {
     const NAME: &'static str = "LoggingMessageNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut data = None;
-        let mut level = None;
-        let mut logger = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut data, &mut level, &mut logger],
-                &mut extra,
-            )?;
-        let Some(data) = data else {
-            return Err(crate::Error::missing("data"));
-        };
-        let Some(level) = level else {
-            return Err(crate::Error::missing("level"));
-        };
-        Ok(Self {
-            meta,
-            data,
-            level,
-            logger,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for LoggingMessageNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            data: codec::DecodeInPlace::blank(unread),
+            level: codec::DecodeInPlace::blank(unread),
+            logger: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for LoggingMessageNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.level, json, unread),
+            3 => codec::read_optional(json, &mut self.logger, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1776,24 +2280,58 @@ impl KnownMembers for PingRequest {
 
 impl codec::Decode for PingRequest {
     const NAME: &'static str = "PingRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("ping"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PingRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for PingRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("ping")),
+            3 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1862,25 +2400,56 @@ impl KnownMembers for ProgressNotification {
 
 impl codec::Decode for ProgressNotification {
     const NAME: &'static str = "ProgressNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/progress"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ProgressNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ProgressNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => json.read_constant(&codec::Literal::Str("notifications/progress")),
+            2 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1988,39 +2557,62 @@ impl KnownMembers for ProgressNotificationParams {
 
 impl codec::Decode for ProgressNotificationParams {
     const NAME: &'static str = "ProgressNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut message = None;
-        let mut progress = None;
-        let mut progress_token = None;
-        let mut total = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut message,
-                    &mut progress,
-                    &mut progress_token,
-                    &mut total,
-                ],
-                &mut extra,
-            )?;
-        let Some(progress) = progress else {
-            return Err(crate::Error::missing("progress"));
-        };
-        let Some(progress_token) = progress_token else {
-            return Err(crate::Error::missing("progressToken"));
-        };
-        Ok(Self {
-            meta,
-            message,
-            progress,
-            progress_token,
-            total,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ProgressNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            message: None,
+            progress: codec::DecodeInPlace::blank(unread),
+            progress_token: codec::DecodeInPlace::blank(unread),
+            total: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ProgressNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.message, unread),
+            2 => codec::DecodeInPlace::read(&mut self.progress, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.progress_token, json, unread),
+            4 => codec::read_optional(json, &mut self.total, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2061,7 +2653,7 @@ pub struct ServerCapabilities {
     /// Features outside the specification, by name, each with an object of settings.
     ///
     /// `experimental`, optional.
-    pub experimental: Option<BTreeMap<String, JsonObject>>,
+    pub experimental: Option<Map<String, JsonObject>>,
     /// Present if the server sends log messages; one that does must declare it.
     ///
     /// `logging`, optional.
@@ -2111,7 +2703,7 @@ impl ServerCapabilities {
     #[must_use]
     pub fn with_experimental(
         mut self,
-        experimental: impl Into<BTreeMap<String, JsonObject>>,
+        experimental: impl Into<Map<String, JsonObject>>,
     ) -> Self {
         self.experimental = Some(experimental.into());
         self
@@ -2174,39 +2766,61 @@ impl KnownMembers for ServerCapabilities {
 
 impl codec::Decode for ServerCapabilities {
     const NAME: &'static str = "ServerCapabilities";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut completions = None;
-        let mut experimental = None;
-        let mut logging = None;
-        let mut prompts = None;
-        let mut resources = None;
-        let mut tasks = None;
-        let mut tools = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut completions,
-                    &mut experimental,
-                    &mut logging,
-                    &mut prompts,
-                    &mut resources,
-                    &mut tasks,
-                    &mut tools,
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            completions,
-            experimental,
-            logging,
-            prompts,
-            resources,
-            tasks,
-            tools,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilities {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            completions: None,
+            experimental: None,
+            logging: None,
+            prompts: None,
+            resources: None,
+            tasks: None,
+            tools: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilities {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.completions, unread),
+            1 => codec::read_optional(json, &mut self.experimental, unread),
+            2 => codec::read_optional(json, &mut self.logging, unread),
+            3 => codec::read_optional(json, &mut self.prompts, unread),
+            4 => codec::read_optional(json, &mut self.resources, unread),
+            5 => codec::read_optional(json, &mut self.tasks, unread),
+            6 => codec::read_optional(json, &mut self.tools, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2273,16 +2887,49 @@ impl KnownMembers for ServerCapabilitiesPrompts {
 
 impl codec::Decode for ServerCapabilitiesPrompts {
     const NAME: &'static str = "ServerCapabilitiesPrompts";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed],
-                &mut extra,
-            )?;
-        Ok(Self { list_changed, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesPrompts {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesPrompts {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2354,21 +3001,51 @@ impl KnownMembers for ServerCapabilitiesResources {
 
 impl codec::Decode for ServerCapabilitiesResources {
     const NAME: &'static str = "ServerCapabilitiesResources";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut subscribe = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed, &mut subscribe],
-                &mut extra,
-            )?;
-        Ok(Self {
-            list_changed,
-            subscribe,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesResources {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            subscribe: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesResources {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            1 => codec::read_optional(json, &mut self.subscribe, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2455,23 +3132,53 @@ impl KnownMembers for ServerCapabilitiesTasks {
 
 impl codec::Decode for ServerCapabilitiesTasks {
     const NAME: &'static str = "ServerCapabilitiesTasks";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut cancel = None;
-        let mut list = None;
-        let mut requests = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut cancel, &mut list, &mut requests],
-                &mut extra,
-            )?;
-        Ok(Self {
-            cancel,
-            list,
-            requests,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesTasks {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            cancel: None,
+            list: None,
+            requests: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesTasks {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.cancel, unread),
+            1 => codec::read_optional(json, &mut self.list, unread),
+            2 => codec::read_optional(json, &mut self.requests, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2537,11 +3244,49 @@ impl KnownMembers for ServerCapabilitiesTasksRequests {
 
 impl codec::Decode for ServerCapabilitiesTasksRequests {
     const NAME: &'static str = "ServerCapabilitiesTasksRequests";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut tools = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut tools], &mut extra)?;
-        Ok(Self { tools, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesTasksRequests {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            tools: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesTasksRequests {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.tools, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2602,11 +3347,49 @@ impl KnownMembers for ServerCapabilitiesTasksRequestsTools {
 
 impl codec::Decode for ServerCapabilitiesTasksRequestsTools {
     const NAME: &'static str = "ServerCapabilitiesTasksRequestsTools";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut call = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut call], &mut extra)?;
-        Ok(Self { call, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesTasksRequestsTools {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            call: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesTasksRequestsTools {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.call, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2667,16 +3450,49 @@ impl KnownMembers for ServerCapabilitiesTools {
 
 impl codec::Decode for ServerCapabilitiesTools {
     const NAME: &'static str = "ServerCapabilitiesTools";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed],
-                &mut extra,
-            )?;
-        Ok(Self { list_changed, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesTools {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesTools {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -76,23 +76,53 @@ impl KnownMembers for Annotations {
 
 impl codec::Decode for Annotations {
     const NAME: &'static str = "Annotations";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut audience = None;
-        let mut last_modified = None;
-        let mut priority = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut audience, &mut last_modified, &mut priority],
-                &mut extra,
-            )?;
-        Ok(Self {
-            audience,
-            last_modified,
-            priority,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Annotations {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            audience: None,
+            last_modified: None,
+            priority: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Annotations {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.audience, unread),
+            1 => codec::read_optional(json, &mut self.last_modified, unread),
+            2 => codec::read_optional(json, &mut self.priority, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -150,7 +180,8 @@ impl TryFrom<Number> for AnnotationsPriority {
 impl TryFrom<f64> for AnnotationsPriority {
     type Error = crate::Error;
     fn try_from(value: f64) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Float(value))
+        let value = Number::try_from(value)?;
+        <Self as TryFrom<Number>>::try_from(value)
     }
 }
 
@@ -162,9 +193,26 @@ impl From<AnnotationsPriority> for Number {
 
 impl codec::Decode for AnnotationsPriority {
     const NAME: &'static str = "AnnotationsPriority";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(event)?;
-        <Self as TryFrom<Number>>::try_from(value)
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        let value: Number = codec::Decode::decode(json)?;
+        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
+    }
+}
+
+impl codec::DecodeInPlace for AnnotationsPriority {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -244,39 +292,61 @@ impl KnownMembers for AudioContent {
 
 impl codec::Decode for AudioContent {
     const NAME: &'static str = "AudioContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut data = None;
-        let mut mime_type = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("audio"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut data,
-                    &mut mime_type,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(data) = data else {
-            return Err(crate::Error::missing("data"));
-        };
-        let Some(mime_type) = mime_type else {
-            return Err(crate::Error::missing("mimeType"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            data,
-            mime_type,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for AudioContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            data: codec::DecodeInPlace::blank(unread),
+            mime_type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for AudioContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
+            4 => json.read_constant(&codec::Literal::Str("audio")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -342,20 +412,51 @@ impl KnownMembers for BaseMetadata {
 
 impl codec::Decode for BaseMetadata {
     const NAME: &'static str = "BaseMetadata";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut name = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut name, &mut title],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        Ok(Self { name, title, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for BaseMetadata {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            name: codec::DecodeInPlace::blank(unread),
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for BaseMetadata {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            1 => codec::read_optional(json, &mut self.title, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -421,16 +522,49 @@ impl KnownMembers for Meta {
 
 impl codec::Decode for Meta {
     const NAME: &'static str = "Meta";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut progress_token = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut progress_token],
-                &mut extra,
-            )?;
-        Ok(Self { progress_token, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Meta {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            progress_token: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Meta {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.progress_token, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -511,7 +645,23 @@ impl From<EmbeddedResource> for ContentBlock {
 
 impl codec::Decode for ContentBlock {
     const NAME: &'static str = "ContentBlock";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ContentBlock {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::AudioContent(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -559,19 +709,51 @@ impl codec::Decode for ContentBlock {
                 member: 4,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::TextContent(codec::Decode::decode(event)?),
-                        1 => Self::ImageContent(codec::Decode::decode(event)?),
-                        2 => Self::AudioContent(codec::Decode::decode(event)?),
-                        3 => Self::ResourceLink(codec::Decode::decode(event)?),
-                        _ => Self::EmbeddedResource(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(self, Self::TextContent(codec::DecodeInPlace::blank(unread)));
+                if let Self::TextContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::ImageContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ImageContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(
+                    self,
+                    Self::AudioContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::AudioContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            3 => {
+                codec::set(
+                    self,
+                    Self::ResourceLink(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ResourceLink(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::EmbeddedResource(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::EmbeddedResource(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -664,28 +846,59 @@ impl KnownMembers for EmbeddedResource {
 
 impl codec::Decode for EmbeddedResource {
     const NAME: &'static str = "EmbeddedResource";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut resource = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("resource"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut annotations, &mut resource, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(resource) = resource else {
-            return Err(crate::Error::missing("resource"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            resource,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for EmbeddedResource {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            resource: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for EmbeddedResource {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::DecodeInPlace::read(&mut self.resource, json, unread),
+            3 => json.read_constant(&codec::Literal::Str("resource")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -767,24 +980,58 @@ impl KnownMembers for Error {
 
 impl codec::Decode for Error {
     const NAME: &'static str = "Error";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = None;
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        let Some(code) = code else {
-            return Err(crate::Error::missing("code"));
-        };
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { code, data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Error {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            code: codec::DecodeInPlace::blank(unread),
+            data: None,
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for Error {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.code, json, unread),
+            1 => codec::read_optional(json, &mut self.data, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -874,28 +1121,55 @@ impl KnownMembers for Icon {
 
 impl codec::Decode for Icon {
     const NAME: &'static str = "Icon";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut mime_type = None;
-        let mut sizes = None;
-        let mut src = None;
-        let mut theme = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut mime_type, &mut sizes, &mut src, &mut theme],
-                &mut extra,
-            )?;
-        let Some(src) = src else {
-            return Err(crate::Error::missing("src"));
-        };
-        Ok(Self {
-            mime_type,
-            sizes,
-            src,
-            theme,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Icon {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            mime_type: None,
+            sizes: None,
+            src: codec::DecodeInPlace::blank(unread),
+            theme: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Icon {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.mime_type, unread),
+            1 => codec::read_optional(json, &mut self.sizes, unread),
+            2 => codec::DecodeInPlace::read(&mut self.src, json, unread),
+            3 => codec::read_optional(json, &mut self.theme, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -955,20 +1229,37 @@ impl ::std::fmt::Display for IconTheme {
 impl ::std::str::FromStr for IconTheme {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for IconTheme {
     const NAME: &'static str = "IconTheme";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for IconTheme {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for IconTheme {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Dark
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -1018,11 +1309,49 @@ impl KnownMembers for Icons {
 
 impl codec::Decode for Icons {
     const NAME: &'static str = "Icons";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut icons = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut icons], &mut extra)?;
-        Ok(Self { icons, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Icons {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            icons: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Icons {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.icons, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1109,39 +1438,61 @@ impl KnownMembers for ImageContent {
 
 impl codec::Decode for ImageContent {
     const NAME: &'static str = "ImageContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut data = None;
-        let mut mime_type = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("image"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut data,
-                    &mut mime_type,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(data) = data else {
-            return Err(crate::Error::missing("data"));
-        };
-        let Some(mime_type) = mime_type else {
-            return Err(crate::Error::missing("mimeType"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            data,
-            mime_type,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ImageContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            data: codec::DecodeInPlace::blank(unread),
+            mime_type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ImageContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
+            4 => json.read_constant(&codec::Literal::Str("image")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1205,20 +1556,51 @@ impl KnownMembers for Notification {
 
 impl codec::Decode for Notification {
     const NAME: &'static str = "Notification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        let Some(method) = method else {
-            return Err(crate::Error::missing("method"));
-        };
-        Ok(Self { method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Notification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Notification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1283,11 +1665,49 @@ impl KnownMembers for NotificationParams {
 
 impl codec::Decode for NotificationParams {
     const NAME: &'static str = "NotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for NotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for NotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1354,26 +1774,59 @@ impl KnownMembers for PaginatedRequest {
 
 impl codec::Decode for PaginatedRequest {
     const NAME: &'static str = "PaginatedRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(method) = method else {
-            return Err(crate::Error::missing("method"));
-        };
-        Ok(Self { id, method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PaginatedRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for PaginatedRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            3 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1453,17 +1906,51 @@ impl KnownMembers for PaginatedRequestParams {
 
 impl codec::Decode for PaginatedRequestParams {
     const NAME: &'static str = "PaginatedRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut cursor = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut cursor],
-                &mut extra,
-            )?;
-        Ok(Self { meta, cursor, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PaginatedRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            cursor: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PaginatedRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.cursor, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1540,17 +2027,51 @@ impl KnownMembers for PaginatedResult {
 
 impl codec::Decode for PaginatedResult {
     const NAME: &'static str = "PaginatedResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut next_cursor = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut next_cursor],
-                &mut extra,
-            )?;
-        Ok(Self { meta, next_cursor, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PaginatedResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            next_cursor: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PaginatedResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.next_cursor, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1613,14 +2134,49 @@ impl KnownMembers for RelatedTaskMetadata {
 
 impl codec::Decode for RelatedTaskMetadata {
     const NAME: &'static str = "RelatedTaskMetadata";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut task_id = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut task_id], &mut extra)?;
-        let Some(task_id) = task_id else {
-            return Err(crate::Error::missing("taskId"));
-        };
-        Ok(Self { task_id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for RelatedTaskMetadata {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            task_id: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for RelatedTaskMetadata {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.task_id, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1680,20 +2236,51 @@ impl KnownMembers for Request {
 
 impl codec::Decode for Request {
     const NAME: &'static str = "Request";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        let Some(method) = method else {
-            return Err(crate::Error::missing("method"));
-        };
-        Ok(Self { method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Request {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Request {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1771,11 +2358,49 @@ impl KnownMembers for RequestParams {
 
 impl codec::Decode for RequestParams {
     const NAME: &'static str = "RequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for RequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for RequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1849,26 +2474,53 @@ impl KnownMembers for ResourceContents {
 
 impl codec::Decode for ResourceContents {
     const NAME: &'static str = "ResourceContents";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut mime_type = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut mime_type, &mut uri],
-                &mut extra,
-            )?;
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self {
-            meta,
-            mime_type,
-            uri,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceContents {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            mime_type: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ResourceContents {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.mime_type, unread),
+            2 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2019,54 +2671,71 @@ impl KnownMembers for ResourceLink {
 
 impl codec::Decode for ResourceLink {
     const NAME: &'static str = "ResourceLink";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut description = None;
-        let mut icons = None;
-        let mut mime_type = None;
-        let mut name = None;
-        let mut size = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("resource_link"));
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut description,
-                    &mut icons,
-                    &mut mime_type,
-                    &mut name,
-                    &mut size,
-                    &mut title,
-                    &mut r#type,
-                    &mut uri,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            description,
-            icons,
-            mime_type,
-            name,
-            size,
-            title,
-            uri,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceLink {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            description: None,
+            icons: None,
+            mime_type: None,
+            name: codec::DecodeInPlace::blank(unread),
+            size: None,
+            title: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[5, 8, 9],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ResourceLink {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::read_optional(json, &mut self.description, unread),
+            3 => codec::read_optional(json, &mut self.icons, unread),
+            4 => codec::read_optional(json, &mut self.mime_type, unread),
+            5 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            6 => codec::read_optional(json, &mut self.size, unread),
+            7 => codec::read_optional(json, &mut self.title, unread),
+            8 => json.read_constant(&codec::Literal::Str("resource_link")),
+            9 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2136,20 +2805,51 @@ impl KnownMembers for ResourceRequestParams {
 
 impl codec::Decode for ResourceRequestParams {
     const NAME: &'static str = "ResourceRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut uri],
-                &mut extra,
-            )?;
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self { meta, uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ResourceRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2214,11 +2914,49 @@ impl KnownMembers for Result {
 
 impl codec::Decode for Result {
     const NAME: &'static str = "Result";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Result {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Result {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2277,20 +3015,37 @@ impl ::std::fmt::Display for Role {
 impl ::std::str::FromStr for Role {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for Role {
     const NAME: &'static str = "Role";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for Role {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for Role {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Assistant
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -2351,17 +3106,51 @@ impl KnownMembers for TaskAugmentedRequestParams {
 
 impl codec::Decode for TaskAugmentedRequestParams {
     const NAME: &'static str = "TaskAugmentedRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut task = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut task],
-                &mut extra,
-            )?;
-        Ok(Self { meta, task, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TaskAugmentedRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            task: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for TaskAugmentedRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.task, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2425,11 +3214,49 @@ impl KnownMembers for TaskMetadata {
 
 impl codec::Decode for TaskMetadata {
     const NAME: &'static str = "TaskMetadata";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut ttl = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut ttl], &mut extra)?;
-        Ok(Self { ttl, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TaskMetadata {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            ttl: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for TaskMetadata {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.ttl, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2505,28 +3332,59 @@ impl KnownMembers for TextContent {
 
 impl codec::Decode for TextContent {
     const NAME: &'static str = "TextContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut text = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("text"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut annotations, &mut text, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(text) = text else {
-            return Err(crate::Error::missing("text"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            text,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TextContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            text: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TextContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::DecodeInPlace::read(&mut self.text, json, unread),
+            3 => json.read_constant(&codec::Literal::Str("text")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2593,22 +3451,57 @@ impl KnownMembers for UrlElicitationRequiredError {
 
 impl codec::Decode for UrlElicitationRequiredError {
     const NAME: &'static str = "UrlElicitationRequiredError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut error = None;
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut error, &mut id, &mut jsonrpc],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(error) = error else {
-            return Err(crate::Error::missing("error"));
-        };
-        Ok(Self { error, id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UrlElicitationRequiredError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            error: codec::DecodeInPlace::blank(unread),
+            id: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for UrlElicitationRequiredError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.error, json, unread),
+            1 => codec::read_optional(json, &mut self.id, unread),
+            2 => json.read_constant(&codec::Literal::Str("2.0")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2669,25 +3562,57 @@ impl KnownMembers for UrlElicitationRequiredErrorError {
 
 impl codec::Decode for UrlElicitationRequiredErrorError {
     const NAME: &'static str = "UrlElicitationRequiredErrorError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = codec::Constant::new(codec::Literal::Integer(-32042));
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        code.required("code")?;
-        let Some(data) = data else {
-            return Err(crate::Error::missing("data"));
-        };
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UrlElicitationRequiredErrorError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            data: codec::DecodeInPlace::blank(unread),
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for UrlElicitationRequiredErrorError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Integer(-32042)),
+            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

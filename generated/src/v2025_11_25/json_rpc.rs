@@ -52,22 +52,57 @@ impl KnownMembers for JsonRpcErrorResponse {
 
 impl codec::Decode for JsonRpcErrorResponse {
     const NAME: &'static str = "JsonRpcErrorResponse";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut error = None;
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut error, &mut id, &mut jsonrpc],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(error) = error else {
-            return Err(crate::Error::missing("error"));
-        };
-        Ok(Self { error, id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcErrorResponse {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            error: codec::DecodeInPlace::blank(unread),
+            id: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for JsonRpcErrorResponse {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.error, json, unread),
+            1 => codec::read_optional(json, &mut self.id, unread),
+            2 => json.read_constant(&codec::Literal::Str("2.0")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -136,7 +171,23 @@ impl From<JsonRpcErrorResponse> for JsonRpcMessage {
 
 impl codec::Decode for JsonRpcMessage {
     const NAME: &'static str = "JsonRpcMessage";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcMessage {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::JsonRpcErrorResponse(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -174,18 +225,45 @@ impl codec::Decode for JsonRpcMessage {
                 member: 3,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::JsonRpcRequest(codec::Decode::decode(event)?),
-                        1 => Self::JsonRpcNotification(codec::Decode::decode(event)?),
-                        2 => Self::JsonRpcResultResponse(codec::Decode::decode(event)?),
-                        _ => Self::JsonRpcErrorResponse(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::JsonRpcRequest(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::JsonRpcRequest(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::JsonRpcNotification(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::JsonRpcNotification(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(
+                    self,
+                    Self::JsonRpcResultResponse(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::JsonRpcResultResponse(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::JsonRpcErrorResponse(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::JsonRpcErrorResponse(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -249,22 +327,57 @@ impl KnownMembers for JsonRpcNotification {
 
 impl codec::Decode for JsonRpcNotification {
     const NAME: &'static str = "JsonRpcNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(method) = method else {
-            return Err(crate::Error::missing("method"));
-        };
-        Ok(Self { method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for JsonRpcNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            2 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -335,26 +448,59 @@ impl KnownMembers for JsonRpcRequest {
 
 impl codec::Decode for JsonRpcRequest {
     const NAME: &'static str = "JsonRpcRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(method) = method else {
-            return Err(crate::Error::missing("method"));
-        };
-        Ok(Self { id, method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for JsonRpcRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            3 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -406,7 +552,23 @@ impl From<JsonRpcErrorResponse> for JsonRpcResponse {
 
 impl codec::Decode for JsonRpcResponse {
     const NAME: &'static str = "JsonRpcResponse";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcResponse {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::JsonRpcErrorResponse(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -425,16 +587,27 @@ impl codec::Decode for JsonRpcResponse {
                 member: 1,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::JsonRpcResultResponse(codec::Decode::decode(event)?),
-                        _ => Self::JsonRpcErrorResponse(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::JsonRpcResultResponse(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::JsonRpcResultResponse(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::JsonRpcErrorResponse(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::JsonRpcErrorResponse(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -488,25 +661,57 @@ impl KnownMembers for JsonRpcResultResponse {
 
 impl codec::Decode for JsonRpcResultResponse {
     const NAME: &'static str = "JsonRpcResultResponse";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut result = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut result],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(result) = result else {
-            return Err(crate::Error::missing("result"));
-        };
-        Ok(Self { id, result, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for JsonRpcResultResponse {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            result: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for JsonRpcResultResponse {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.result, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Methods, messages and envelopes by direction.
-use crate::{Declares, ErrorCode, Message, NotificationSet, RequestSet, codec};
+use crate::{ErrorCode, Message, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelTaskRequest, CancelledNotification, CompleteRequest,
     CreateMessageRequest, ElicitRequest, ElicitationCompleteNotification,
@@ -75,7 +75,23 @@ impl From<RootsListChangedNotification> for ClientNotification {
 
 impl codec::Decode for ClientNotification {
     const NAME: &'static str = "ClientNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Initialized(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -125,7 +141,10 @@ impl codec::Decode for ClientNotification {
                 member: 4,
             },
         ];
-        event.union(GUARDS, <Self as NotificationSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -308,7 +327,23 @@ impl From<CompleteRequest> for ClientRequest {
 
 impl codec::Decode for ClientRequest {
     const NAME: &'static str = "ClientRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::CallTool(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -464,7 +499,10 @@ impl codec::Decode for ClientRequest {
                 member: 16,
             },
         ];
-        event.union(GUARDS, <Self as RequestSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -598,7 +636,23 @@ impl From<ElicitationCompleteNotification> for ServerNotification {
 
 impl codec::Decode for ServerNotification {
     const NAME: &'static str = "ServerNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -690,7 +744,10 @@ impl codec::Decode for ServerNotification {
                 member: 8,
             },
         ];
-        event.union(GUARDS, <Self as NotificationSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -796,7 +853,23 @@ impl From<ElicitRequest> for ServerRequest {
 
 impl codec::Decode for ServerRequest {
     const NAME: &'static str = "ServerRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::CancelTask(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -871,7 +944,10 @@ impl codec::Decode for ServerRequest {
                 member: 7,
             },
         ];
-        event.union(GUARDS, <Self as RequestSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -996,118 +1072,50 @@ impl ::std::fmt::Display for ClientRequestMethod {
 impl ::std::str::FromStr for ClientRequestMethod {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl RequestSet for ClientRequest {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "initialize",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "ping",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "resources/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "resources/templates/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "resources/read",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "resources/subscribe",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "resources/unsubscribe",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "prompts/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "prompts/get",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tools/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tools/call",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tasks/get",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tasks/result",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tasks/cancel",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tasks/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "logging/setLevel",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "completion/complete",
-            jsonrpc: true,
-            id: true,
-        },
+    const METHODS: &'static [&'static str] = &[
+        "initialize",
+        "ping",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "prompts/list",
+        "prompts/get",
+        "tools/list",
+        "tools/call",
+        "tasks/get",
+        "tasks/result",
+        "tasks/cancel",
+        "tasks/list",
+        "logging/setLevel",
+        "completion/complete",
     ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
             match member {
-                0 => Self::Initialize(codec::Decode::decode(event)?),
-                1 => Self::Ping(codec::Decode::decode(event)?),
-                2 => Self::ListResources(codec::Decode::decode(event)?),
-                3 => Self::ListResourceTemplates(codec::Decode::decode(event)?),
-                4 => Self::ReadResource(codec::Decode::decode(event)?),
-                5 => Self::Subscribe(codec::Decode::decode(event)?),
-                6 => Self::Unsubscribe(codec::Decode::decode(event)?),
-                7 => Self::ListPrompts(codec::Decode::decode(event)?),
-                8 => Self::GetPrompt(codec::Decode::decode(event)?),
-                9 => Self::ListTools(codec::Decode::decode(event)?),
-                10 => Self::CallTool(codec::Decode::decode(event)?),
-                11 => Self::GetTask(codec::Decode::decode(event)?),
-                12 => Self::GetTaskPayload(codec::Decode::decode(event)?),
-                13 => Self::CancelTask(codec::Decode::decode(event)?),
-                14 => Self::ListTasks(codec::Decode::decode(event)?),
-                15 => Self::SetLevel(codec::Decode::decode(event)?),
-                _ => Self::Complete(codec::Decode::decode(event)?),
+                0 => Self::Initialize(codec::Decode::decode(json)?),
+                1 => Self::Ping(codec::Decode::decode(json)?),
+                2 => Self::ListResources(codec::Decode::decode(json)?),
+                3 => Self::ListResourceTemplates(codec::Decode::decode(json)?),
+                4 => Self::ReadResource(codec::Decode::decode(json)?),
+                5 => Self::Subscribe(codec::Decode::decode(json)?),
+                6 => Self::Unsubscribe(codec::Decode::decode(json)?),
+                7 => Self::ListPrompts(codec::Decode::decode(json)?),
+                8 => Self::GetPrompt(codec::Decode::decode(json)?),
+                9 => Self::ListTools(codec::Decode::decode(json)?),
+                10 => Self::CallTool(codec::Decode::decode(json)?),
+                11 => Self::GetTask(codec::Decode::decode(json)?),
+                12 => Self::GetTaskPayload(codec::Decode::decode(json)?),
+                13 => Self::CancelTask(codec::Decode::decode(json)?),
+                14 => Self::ListTasks(codec::Decode::decode(json)?),
+                15 => Self::SetLevel(codec::Decode::decode(json)?),
+                _ => Self::Complete(codec::Decode::decode(json)?),
             },
         )
     }
@@ -1214,64 +1222,32 @@ impl ::std::fmt::Display for ServerRequestMethod {
 impl ::std::str::FromStr for ServerRequestMethod {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl RequestSet for ServerRequest {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "ping",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tasks/get",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tasks/result",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tasks/cancel",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tasks/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "sampling/createMessage",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "roots/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "elicitation/create",
-            jsonrpc: true,
-            id: true,
-        },
+    const METHODS: &'static [&'static str] = &[
+        "ping",
+        "tasks/get",
+        "tasks/result",
+        "tasks/cancel",
+        "tasks/list",
+        "sampling/createMessage",
+        "roots/list",
+        "elicitation/create",
     ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
             match member {
-                0 => Self::Ping(codec::Decode::decode(event)?),
-                1 => Self::GetTask(codec::Decode::decode(event)?),
-                2 => Self::GetTaskPayload(codec::Decode::decode(event)?),
-                3 => Self::CancelTask(codec::Decode::decode(event)?),
-                4 => Self::ListTasks(codec::Decode::decode(event)?),
-                5 => Self::CreateMessage(codec::Decode::decode(event)?),
-                6 => Self::ListRoots(codec::Decode::decode(event)?),
-                _ => Self::Elicit(codec::Decode::decode(event)?),
+                0 => Self::Ping(codec::Decode::decode(json)?),
+                1 => Self::GetTask(codec::Decode::decode(json)?),
+                2 => Self::GetTaskPayload(codec::Decode::decode(json)?),
+                3 => Self::CancelTask(codec::Decode::decode(json)?),
+                4 => Self::ListTasks(codec::Decode::decode(json)?),
+                5 => Self::CreateMessage(codec::Decode::decode(json)?),
+                6 => Self::ListRoots(codec::Decode::decode(json)?),
+                _ => Self::Elicit(codec::Decode::decode(json)?),
             },
         )
     }
@@ -1348,46 +1324,26 @@ impl ::std::fmt::Display for ClientNotificationMethod {
 impl ::std::str::FromStr for ClientNotificationMethod {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl NotificationSet for ClientNotification {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "notifications/cancelled",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/initialized",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/progress",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/tasks/status",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/roots/list_changed",
-            jsonrpc: true,
-            id: false,
-        },
+    const METHODS: &'static [&'static str] = &[
+        "notifications/cancelled",
+        "notifications/initialized",
+        "notifications/progress",
+        "notifications/tasks/status",
+        "notifications/roots/list_changed",
     ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
             match member {
-                0 => Self::Cancelled(codec::Decode::decode(event)?),
-                1 => Self::Initialized(codec::Decode::decode(event)?),
-                2 => Self::Progress(codec::Decode::decode(event)?),
-                3 => Self::TaskStatus(codec::Decode::decode(event)?),
-                _ => Self::RootsListChanged(codec::Decode::decode(event)?),
+                0 => Self::Cancelled(codec::Decode::decode(json)?),
+                1 => Self::Initialized(codec::Decode::decode(json)?),
+                2 => Self::Progress(codec::Decode::decode(json)?),
+                3 => Self::TaskStatus(codec::Decode::decode(json)?),
+                _ => Self::RootsListChanged(codec::Decode::decode(json)?),
             },
         )
     }
@@ -1465,70 +1421,34 @@ impl ::std::fmt::Display for ServerNotificationMethod {
 impl ::std::str::FromStr for ServerNotificationMethod {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl NotificationSet for ServerNotification {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "notifications/cancelled",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/progress",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/resources/list_changed",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/resources/updated",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/prompts/list_changed",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/tools/list_changed",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/tasks/status",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/message",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/elicitation/complete",
-            jsonrpc: true,
-            id: false,
-        },
+    const METHODS: &'static [&'static str] = &[
+        "notifications/cancelled",
+        "notifications/progress",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/prompts/list_changed",
+        "notifications/tools/list_changed",
+        "notifications/tasks/status",
+        "notifications/message",
+        "notifications/elicitation/complete",
     ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
             match member {
-                0 => Self::Cancelled(codec::Decode::decode(event)?),
-                1 => Self::Progress(codec::Decode::decode(event)?),
-                2 => Self::ResourceListChanged(codec::Decode::decode(event)?),
-                3 => Self::ResourceUpdated(codec::Decode::decode(event)?),
-                4 => Self::PromptListChanged(codec::Decode::decode(event)?),
-                5 => Self::ToolListChanged(codec::Decode::decode(event)?),
-                6 => Self::TaskStatus(codec::Decode::decode(event)?),
-                7 => Self::LoggingMessage(codec::Decode::decode(event)?),
-                _ => Self::ElicitationComplete(codec::Decode::decode(event)?),
+                0 => Self::Cancelled(codec::Decode::decode(json)?),
+                1 => Self::Progress(codec::Decode::decode(json)?),
+                2 => Self::ResourceListChanged(codec::Decode::decode(json)?),
+                3 => Self::ResourceUpdated(codec::Decode::decode(json)?),
+                4 => Self::PromptListChanged(codec::Decode::decode(json)?),
+                5 => Self::ToolListChanged(codec::Decode::decode(json)?),
+                6 => Self::TaskStatus(codec::Decode::decode(json)?),
+                7 => Self::LoggingMessage(codec::Decode::decode(json)?),
+                _ => Self::ElicitationComplete(codec::Decode::decode(json)?),
             },
         )
     }

@@ -70,31 +70,60 @@ impl KnownMembers for BlobResourceContents {
 
 impl codec::Decode for BlobResourceContents {
     const NAME: &'static str = "BlobResourceContents";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut blob = None;
-        let mut mime_type = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut blob, &mut mime_type, &mut uri],
-                &mut extra,
-            )?;
-        let Some(blob) = blob else {
-            return Err(crate::Error::missing("blob"));
-        };
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self {
-            meta,
-            blob,
-            mime_type,
-            uri,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for BlobResourceContents {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            blob: codec::DecodeInPlace::blank(unread),
+            mime_type: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for BlobResourceContents {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.blob, json, unread),
+            2 => codec::read_optional(json, &mut self.mime_type, unread),
+            3 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -146,7 +175,23 @@ impl From<BlobResourceContents> for TextOrBlobResourceContents {
 
 impl codec::Decode for TextOrBlobResourceContents {
     const NAME: &'static str = "TextOrBlobResourceContents";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TextOrBlobResourceContents {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::BlobResourceContents(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -165,16 +210,27 @@ impl codec::Decode for TextOrBlobResourceContents {
                 member: 1,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::TextResourceContents(codec::Decode::decode(event)?),
-                        _ => Self::BlobResourceContents(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::TextResourceContents(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::TextResourceContents(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::BlobResourceContents(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::BlobResourceContents(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -239,26 +295,58 @@ impl KnownMembers for ListResourceTemplatesRequest {
 
 impl codec::Decode for ListResourceTemplatesRequest {
     const NAME: &'static str = "ListResourceTemplatesRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("resources/templates/list"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListResourceTemplatesRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ListResourceTemplatesRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("resources/templates/list")),
+            3 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -346,26 +434,53 @@ impl KnownMembers for ListResourceTemplatesResult {
 
 impl codec::Decode for ListResourceTemplatesResult {
     const NAME: &'static str = "ListResourceTemplatesResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut next_cursor = None;
-        let mut resource_templates = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut next_cursor, &mut resource_templates],
-                &mut extra,
-            )?;
-        let Some(resource_templates) = resource_templates else {
-            return Err(crate::Error::missing("resourceTemplates"));
-        };
-        Ok(Self {
-            meta,
-            next_cursor,
-            resource_templates,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListResourceTemplatesResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            next_cursor: None,
+            resource_templates: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListResourceTemplatesResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.next_cursor, unread),
+            2 => codec::DecodeInPlace::read(&mut self.resource_templates, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -435,24 +550,58 @@ impl KnownMembers for ListResourcesRequest {
 
 impl codec::Decode for ListResourcesRequest {
     const NAME: &'static str = "ListResourcesRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("resources/list"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListResourcesRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ListResourcesRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("resources/list")),
+            3 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -538,26 +687,53 @@ impl KnownMembers for ListResourcesResult {
 
 impl codec::Decode for ListResourcesResult {
     const NAME: &'static str = "ListResourcesResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut next_cursor = None;
-        let mut resources = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut next_cursor, &mut resources],
-                &mut extra,
-            )?;
-        let Some(resources) = resources else {
-            return Err(crate::Error::missing("resources"));
-        };
-        Ok(Self {
-            meta,
-            next_cursor,
-            resources,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListResourcesResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            next_cursor: None,
+            resources: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListResourcesResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.next_cursor, unread),
+            2 => codec::DecodeInPlace::read(&mut self.resources, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -625,27 +801,58 @@ impl KnownMembers for ReadResourceRequest {
 
 impl codec::Decode for ReadResourceRequest {
     const NAME: &'static str = "ReadResourceRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("resources/read"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ReadResourceRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ReadResourceRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("resources/read")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -722,20 +929,51 @@ impl KnownMembers for ReadResourceRequestParams {
 
 impl codec::Decode for ReadResourceRequestParams {
     const NAME: &'static str = "ReadResourceRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut uri],
-                &mut extra,
-            )?;
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self { meta, uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ReadResourceRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ReadResourceRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -802,20 +1040,51 @@ impl KnownMembers for ReadResourceResult {
 
 impl codec::Decode for ReadResourceResult {
     const NAME: &'static str = "ReadResourceResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut contents = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut contents],
-                &mut extra,
-            )?;
-        let Some(contents) = contents else {
-            return Err(crate::Error::missing("contents"));
-        };
-        Ok(Self { meta, contents, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ReadResourceResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            contents: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ReadResourceResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.contents, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -963,51 +1232,70 @@ impl KnownMembers for Resource {
 
 impl codec::Decode for Resource {
     const NAME: &'static str = "Resource";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut description = None;
-        let mut icons = None;
-        let mut mime_type = None;
-        let mut name = None;
-        let mut size = None;
-        let mut title = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut description,
-                    &mut icons,
-                    &mut mime_type,
-                    &mut name,
-                    &mut size,
-                    &mut title,
-                    &mut uri,
-                ],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            description,
-            icons,
-            mime_type,
-            name,
-            size,
-            title,
-            uri,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Resource {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            description: None,
+            icons: None,
+            mime_type: None,
+            name: codec::DecodeInPlace::blank(unread),
+            size: None,
+            title: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[5, 8],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for Resource {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::read_optional(json, &mut self.description, unread),
+            3 => codec::read_optional(json, &mut self.icons, unread),
+            4 => codec::read_optional(json, &mut self.mime_type, unread),
+            5 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            6 => codec::read_optional(json, &mut self.size, unread),
+            7 => codec::read_optional(json, &mut self.title, unread),
+            8 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1084,22 +1372,60 @@ impl KnownMembers for ResourceListChangedNotification {
 
 impl codec::Decode for ResourceListChangedNotification {
     const NAME: &'static str = "ResourceListChangedNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/resources/list_changed"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceListChangedNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ResourceListChangedNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => {
+                json.read_constant(
+                    &codec::Literal::Str("notifications/resources/list_changed"),
+                )
+            }
+            2 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1244,48 +1570,68 @@ impl KnownMembers for ResourceTemplate {
 
 impl codec::Decode for ResourceTemplate {
     const NAME: &'static str = "ResourceTemplate";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut description = None;
-        let mut icons = None;
-        let mut mime_type = None;
-        let mut name = None;
-        let mut title = None;
-        let mut uri_template = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut description,
-                    &mut icons,
-                    &mut mime_type,
-                    &mut name,
-                    &mut title,
-                    &mut uri_template,
-                ],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        let Some(uri_template) = uri_template else {
-            return Err(crate::Error::missing("uriTemplate"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            description,
-            icons,
-            mime_type,
-            name,
-            title,
-            uri_template,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceTemplate {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            description: None,
+            icons: None,
+            mime_type: None,
+            name: codec::DecodeInPlace::blank(unread),
+            title: None,
+            uri_template: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[5, 7],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ResourceTemplate {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::read_optional(json, &mut self.description, unread),
+            3 => codec::read_optional(json, &mut self.icons, unread),
+            4 => codec::read_optional(json, &mut self.mime_type, unread),
+            5 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            6 => codec::read_optional(json, &mut self.title, unread),
+            7 => codec::DecodeInPlace::read(&mut self.uri_template, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1350,25 +1696,60 @@ impl KnownMembers for ResourceUpdatedNotification {
 
 impl codec::Decode for ResourceUpdatedNotification {
     const NAME: &'static str = "ResourceUpdatedNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/resources/updated"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceUpdatedNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ResourceUpdatedNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => {
+                json.read_constant(
+                    &codec::Literal::Str("notifications/resources/updated"),
+                )
+            }
+            2 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1439,20 +1820,51 @@ impl KnownMembers for ResourceUpdatedNotificationParams {
 
 impl codec::Decode for ResourceUpdatedNotificationParams {
     const NAME: &'static str = "ResourceUpdatedNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut uri],
-                &mut extra,
-            )?;
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self { meta, uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceUpdatedNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ResourceUpdatedNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1519,29 +1931,58 @@ impl KnownMembers for SubscribeRequest {
 
 impl codec::Decode for SubscribeRequest {
     const NAME: &'static str = "SubscribeRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("resources/subscribe"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for SubscribeRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for SubscribeRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("resources/subscribe")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1618,20 +2059,51 @@ impl KnownMembers for SubscribeRequestParams {
 
 impl codec::Decode for SubscribeRequestParams {
     const NAME: &'static str = "SubscribeRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut uri],
-                &mut extra,
-            )?;
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self { meta, uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for SubscribeRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for SubscribeRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1711,31 +2183,60 @@ impl KnownMembers for TextResourceContents {
 
 impl codec::Decode for TextResourceContents {
     const NAME: &'static str = "TextResourceContents";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut mime_type = None;
-        let mut text = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut mime_type, &mut text, &mut uri],
-                &mut extra,
-            )?;
-        let Some(text) = text else {
-            return Err(crate::Error::missing("text"));
-        };
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self {
-            meta,
-            mime_type,
-            text,
-            uri,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TextResourceContents {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            mime_type: None,
+            text: codec::DecodeInPlace::blank(unread),
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TextResourceContents {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.mime_type, unread),
+            2 => codec::DecodeInPlace::read(&mut self.text, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1803,29 +2304,58 @@ impl KnownMembers for UnsubscribeRequest {
 
 impl codec::Decode for UnsubscribeRequest {
     const NAME: &'static str = "UnsubscribeRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("resources/unsubscribe"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UnsubscribeRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for UnsubscribeRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("resources/unsubscribe")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1900,20 +2430,51 @@ impl KnownMembers for UnsubscribeRequestParams {
 
 impl codec::Decode for UnsubscribeRequestParams {
     const NAME: &'static str = "UnsubscribeRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut uri],
-                &mut extra,
-            )?;
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self { meta, uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UnsubscribeRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for UnsubscribeRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -58,29 +58,58 @@ impl KnownMembers for CreateMessageRequest {
 
 impl codec::Decode for CreateMessageRequest {
     const NAME: &'static str = "CreateMessageRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("sampling/createMessage"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CreateMessageRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CreateMessageRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("sampling/createMessage")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -287,60 +316,76 @@ impl KnownMembers for CreateMessageRequestParams {
 
 impl codec::Decode for CreateMessageRequestParams {
     const NAME: &'static str = "CreateMessageRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut include_context = None;
-        let mut max_tokens = None;
-        let mut messages = None;
-        let mut metadata = None;
-        let mut model_preferences = None;
-        let mut stop_sequences = None;
-        let mut system_prompt = None;
-        let mut task = None;
-        let mut temperature = None;
-        let mut tool_choice = None;
-        let mut tools = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut include_context,
-                    &mut max_tokens,
-                    &mut messages,
-                    &mut metadata,
-                    &mut model_preferences,
-                    &mut stop_sequences,
-                    &mut system_prompt,
-                    &mut task,
-                    &mut temperature,
-                    &mut tool_choice,
-                    &mut tools,
-                ],
-                &mut extra,
-            )?;
-        let Some(max_tokens) = max_tokens else {
-            return Err(crate::Error::missing("maxTokens"));
-        };
-        let Some(messages) = messages else {
-            return Err(crate::Error::missing("messages"));
-        };
-        Ok(Self {
-            meta,
-            include_context,
-            max_tokens,
-            messages,
-            metadata,
-            model_preferences,
-            stop_sequences,
-            system_prompt,
-            task,
-            temperature,
-            tool_choice,
-            tools,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CreateMessageRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            include_context: None,
+            max_tokens: codec::DecodeInPlace::blank(unread),
+            messages: codec::DecodeInPlace::blank(unread),
+            metadata: None,
+            model_preferences: None,
+            stop_sequences: None,
+            system_prompt: None,
+            task: None,
+            temperature: None,
+            tool_choice: None,
+            tools: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CreateMessageRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.include_context, unread),
+            2 => codec::DecodeInPlace::read(&mut self.max_tokens, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.messages, json, unread),
+            4 => codec::read_optional(json, &mut self.metadata, unread),
+            5 => codec::read_optional(json, &mut self.model_preferences, unread),
+            6 => codec::read_optional(json, &mut self.stop_sequences, unread),
+            7 => codec::read_optional(json, &mut self.system_prompt, unread),
+            8 => codec::read_optional(json, &mut self.task, unread),
+            9 => codec::read_optional(json, &mut self.temperature, unread),
+            10 => codec::read_optional(json, &mut self.tool_choice, unread),
+            11 => codec::read_optional(json, &mut self.tools, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -418,20 +463,37 @@ impl ::std::fmt::Display for CreateMessageRequestParamsIncludeContext {
 impl ::std::str::FromStr for CreateMessageRequestParamsIncludeContext {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for CreateMessageRequestParamsIncludeContext {
     const NAME: &'static str = "CreateMessageRequestParamsIncludeContext";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for CreateMessageRequestParamsIncludeContext {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for CreateMessageRequestParamsIncludeContext {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::AllServers
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -514,36 +576,62 @@ impl KnownMembers for CreateMessageResult {
 
 impl codec::Decode for CreateMessageResult {
     const NAME: &'static str = "CreateMessageResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut content = None;
-        let mut model = None;
-        let mut role = None;
-        let mut stop_reason = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut content, &mut model, &mut role, &mut stop_reason],
-                &mut extra,
-            )?;
-        let Some(content) = content else {
-            return Err(crate::Error::missing("content"));
-        };
-        let Some(model) = model else {
-            return Err(crate::Error::missing("model"));
-        };
-        let Some(role) = role else {
-            return Err(crate::Error::missing("role"));
-        };
-        Ok(Self {
-            meta,
-            content,
-            model,
-            role,
-            stop_reason,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CreateMessageResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            content: codec::DecodeInPlace::blank(unread),
+            model: codec::DecodeInPlace::blank(unread),
+            role: codec::DecodeInPlace::blank(unread),
+            stop_reason: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CreateMessageResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.content, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.model, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.role, json, unread),
+            4 => codec::read_optional(json, &mut self.stop_reason, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -637,7 +725,23 @@ impl From<Vec<SamplingMessageContentBlock>> for Content {
 
 impl codec::Decode for Content {
     const NAME: &'static str = "Content";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Content {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::SamplingMessageContentBlockArray(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -694,24 +798,62 @@ impl codec::Decode for Content {
                 member: 5,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::TextContent(codec::Decode::decode(event)?),
-                        1 => Self::ImageContent(codec::Decode::decode(event)?),
-                        2 => Self::AudioContent(codec::Decode::decode(event)?),
-                        3 => Self::ToolUseContent(codec::Decode::decode(event)?),
-                        4 => Self::ToolResultContent(codec::Decode::decode(event)?),
-                        _ => {
-                            Self::SamplingMessageContentBlockArray(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(self, Self::TextContent(codec::DecodeInPlace::blank(unread)));
+                if let Self::TextContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::ImageContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ImageContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(
+                    self,
+                    Self::AudioContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::AudioContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            3 => {
+                codec::set(
+                    self,
+                    Self::ToolUseContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ToolUseContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            4 => {
+                codec::set(
+                    self,
+                    Self::ToolResultContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ToolResultContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::SamplingMessageContentBlockArray(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::SamplingMessageContentBlockArray(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -776,11 +918,49 @@ impl KnownMembers for ModelHint {
 
 impl codec::Decode for ModelHint {
     const NAME: &'static str = "ModelHint";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut name = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut name], &mut extra)?;
-        Ok(Self { name, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ModelHint {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            name: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ModelHint {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.name, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -892,30 +1072,55 @@ impl KnownMembers for ModelPreferences {
 
 impl codec::Decode for ModelPreferences {
     const NAME: &'static str = "ModelPreferences";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut cost_priority = None;
-        let mut hints = None;
-        let mut intelligence_priority = None;
-        let mut speed_priority = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut cost_priority,
-                    &mut hints,
-                    &mut intelligence_priority,
-                    &mut speed_priority,
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            cost_priority,
-            hints,
-            intelligence_priority,
-            speed_priority,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ModelPreferences {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            cost_priority: None,
+            hints: None,
+            intelligence_priority: None,
+            speed_priority: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ModelPreferences {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.cost_priority, unread),
+            1 => codec::read_optional(json, &mut self.hints, unread),
+            2 => codec::read_optional(json, &mut self.intelligence_priority, unread),
+            3 => codec::read_optional(json, &mut self.speed_priority, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -974,7 +1179,8 @@ impl TryFrom<Number> for ModelPreferencesCostPriority {
 impl TryFrom<f64> for ModelPreferencesCostPriority {
     type Error = crate::Error;
     fn try_from(value: f64) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Float(value))
+        let value = Number::try_from(value)?;
+        <Self as TryFrom<Number>>::try_from(value)
     }
 }
 
@@ -986,9 +1192,26 @@ impl From<ModelPreferencesCostPriority> for Number {
 
 impl codec::Decode for ModelPreferencesCostPriority {
     const NAME: &'static str = "ModelPreferencesCostPriority";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(event)?;
-        <Self as TryFrom<Number>>::try_from(value)
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        let value: Number = codec::Decode::decode(json)?;
+        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
+    }
+}
+
+impl codec::DecodeInPlace for ModelPreferencesCostPriority {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -1037,7 +1260,8 @@ impl TryFrom<Number> for ModelPreferencesIntelligencePriority {
 impl TryFrom<f64> for ModelPreferencesIntelligencePriority {
     type Error = crate::Error;
     fn try_from(value: f64) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Float(value))
+        let value = Number::try_from(value)?;
+        <Self as TryFrom<Number>>::try_from(value)
     }
 }
 
@@ -1049,9 +1273,26 @@ impl From<ModelPreferencesIntelligencePriority> for Number {
 
 impl codec::Decode for ModelPreferencesIntelligencePriority {
     const NAME: &'static str = "ModelPreferencesIntelligencePriority";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(event)?;
-        <Self as TryFrom<Number>>::try_from(value)
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        let value: Number = codec::Decode::decode(json)?;
+        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
+    }
+}
+
+impl codec::DecodeInPlace for ModelPreferencesIntelligencePriority {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -1100,7 +1341,8 @@ impl TryFrom<Number> for ModelPreferencesSpeedPriority {
 impl TryFrom<f64> for ModelPreferencesSpeedPriority {
     type Error = crate::Error;
     fn try_from(value: f64) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Float(value))
+        let value = Number::try_from(value)?;
+        <Self as TryFrom<Number>>::try_from(value)
     }
 }
 
@@ -1112,9 +1354,26 @@ impl From<ModelPreferencesSpeedPriority> for Number {
 
 impl codec::Decode for ModelPreferencesSpeedPriority {
     const NAME: &'static str = "ModelPreferencesSpeedPriority";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(event)?;
-        <Self as TryFrom<Number>>::try_from(value)
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        let value: Number = codec::Decode::decode(json)?;
+        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
+    }
+}
+
+impl codec::DecodeInPlace for ModelPreferencesSpeedPriority {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -1177,24 +1436,58 @@ impl KnownMembers for SamplingMessage {
 
 impl codec::Decode for SamplingMessage {
     const NAME: &'static str = "SamplingMessage";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut content = None;
-        let mut role = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut content, &mut role],
-                &mut extra,
-            )?;
-        let Some(content) = content else {
-            return Err(crate::Error::missing("content"));
-        };
-        let Some(role) = role else {
-            return Err(crate::Error::missing("role"));
-        };
-        Ok(Self { meta, content, role, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for SamplingMessage {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            content: codec::DecodeInPlace::blank(unread),
+            role: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for SamplingMessage {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.content, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.role, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1274,7 +1567,23 @@ impl From<ToolResultContent> for SamplingMessageContentBlock {
 
 impl codec::Decode for SamplingMessageContentBlock {
     const NAME: &'static str = "SamplingMessageContentBlock";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for SamplingMessageContentBlock {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::AudioContent(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -1322,19 +1631,51 @@ impl codec::Decode for SamplingMessageContentBlock {
                 member: 4,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::TextContent(codec::Decode::decode(event)?),
-                        1 => Self::ImageContent(codec::Decode::decode(event)?),
-                        2 => Self::AudioContent(codec::Decode::decode(event)?),
-                        3 => Self::ToolUseContent(codec::Decode::decode(event)?),
-                        _ => Self::ToolResultContent(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(self, Self::TextContent(codec::DecodeInPlace::blank(unread)));
+                if let Self::TextContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::ImageContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ImageContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(
+                    self,
+                    Self::AudioContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::AudioContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            3 => {
+                codec::set(
+                    self,
+                    Self::ToolUseContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ToolUseContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::ToolResultContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ToolResultContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -1396,11 +1737,49 @@ impl KnownMembers for ToolChoice {
 
 impl codec::Decode for ToolChoice {
     const NAME: &'static str = "ToolChoice";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut mode = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut mode], &mut extra)?;
-        Ok(Self { mode, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolChoice {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            mode: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ToolChoice {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.mode, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1461,20 +1840,37 @@ impl ::std::fmt::Display for ToolChoiceMode {
 impl ::std::str::FromStr for ToolChoiceMode {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for ToolChoiceMode {
     const NAME: &'static str = "ToolChoiceMode";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for ToolChoiceMode {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for ToolChoiceMode {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Auto
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -1567,42 +1963,63 @@ impl KnownMembers for ToolResultContent {
 
 impl codec::Decode for ToolResultContent {
     const NAME: &'static str = "ToolResultContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut content = None;
-        let mut is_error = None;
-        let mut structured_content = None;
-        let mut tool_use_id = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("tool_result"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut content,
-                    &mut is_error,
-                    &mut structured_content,
-                    &mut tool_use_id,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(content) = content else {
-            return Err(crate::Error::missing("content"));
-        };
-        let Some(tool_use_id) = tool_use_id else {
-            return Err(crate::Error::missing("toolUseId"));
-        };
-        Ok(Self {
-            meta,
-            content,
-            is_error,
-            structured_content,
-            tool_use_id,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolResultContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            content: codec::DecodeInPlace::blank(unread),
+            is_error: None,
+            structured_content: None,
+            tool_use_id: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 4, 5],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ToolResultContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.content, json, unread),
+            2 => codec::read_optional(json, &mut self.is_error, unread),
+            3 => codec::read_optional(json, &mut self.structured_content, unread),
+            4 => codec::DecodeInPlace::read(&mut self.tool_use_id, json, unread),
+            5 => json.read_constant(&codec::Literal::Str("tool_result")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1687,36 +2104,61 @@ impl KnownMembers for ToolUseContent {
 
 impl codec::Decode for ToolUseContent {
     const NAME: &'static str = "ToolUseContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut id = None;
-        let mut input = None;
-        let mut name = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("tool_use"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut id, &mut input, &mut name, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(input) = input else {
-            return Err(crate::Error::missing("input"));
-        };
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        Ok(Self {
-            meta,
-            id,
-            input,
-            name,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolUseContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            id: codec::DecodeInPlace::blank(unread),
+            input: codec::DecodeInPlace::blank(unread),
+            name: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 3, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ToolUseContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.input, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            4 => json.read_constant(&codec::Literal::Str("tool_use")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -55,27 +55,58 @@ impl KnownMembers for CancelTaskRequest {
 
 impl codec::Decode for CancelTaskRequest {
     const NAME: &'static str = "CancelTaskRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("tasks/cancel"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CancelTaskRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CancelTaskRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("tasks/cancel")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -136,14 +167,49 @@ impl KnownMembers for CancelTaskRequestParams {
 
 impl codec::Decode for CancelTaskRequestParams {
     const NAME: &'static str = "CancelTaskRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut task_id = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut task_id], &mut extra)?;
-        let Some(task_id) = task_id else {
-            return Err(crate::Error::missing("taskId"));
-        };
-        Ok(Self { task_id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CancelTaskRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            task_id: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for CancelTaskRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.task_id, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -265,57 +331,68 @@ impl KnownMembers for CancelTaskResult {
 
 impl codec::Decode for CancelTaskResult {
     const NAME: &'static str = "CancelTaskResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut created_at = None;
-        let mut last_updated_at = None;
-        let mut poll_interval = None;
-        let mut status = None;
-        let mut status_message = None;
-        let mut task_id = None;
-        let mut ttl = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut created_at,
-                    &mut last_updated_at,
-                    &mut poll_interval,
-                    &mut status,
-                    &mut status_message,
-                    &mut task_id,
-                    &mut ttl,
-                ],
-                &mut extra,
-            )?;
-        let Some(created_at) = created_at else {
-            return Err(crate::Error::missing("createdAt"));
-        };
-        let Some(last_updated_at) = last_updated_at else {
-            return Err(crate::Error::missing("lastUpdatedAt"));
-        };
-        let Some(status) = status else {
-            return Err(crate::Error::missing("status"));
-        };
-        let Some(task_id) = task_id else {
-            return Err(crate::Error::missing("taskId"));
-        };
-        let Some(ttl) = ttl else {
-            return Err(crate::Error::missing("ttl"));
-        };
-        Ok(Self {
-            meta,
-            created_at,
-            last_updated_at,
-            poll_interval,
-            status,
-            status_message,
-            task_id,
-            ttl,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CancelTaskResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            created_at: codec::DecodeInPlace::blank(unread),
+            last_updated_at: codec::DecodeInPlace::blank(unread),
+            poll_interval: None,
+            status: codec::DecodeInPlace::blank(unread),
+            status_message: None,
+            task_id: codec::DecodeInPlace::blank(unread),
+            ttl: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 4, 6, 7],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CancelTaskResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.created_at, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.last_updated_at, json, unread),
+            3 => codec::read_optional(json, &mut self.poll_interval, unread),
+            4 => codec::DecodeInPlace::read(&mut self.status, json, unread),
+            5 => codec::read_optional(json, &mut self.status_message, unread),
+            6 => codec::DecodeInPlace::read(&mut self.task_id, json, unread),
+            7 => codec::DecodeInPlace::read(&mut self.ttl, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -384,20 +461,51 @@ impl KnownMembers for CreateTaskResult {
 
 impl codec::Decode for CreateTaskResult {
     const NAME: &'static str = "CreateTaskResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut task = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut task],
-                &mut extra,
-            )?;
-        let Some(task) = task else {
-            return Err(crate::Error::missing("task"));
-        };
-        Ok(Self { meta, task, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CreateTaskResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            task: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for CreateTaskResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.task, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -465,27 +573,58 @@ impl KnownMembers for GetTaskPayloadRequest {
 
 impl codec::Decode for GetTaskPayloadRequest {
     const NAME: &'static str = "GetTaskPayloadRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("tasks/result"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetTaskPayloadRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for GetTaskPayloadRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("tasks/result")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -548,14 +687,49 @@ impl KnownMembers for GetTaskPayloadRequestParams {
 
 impl codec::Decode for GetTaskPayloadRequestParams {
     const NAME: &'static str = "GetTaskPayloadRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut task_id = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut task_id], &mut extra)?;
-        let Some(task_id) = task_id else {
-            return Err(crate::Error::missing("taskId"));
-        };
-        Ok(Self { task_id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetTaskPayloadRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            task_id: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for GetTaskPayloadRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.task_id, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -620,11 +794,49 @@ impl KnownMembers for GetTaskPayloadResult {
 
 impl codec::Decode for GetTaskPayloadResult {
     const NAME: &'static str = "GetTaskPayloadResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetTaskPayloadResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for GetTaskPayloadResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -691,27 +903,58 @@ impl KnownMembers for GetTaskRequest {
 
 impl codec::Decode for GetTaskRequest {
     const NAME: &'static str = "GetTaskRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("tasks/get"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetTaskRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for GetTaskRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("tasks/get")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -772,14 +1015,49 @@ impl KnownMembers for GetTaskRequestParams {
 
 impl codec::Decode for GetTaskRequestParams {
     const NAME: &'static str = "GetTaskRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut task_id = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut task_id], &mut extra)?;
-        let Some(task_id) = task_id else {
-            return Err(crate::Error::missing("taskId"));
-        };
-        Ok(Self { task_id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetTaskRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            task_id: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for GetTaskRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.task_id, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -901,57 +1179,68 @@ impl KnownMembers for GetTaskResult {
 
 impl codec::Decode for GetTaskResult {
     const NAME: &'static str = "GetTaskResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut created_at = None;
-        let mut last_updated_at = None;
-        let mut poll_interval = None;
-        let mut status = None;
-        let mut status_message = None;
-        let mut task_id = None;
-        let mut ttl = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut created_at,
-                    &mut last_updated_at,
-                    &mut poll_interval,
-                    &mut status,
-                    &mut status_message,
-                    &mut task_id,
-                    &mut ttl,
-                ],
-                &mut extra,
-            )?;
-        let Some(created_at) = created_at else {
-            return Err(crate::Error::missing("createdAt"));
-        };
-        let Some(last_updated_at) = last_updated_at else {
-            return Err(crate::Error::missing("lastUpdatedAt"));
-        };
-        let Some(status) = status else {
-            return Err(crate::Error::missing("status"));
-        };
-        let Some(task_id) = task_id else {
-            return Err(crate::Error::missing("taskId"));
-        };
-        let Some(ttl) = ttl else {
-            return Err(crate::Error::missing("ttl"));
-        };
-        Ok(Self {
-            meta,
-            created_at,
-            last_updated_at,
-            poll_interval,
-            status,
-            status_message,
-            task_id,
-            ttl,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetTaskResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            created_at: codec::DecodeInPlace::blank(unread),
+            last_updated_at: codec::DecodeInPlace::blank(unread),
+            poll_interval: None,
+            status: codec::DecodeInPlace::blank(unread),
+            status_message: None,
+            task_id: codec::DecodeInPlace::blank(unread),
+            ttl: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 4, 6, 7],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for GetTaskResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.created_at, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.last_updated_at, json, unread),
+            3 => codec::read_optional(json, &mut self.poll_interval, unread),
+            4 => codec::DecodeInPlace::read(&mut self.status, json, unread),
+            5 => codec::read_optional(json, &mut self.status_message, unread),
+            6 => codec::DecodeInPlace::read(&mut self.task_id, json, unread),
+            7 => codec::DecodeInPlace::read(&mut self.ttl, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1027,24 +1316,58 @@ impl KnownMembers for ListTasksRequest {
 
 impl codec::Decode for ListTasksRequest {
     const NAME: &'static str = "ListTasksRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("tasks/list"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListTasksRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ListTasksRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("tasks/list")),
+            3 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1130,26 +1453,53 @@ impl KnownMembers for ListTasksResult {
 
 impl codec::Decode for ListTasksResult {
     const NAME: &'static str = "ListTasksResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut next_cursor = None;
-        let mut tasks = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut next_cursor, &mut tasks],
-                &mut extra,
-            )?;
-        let Some(tasks) = tasks else {
-            return Err(crate::Error::missing("tasks"));
-        };
-        Ok(Self {
-            meta,
-            next_cursor,
-            tasks,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListTasksResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            next_cursor: None,
+            tasks: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ListTasksResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.next_cursor, unread),
+            2 => codec::DecodeInPlace::read(&mut self.tasks, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1260,54 +1610,66 @@ impl KnownMembers for Task {
 
 impl codec::Decode for Task {
     const NAME: &'static str = "Task";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut created_at = None;
-        let mut last_updated_at = None;
-        let mut poll_interval = None;
-        let mut status = None;
-        let mut status_message = None;
-        let mut task_id = None;
-        let mut ttl = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut created_at,
-                    &mut last_updated_at,
-                    &mut poll_interval,
-                    &mut status,
-                    &mut status_message,
-                    &mut task_id,
-                    &mut ttl,
-                ],
-                &mut extra,
-            )?;
-        let Some(created_at) = created_at else {
-            return Err(crate::Error::missing("createdAt"));
-        };
-        let Some(last_updated_at) = last_updated_at else {
-            return Err(crate::Error::missing("lastUpdatedAt"));
-        };
-        let Some(status) = status else {
-            return Err(crate::Error::missing("status"));
-        };
-        let Some(task_id) = task_id else {
-            return Err(crate::Error::missing("taskId"));
-        };
-        let Some(ttl) = ttl else {
-            return Err(crate::Error::missing("ttl"));
-        };
-        Ok(Self {
-            created_at,
-            last_updated_at,
-            poll_interval,
-            status,
-            status_message,
-            task_id,
-            ttl,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Task {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            created_at: codec::DecodeInPlace::blank(unread),
+            last_updated_at: codec::DecodeInPlace::blank(unread),
+            poll_interval: None,
+            status: codec::DecodeInPlace::blank(unread),
+            status_message: None,
+            task_id: codec::DecodeInPlace::blank(unread),
+            ttl: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 3, 5, 6],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for Task {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.created_at, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.last_updated_at, json, unread),
+            2 => codec::read_optional(json, &mut self.poll_interval, unread),
+            3 => codec::DecodeInPlace::read(&mut self.status, json, unread),
+            4 => codec::read_optional(json, &mut self.status_message, unread),
+            5 => codec::DecodeInPlace::read(&mut self.task_id, json, unread),
+            6 => codec::DecodeInPlace::read(&mut self.ttl, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1398,20 +1760,37 @@ impl ::std::fmt::Display for TaskStatus {
 impl ::std::str::FromStr for TaskStatus {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for TaskStatus {
     const NAME: &'static str = "TaskStatus";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for TaskStatus {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for TaskStatus {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Cancelled
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -1456,25 +1835,56 @@ impl KnownMembers for TaskStatusNotification {
 
 impl codec::Decode for TaskStatusNotification {
     const NAME: &'static str = "TaskStatusNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/tasks/status"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TaskStatusNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TaskStatusNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => json.read_constant(&codec::Literal::Str("notifications/tasks/status")),
+            2 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1604,57 +2014,68 @@ impl KnownMembers for TaskStatusNotificationParams {
 
 impl codec::Decode for TaskStatusNotificationParams {
     const NAME: &'static str = "TaskStatusNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut created_at = None;
-        let mut last_updated_at = None;
-        let mut poll_interval = None;
-        let mut status = None;
-        let mut status_message = None;
-        let mut task_id = None;
-        let mut ttl = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut created_at,
-                    &mut last_updated_at,
-                    &mut poll_interval,
-                    &mut status,
-                    &mut status_message,
-                    &mut task_id,
-                    &mut ttl,
-                ],
-                &mut extra,
-            )?;
-        let Some(created_at) = created_at else {
-            return Err(crate::Error::missing("createdAt"));
-        };
-        let Some(last_updated_at) = last_updated_at else {
-            return Err(crate::Error::missing("lastUpdatedAt"));
-        };
-        let Some(status) = status else {
-            return Err(crate::Error::missing("status"));
-        };
-        let Some(task_id) = task_id else {
-            return Err(crate::Error::missing("taskId"));
-        };
-        let Some(ttl) = ttl else {
-            return Err(crate::Error::missing("ttl"));
-        };
-        Ok(Self {
-            meta,
-            created_at,
-            last_updated_at,
-            poll_interval,
-            status,
-            status_message,
-            task_id,
-            ttl,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TaskStatusNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            created_at: codec::DecodeInPlace::blank(unread),
+            last_updated_at: codec::DecodeInPlace::blank(unread),
+            poll_interval: None,
+            status: codec::DecodeInPlace::blank(unread),
+            status_message: None,
+            task_id: codec::DecodeInPlace::blank(unread),
+            ttl: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 4, 6, 7],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TaskStatusNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.created_at, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.last_updated_at, json, unread),
+            3 => codec::read_optional(json, &mut self.poll_interval, unread),
+            4 => codec::DecodeInPlace::read(&mut self.status, json, unread),
+            5 => codec::read_optional(json, &mut self.status_message, unread),
+            6 => codec::DecodeInPlace::read(&mut self.task_id, json, unread),
+            7 => codec::DecodeInPlace::read(&mut self.ttl, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -47,25 +47,56 @@ impl KnownMembers for CancelledNotification {
 
 impl codec::Decode for CancelledNotification {
     const NAME: &'static str = "CancelledNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/cancelled"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CancelledNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CancelledNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => json.read_constant(&codec::Literal::Str("notifications/cancelled")),
+            2 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -148,26 +179,53 @@ impl KnownMembers for CancelledNotificationParams {
 
 impl codec::Decode for CancelledNotificationParams {
     const NAME: &'static str = "CancelledNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut reason = None;
-        let mut request_id = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut reason, &mut request_id],
-                &mut extra,
-            )?;
-        let Some(request_id) = request_id else {
-            return Err(crate::Error::missing("requestId"));
-        };
-        Ok(Self {
-            meta,
-            reason,
-            request_id,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CancelledNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            reason: None,
+            request_id: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for CancelledNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.reason, unread),
+            2 => codec::DecodeInPlace::read(&mut self.request_id, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -230,25 +288,56 @@ impl KnownMembers for LoggingMessageNotification {
 
 impl codec::Decode for LoggingMessageNotification {
     const NAME: &'static str = "LoggingMessageNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/message"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for LoggingMessageNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for LoggingMessageNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => json.read_constant(&codec::Literal::Str("notifications/message")),
+            2 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -343,31 +432,60 @@ impl KnownMembers for LoggingMessageNotificationParams {
 
 impl codec::Decode for LoggingMessageNotificationParams {
     const NAME: &'static str = "LoggingMessageNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut data = None;
-        let mut level = None;
-        let mut logger = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut data, &mut level, &mut logger],
-                &mut extra,
-            )?;
-        let Some(data) = data else {
-            return Err(crate::Error::missing("data"));
-        };
-        let Some(level) = level else {
-            return Err(crate::Error::missing("level"));
-        };
-        Ok(Self {
-            meta,
-            data,
-            level,
-            logger,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for LoggingMessageNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            data: codec::DecodeInPlace::blank(unread),
+            level: codec::DecodeInPlace::blank(unread),
+            logger: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for LoggingMessageNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.level, json, unread),
+            3 => codec::read_optional(json, &mut self.logger, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -428,25 +546,56 @@ impl KnownMembers for ProgressNotification {
 
 impl codec::Decode for ProgressNotification {
     const NAME: &'static str = "ProgressNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/progress"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ProgressNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ProgressNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => json.read_constant(&codec::Literal::Str("notifications/progress")),
+            2 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -554,39 +703,62 @@ impl KnownMembers for ProgressNotificationParams {
 
 impl codec::Decode for ProgressNotificationParams {
     const NAME: &'static str = "ProgressNotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut message = None;
-        let mut progress = None;
-        let mut progress_token = None;
-        let mut total = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut message,
-                    &mut progress,
-                    &mut progress_token,
-                    &mut total,
-                ],
-                &mut extra,
-            )?;
-        let Some(progress) = progress else {
-            return Err(crate::Error::missing("progress"));
-        };
-        let Some(progress_token) = progress_token else {
-            return Err(crate::Error::missing("progressToken"));
-        };
-        Ok(Self {
-            meta,
-            message,
-            progress,
-            progress_token,
-            total,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ProgressNotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            message: None,
+            progress: codec::DecodeInPlace::blank(unread),
+            progress_token: codec::DecodeInPlace::blank(unread),
+            total: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ProgressNotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.message, unread),
+            2 => codec::DecodeInPlace::read(&mut self.progress, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.progress_token, json, unread),
+            4 => codec::read_optional(json, &mut self.total, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

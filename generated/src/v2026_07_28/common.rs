@@ -2,8 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Types that several areas of the protocol use.
-use std::collections::BTreeMap;
-use crate::{Extra, KnownMembers, Number, Value, codec};
+use crate::{Extra, KnownMembers, Map, Number, Value, codec};
 use super::{
     CreateMessageRequest, CreateMessageResult, ElicitRequest, ElicitResult,
     ListRootsRequest, ListRootsResult, TextOrBlobResourceContents,
@@ -94,23 +93,53 @@ impl KnownMembers for Annotations {
 
 impl codec::Decode for Annotations {
     const NAME: &'static str = "Annotations";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut audience = None;
-        let mut last_modified = None;
-        let mut priority = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut audience, &mut last_modified, &mut priority],
-                &mut extra,
-            )?;
-        Ok(Self {
-            audience,
-            last_modified,
-            priority,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Annotations {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            audience: None,
+            last_modified: None,
+            priority: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Annotations {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.audience, unread),
+            1 => codec::read_optional(json, &mut self.last_modified, unread),
+            2 => codec::read_optional(json, &mut self.priority, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -168,7 +197,8 @@ impl TryFrom<Number> for AnnotationsPriority {
 impl TryFrom<f64> for AnnotationsPriority {
     type Error = crate::Error;
     fn try_from(value: f64) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Float(value))
+        let value = Number::try_from(value)?;
+        <Self as TryFrom<Number>>::try_from(value)
     }
 }
 
@@ -180,9 +210,26 @@ impl From<AnnotationsPriority> for Number {
 
 impl codec::Decode for AnnotationsPriority {
     const NAME: &'static str = "AnnotationsPriority";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let value: Number = codec::Decode::decode(event)?;
-        <Self as TryFrom<Number>>::try_from(value)
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        let value: Number = codec::Decode::decode(json)?;
+        <Self as TryFrom<Number>>::try_from(value).map_err(|error| json.locate(error))
+    }
+}
+
+impl codec::DecodeInPlace for AnnotationsPriority {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -262,39 +309,61 @@ impl KnownMembers for AudioContent {
 
 impl codec::Decode for AudioContent {
     const NAME: &'static str = "AudioContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut data = None;
-        let mut mime_type = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("audio"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut data,
-                    &mut mime_type,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(data) = data else {
-            return Err(crate::Error::missing("data"));
-        };
-        let Some(mime_type) = mime_type else {
-            return Err(crate::Error::missing("mimeType"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            data,
-            mime_type,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for AudioContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            data: codec::DecodeInPlace::blank(unread),
+            mime_type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for AudioContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
+            4 => json.read_constant(&codec::Literal::Str("audio")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -360,20 +429,51 @@ impl KnownMembers for BaseMetadata {
 
 impl codec::Decode for BaseMetadata {
     const NAME: &'static str = "BaseMetadata";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut name = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut name, &mut title],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        Ok(Self { name, title, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for BaseMetadata {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            name: codec::DecodeInPlace::blank(unread),
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for BaseMetadata {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            1 => codec::read_optional(json, &mut self.title, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -461,34 +561,60 @@ impl KnownMembers for CacheableResult {
 
 impl codec::Decode for CacheableResult {
     const NAME: &'static str = "CacheableResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut cache_scope = None;
-        let mut result_type = None;
-        let mut ttl_ms = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut cache_scope, &mut result_type, &mut ttl_ms],
-                &mut extra,
-            )?;
-        let Some(cache_scope) = cache_scope else {
-            return Err(crate::Error::missing("cacheScope"));
-        };
-        let Some(result_type) = result_type else {
-            return Err(crate::Error::missing("resultType"));
-        };
-        let Some(ttl_ms) = ttl_ms else {
-            return Err(crate::Error::missing("ttlMs"));
-        };
-        Ok(Self {
-            meta,
-            cache_scope,
-            result_type,
-            ttl_ms,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CacheableResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            cache_scope: codec::DecodeInPlace::blank(unread),
+            result_type: codec::DecodeInPlace::blank(unread),
+            ttl_ms: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CacheableResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.cache_scope, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.ttl_ms, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -550,20 +676,37 @@ impl ::std::fmt::Display for CacheScope {
 impl ::std::str::FromStr for CacheScope {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for CacheScope {
     const NAME: &'static str = "CacheScope";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for CacheScope {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for CacheScope {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Private
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -603,11 +746,11 @@ pub struct ClientCapabilities {
     /// Features outside the specification, by name, each with an object of settings.
     ///
     /// `experimental`, optional.
-    pub experimental: Option<BTreeMap<String, JsonObject>>,
+    pub experimental: Option<Map<String, JsonObject>>,
     /// Protocol extensions that the client speaks, by identifier, each with an object of settings, which may be empty. An identifier follows the rules for `_meta` keys and must have a prefix, as in `io.modelcontextprotocol/ui`.
     ///
     /// `extensions`, optional. Since revision 2026-07-28.
-    pub extensions: Option<BTreeMap<String, JsonObject>>,
+    pub extensions: Option<Map<String, JsonObject>>,
     /// Present if the client tells servers which directories and files to work on.
     ///
     /// `roots`, optional.
@@ -652,7 +795,7 @@ impl ClientCapabilities {
     #[must_use]
     pub fn with_experimental(
         mut self,
-        experimental: impl Into<BTreeMap<String, JsonObject>>,
+        experimental: impl Into<Map<String, JsonObject>>,
     ) -> Self {
         self.experimental = Some(experimental.into());
         self
@@ -661,7 +804,7 @@ impl ClientCapabilities {
     #[must_use]
     pub fn with_extensions(
         mut self,
-        extensions: impl Into<BTreeMap<String, JsonObject>>,
+        extensions: impl Into<Map<String, JsonObject>>,
     ) -> Self {
         self.extensions = Some(extensions.into());
         self
@@ -707,33 +850,57 @@ impl KnownMembers for ClientCapabilities {
 
 impl codec::Decode for ClientCapabilities {
     const NAME: &'static str = "ClientCapabilities";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut elicitation = None;
-        let mut experimental = None;
-        let mut extensions = None;
-        let mut roots = None;
-        let mut sampling = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut elicitation,
-                    &mut experimental,
-                    &mut extensions,
-                    &mut roots,
-                    &mut sampling,
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            elicitation,
-            experimental,
-            extensions,
-            roots,
-            sampling,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilities {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            elicitation: None,
+            experimental: None,
+            extensions: None,
+            roots: None,
+            sampling: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilities {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.elicitation, unread),
+            1 => codec::read_optional(json, &mut self.experimental, unread),
+            2 => codec::read_optional(json, &mut self.extensions, unread),
+            3 => codec::read_optional(json, &mut self.roots, unread),
+            4 => codec::read_optional(json, &mut self.sampling, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -812,17 +979,51 @@ impl KnownMembers for ClientCapabilitiesElicitation {
 
 impl codec::Decode for ClientCapabilitiesElicitation {
     const NAME: &'static str = "ClientCapabilitiesElicitation";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut form = None;
-        let mut url = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut form, &mut url],
-                &mut extra,
-            )?;
-        Ok(Self { form, url, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilitiesElicitation {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            form: None,
+            url: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilitiesElicitation {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.form, unread),
+            1 => codec::read_optional(json, &mut self.url, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -906,17 +1107,51 @@ impl KnownMembers for ClientCapabilitiesSampling {
 
 impl codec::Decode for ClientCapabilitiesSampling {
     const NAME: &'static str = "ClientCapabilitiesSampling";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut context = None;
-        let mut tools = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut context, &mut tools],
-                &mut extra,
-            )?;
-        Ok(Self { context, tools, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientCapabilitiesSampling {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            context: None,
+            tools: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ClientCapabilitiesSampling {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.context, unread),
+            1 => codec::read_optional(json, &mut self.tools, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1015,7 +1250,23 @@ impl From<EmbeddedResource> for ContentBlock {
 
 impl codec::Decode for ContentBlock {
     const NAME: &'static str = "ContentBlock";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ContentBlock {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::AudioContent(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -1063,19 +1314,51 @@ impl codec::Decode for ContentBlock {
                 member: 4,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::TextContent(codec::Decode::decode(event)?),
-                        1 => Self::ImageContent(codec::Decode::decode(event)?),
-                        2 => Self::AudioContent(codec::Decode::decode(event)?),
-                        3 => Self::ResourceLink(codec::Decode::decode(event)?),
-                        _ => Self::EmbeddedResource(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(self, Self::TextContent(codec::DecodeInPlace::blank(unread)));
+                if let Self::TextContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::ImageContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ImageContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(
+                    self,
+                    Self::AudioContent(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::AudioContent(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            3 => {
+                codec::set(
+                    self,
+                    Self::ResourceLink(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ResourceLink(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::EmbeddedResource(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::EmbeddedResource(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -1168,28 +1451,59 @@ impl KnownMembers for EmbeddedResource {
 
 impl codec::Decode for EmbeddedResource {
     const NAME: &'static str = "EmbeddedResource";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut resource = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("resource"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut annotations, &mut resource, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(resource) = resource else {
-            return Err(crate::Error::missing("resource"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            resource,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for EmbeddedResource {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            resource: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for EmbeddedResource {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::DecodeInPlace::read(&mut self.resource, json, unread),
+            3 => json.read_constant(&codec::Literal::Str("resource")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1272,24 +1586,58 @@ impl KnownMembers for Error {
 
 impl codec::Decode for Error {
     const NAME: &'static str = "Error";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = None;
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        let Some(code) = code else {
-            return Err(crate::Error::missing("code"));
-        };
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { code, data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Error {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            code: codec::DecodeInPlace::blank(unread),
+            data: None,
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for Error {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.code, json, unread),
+            1 => codec::read_optional(json, &mut self.data, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1357,22 +1705,57 @@ impl KnownMembers for HeaderMismatchError {
 
 impl codec::Decode for HeaderMismatchError {
     const NAME: &'static str = "HeaderMismatchError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut error = None;
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut error, &mut id, &mut jsonrpc],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(error) = error else {
-            return Err(crate::Error::missing("error"));
-        };
-        Ok(Self { error, id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for HeaderMismatchError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            error: codec::DecodeInPlace::blank(unread),
+            id: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for HeaderMismatchError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.error, json, unread),
+            1 => codec::read_optional(json, &mut self.id, unread),
+            2 => json.read_constant(&codec::Literal::Str("2.0")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1436,22 +1819,57 @@ impl KnownMembers for HeaderMismatchErrorError {
 
 impl codec::Decode for HeaderMismatchErrorError {
     const NAME: &'static str = "HeaderMismatchErrorError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = codec::Constant::new(codec::Literal::Integer(-32020));
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        code.required("code")?;
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for HeaderMismatchErrorError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            data: None,
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for HeaderMismatchErrorError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Integer(-32020)),
+            1 => codec::read_optional(json, &mut self.data, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1541,28 +1959,55 @@ impl KnownMembers for Icon {
 
 impl codec::Decode for Icon {
     const NAME: &'static str = "Icon";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut mime_type = None;
-        let mut sizes = None;
-        let mut src = None;
-        let mut theme = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut mime_type, &mut sizes, &mut src, &mut theme],
-                &mut extra,
-            )?;
-        let Some(src) = src else {
-            return Err(crate::Error::missing("src"));
-        };
-        Ok(Self {
-            mime_type,
-            sizes,
-            src,
-            theme,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Icon {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            mime_type: None,
+            sizes: None,
+            src: codec::DecodeInPlace::blank(unread),
+            theme: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Icon {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.mime_type, unread),
+            1 => codec::read_optional(json, &mut self.sizes, unread),
+            2 => codec::DecodeInPlace::read(&mut self.src, json, unread),
+            3 => codec::read_optional(json, &mut self.theme, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1622,20 +2067,37 @@ impl ::std::fmt::Display for IconTheme {
 impl ::std::str::FromStr for IconTheme {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for IconTheme {
     const NAME: &'static str = "IconTheme";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for IconTheme {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for IconTheme {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Dark
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -1685,11 +2147,49 @@ impl KnownMembers for Icons {
 
 impl codec::Decode for Icons {
     const NAME: &'static str = "Icons";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut icons = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut icons], &mut extra)?;
-        Ok(Self { icons, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Icons {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            icons: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Icons {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.icons, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1791,39 +2291,61 @@ impl KnownMembers for ImageContent {
 
 impl codec::Decode for ImageContent {
     const NAME: &'static str = "ImageContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut data = None;
-        let mut mime_type = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("image"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut data,
-                    &mut mime_type,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(data) = data else {
-            return Err(crate::Error::missing("data"));
-        };
-        let Some(mime_type) = mime_type else {
-            return Err(crate::Error::missing("mimeType"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            data,
-            mime_type,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ImageContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            data: codec::DecodeInPlace::blank(unread),
+            mime_type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ImageContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.mime_type, json, unread),
+            4 => json.read_constant(&codec::Literal::Str("image")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1952,42 +2474,64 @@ impl KnownMembers for Implementation {
 
 impl codec::Decode for Implementation {
     const NAME: &'static str = "Implementation";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut description = None;
-        let mut icons = None;
-        let mut name = None;
-        let mut title = None;
-        let mut version = None;
-        let mut website_url = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut description,
-                    &mut icons,
-                    &mut name,
-                    &mut title,
-                    &mut version,
-                    &mut website_url,
-                ],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        let Some(version) = version else {
-            return Err(crate::Error::missing("version"));
-        };
-        Ok(Self {
-            description,
-            icons,
-            name,
-            title,
-            version,
-            website_url,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Implementation {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            description: None,
+            icons: None,
+            name: codec::DecodeInPlace::blank(unread),
+            title: None,
+            version: codec::DecodeInPlace::blank(unread),
+            website_url: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for Implementation {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.description, unread),
+            1 => codec::read_optional(json, &mut self.icons, unread),
+            2 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            3 => codec::read_optional(json, &mut self.title, unread),
+            4 => codec::DecodeInPlace::read(&mut self.version, json, unread),
+            5 => codec::read_optional(json, &mut self.website_url, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2056,7 +2600,23 @@ impl From<ElicitRequest> for InputRequest {
 
 impl codec::Decode for InputRequest {
     const NAME: &'static str = "InputRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InputRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::ListRootsRequest(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -2086,17 +2646,36 @@ impl codec::Decode for InputRequest {
                 member: 2,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::CreateMessageRequest(codec::Decode::decode(event)?),
-                        1 => Self::ListRootsRequest(codec::Decode::decode(event)?),
-                        _ => Self::ElicitRequest(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::CreateMessageRequest(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::CreateMessageRequest(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::ListRootsRequest(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ListRootsRequest(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::ElicitRequest(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ElicitRequest(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -2119,7 +2698,7 @@ impl codec::Encode for InputRequest {
 /// Used by [`InputRequiredResult`].
 ///
 /// Specification: [`InputRequests`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests)
-pub type InputRequests = BTreeMap<String, InputRequest>;
+pub type InputRequests = Map<String, InputRequest>;
 
 /// A result that ends nothing: the server needs something first, and the client is to ask again.
 ///
@@ -2221,32 +2800,54 @@ impl KnownMembers for InputRequiredResult {
 
 impl codec::Decode for InputRequiredResult {
     const NAME: &'static str = "InputRequiredResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut input_requests = None;
-        let mut request_state = None;
-        let mut result_type = codec::Constant::new(
-            codec::Literal::Str("input_required"),
-        );
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut input_requests,
-                    &mut request_state,
-                    &mut result_type,
-                ],
-                &mut extra,
-            )?;
-        result_type.required("resultType")?;
-        Ok(Self {
-            meta,
-            input_requests,
-            request_state,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InputRequiredResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            input_requests: None,
+            request_state: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[3], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for InputRequiredResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.input_requests, unread),
+            2 => codec::read_optional(json, &mut self.request_state, unread),
+            3 => json.read_constant(&codec::Literal::Str("input_required")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2309,7 +2910,23 @@ impl From<ElicitResult> for InputResponse {
 
 impl codec::Decode for InputResponse {
     const NAME: &'static str = "InputResponse";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InputResponse {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::ListRootsResult(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -2336,17 +2953,36 @@ impl codec::Decode for InputResponse {
                 member: 2,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::CreateMessageResult(codec::Decode::decode(event)?),
-                        1 => Self::ListRootsResult(codec::Decode::decode(event)?),
-                        _ => Self::ElicitResult(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::CreateMessageResult(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::CreateMessageResult(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::ListRootsResult(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ListRootsResult(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::ElicitResult(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ElicitResult(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -2423,26 +3059,53 @@ impl KnownMembers for InputResponseRequestParams {
 
 impl codec::Decode for InputResponseRequestParams {
     const NAME: &'static str = "InputResponseRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut input_responses = None;
-        let mut request_state = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut input_responses, &mut request_state],
-                &mut extra,
-            )?;
-        let Some(meta) = meta else {
-            return Err(crate::Error::missing("_meta"));
-        };
-        Ok(Self {
-            meta,
-            input_responses,
-            request_state,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InputResponseRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: codec::DecodeInPlace::blank(unread),
+            input_responses: None,
+            request_state: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for InputResponseRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.meta, json, unread),
+            1 => codec::read_optional(json, &mut self.input_responses, unread),
+            2 => codec::read_optional(json, &mut self.request_state, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2471,7 +3134,7 @@ impl codec::Object for InputResponseRequestParams {
 /// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`GetPromptRequestParams`](super::GetPromptRequestParams), [`InputResponseRequestParams`], [`ReadResourceRequestParams`](super::ReadResourceRequestParams).
 ///
 /// Specification: [`InputResponses`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses)
-pub type InputResponses = BTreeMap<String, InputResponse>;
+pub type InputResponses = Map<String, InputResponse>;
 
 /// The error of a receiver that failed for reasons of its own.
 ///
@@ -2518,22 +3181,57 @@ impl KnownMembers for InternalError {
 
 impl codec::Decode for InternalError {
     const NAME: &'static str = "InternalError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = codec::Constant::new(codec::Literal::Integer(-32603));
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        code.required("code")?;
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InternalError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            data: None,
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for InternalError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Integer(-32603)),
+            1 => codec::read_optional(json, &mut self.data, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2600,22 +3298,57 @@ impl KnownMembers for InvalidParamsError {
 
 impl codec::Decode for InvalidParamsError {
     const NAME: &'static str = "InvalidParamsError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = codec::Constant::new(codec::Literal::Integer(-32602));
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        code.required("code")?;
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InvalidParamsError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            data: None,
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for InvalidParamsError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Integer(-32602)),
+            1 => codec::read_optional(json, &mut self.data, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2679,22 +3412,57 @@ impl KnownMembers for InvalidRequestError {
 
 impl codec::Decode for InvalidRequestError {
     const NAME: &'static str = "InvalidRequestError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = codec::Constant::new(codec::Literal::Integer(-32600));
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        code.required("code")?;
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InvalidRequestError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            data: None,
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for InvalidRequestError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Integer(-32600)),
+            1 => codec::read_optional(json, &mut self.data, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2831,20 +3599,37 @@ impl ::std::fmt::Display for LoggingLevel {
 impl ::std::str::FromStr for LoggingLevel {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for LoggingLevel {
     const NAME: &'static str = "LoggingLevel";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for LoggingLevel {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for LoggingLevel {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Alert
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -2911,22 +3696,57 @@ impl KnownMembers for MethodNotFoundError {
 
 impl codec::Decode for MethodNotFoundError {
     const NAME: &'static str = "MethodNotFoundError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = codec::Constant::new(codec::Literal::Integer(-32601));
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        code.required("code")?;
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for MethodNotFoundError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            data: None,
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for MethodNotFoundError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Integer(-32601)),
+            1 => codec::read_optional(json, &mut self.data, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2992,22 +3812,57 @@ impl KnownMembers for MissingRequiredClientCapabilityError {
 
 impl codec::Decode for MissingRequiredClientCapabilityError {
     const NAME: &'static str = "MissingRequiredClientCapabilityError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut error = None;
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut error, &mut id, &mut jsonrpc],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(error) = error else {
-            return Err(crate::Error::missing("error"));
-        };
-        Ok(Self { error, id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for MissingRequiredClientCapabilityError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            error: codec::DecodeInPlace::blank(unread),
+            id: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for MissingRequiredClientCapabilityError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.error, json, unread),
+            1 => codec::read_optional(json, &mut self.id, unread),
+            2 => json.read_constant(&codec::Literal::Str("2.0")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3068,25 +3923,57 @@ impl KnownMembers for MissingRequiredClientCapabilityErrorError {
 
 impl codec::Decode for MissingRequiredClientCapabilityErrorError {
     const NAME: &'static str = "MissingRequiredClientCapabilityErrorError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = codec::Constant::new(codec::Literal::Integer(-32021));
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        code.required("code")?;
-        let Some(data) = data else {
-            return Err(crate::Error::missing("data"));
-        };
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for MissingRequiredClientCapabilityErrorError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            data: codec::DecodeInPlace::blank(unread),
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for MissingRequiredClientCapabilityErrorError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Integer(-32021)),
+            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3137,22 +4024,51 @@ impl KnownMembers for MissingRequiredClientCapabilityErrorErrorData {
 
 impl codec::Decode for MissingRequiredClientCapabilityErrorErrorData {
     const NAME: &'static str = "MissingRequiredClientCapabilityErrorErrorData";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut required_capabilities = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut required_capabilities],
-                &mut extra,
-            )?;
-        let Some(required_capabilities) = required_capabilities else {
-            return Err(crate::Error::missing("requiredCapabilities"));
-        };
-        Ok(Self {
-            required_capabilities,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for MissingRequiredClientCapabilityErrorErrorData {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            required_capabilities: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for MissingRequiredClientCapabilityErrorErrorData {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => {
+                codec::DecodeInPlace::read(&mut self.required_capabilities, json, unread)
+            }
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3212,20 +4128,51 @@ impl KnownMembers for Notification {
 
 impl codec::Decode for Notification {
     const NAME: &'static str = "Notification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        let Some(method) = method else {
-            return Err(crate::Error::missing("method"));
-        };
-        Ok(Self { method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Notification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Notification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3293,16 +4240,49 @@ impl KnownMembers for NotificationMetaObject {
 
 impl codec::Decode for NotificationMetaObject {
     const NAME: &'static str = "NotificationMetaObject";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut subscription_id = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut subscription_id],
-                &mut extra,
-            )?;
-        Ok(Self { subscription_id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for NotificationMetaObject {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            subscription_id: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for NotificationMetaObject {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.subscription_id, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3366,11 +4346,49 @@ impl KnownMembers for NotificationParams {
 
 impl codec::Decode for NotificationParams {
     const NAME: &'static str = "NotificationParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for NotificationParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for NotificationParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3435,29 +4453,59 @@ impl KnownMembers for PaginatedRequest {
 
 impl codec::Decode for PaginatedRequest {
     const NAME: &'static str = "PaginatedRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(method) = method else {
-            return Err(crate::Error::missing("method"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PaginatedRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            method: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for PaginatedRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3525,20 +4573,51 @@ impl KnownMembers for PaginatedRequestParams {
 
 impl codec::Decode for PaginatedRequestParams {
     const NAME: &'static str = "PaginatedRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut cursor = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut cursor],
-                &mut extra,
-            )?;
-        let Some(meta) = meta else {
-            return Err(crate::Error::missing("_meta"));
-        };
-        Ok(Self { meta, cursor, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PaginatedRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: codec::DecodeInPlace::blank(unread),
+            cursor: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PaginatedRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.meta, json, unread),
+            1 => codec::read_optional(json, &mut self.cursor, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3627,26 +4706,53 @@ impl KnownMembers for PaginatedResult {
 
 impl codec::Decode for PaginatedResult {
     const NAME: &'static str = "PaginatedResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut next_cursor = None;
-        let mut result_type = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut next_cursor, &mut result_type],
-                &mut extra,
-            )?;
-        let Some(result_type) = result_type else {
-            return Err(crate::Error::missing("resultType"));
-        };
-        Ok(Self {
-            meta,
-            next_cursor,
-            result_type,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PaginatedResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            next_cursor: None,
+            result_type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PaginatedResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.next_cursor, unread),
+            2 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3710,22 +4816,57 @@ impl KnownMembers for ParseError {
 
 impl codec::Decode for ParseError {
     const NAME: &'static str = "ParseError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = codec::Constant::new(codec::Literal::Integer(-32700));
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        code.required("code")?;
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ParseError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            data: None,
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ParseError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Integer(-32700)),
+            1 => codec::read_optional(json, &mut self.data, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3798,20 +4939,51 @@ impl KnownMembers for Request {
 
 impl codec::Decode for Request {
     const NAME: &'static str = "Request";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = None;
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        let Some(method) = method else {
-            return Err(crate::Error::missing("method"));
-        };
-        Ok(Self { method, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Request {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            method: codec::DecodeInPlace::blank(unread),
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Request {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.method, json, unread),
+            1 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -3952,41 +5124,62 @@ impl KnownMembers for RequestMetaObject {
 
 impl codec::Decode for RequestMetaObject {
     const NAME: &'static str = "RequestMetaObject";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut client_capabilities = None;
-        let mut client_info = None;
-        let mut log_level = None;
-        let mut protocol_version = None;
-        let mut progress_token = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut client_capabilities,
-                    &mut client_info,
-                    &mut log_level,
-                    &mut protocol_version,
-                    &mut progress_token,
-                ],
-                &mut extra,
-            )?;
-        let Some(client_capabilities) = client_capabilities else {
-            return Err(
-                crate::Error::missing("io.modelcontextprotocol/clientCapabilities"),
-            );
-        };
-        let Some(protocol_version) = protocol_version else {
-            return Err(crate::Error::missing("io.modelcontextprotocol/protocolVersion"));
-        };
-        Ok(Self {
-            client_capabilities,
-            client_info,
-            log_level,
-            protocol_version,
-            progress_token,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for RequestMetaObject {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            client_capabilities: codec::DecodeInPlace::blank(unread),
+            client_info: None,
+            log_level: None,
+            protocol_version: codec::DecodeInPlace::blank(unread),
+            progress_token: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for RequestMetaObject {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.client_capabilities, json, unread),
+            1 => codec::read_optional(json, &mut self.client_info, unread),
+            2 => codec::read_optional(json, &mut self.log_level, unread),
+            3 => codec::DecodeInPlace::read(&mut self.protocol_version, json, unread),
+            4 => codec::read_optional(json, &mut self.progress_token, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -4067,26 +5260,53 @@ impl KnownMembers for ResourceContents {
 
 impl codec::Decode for ResourceContents {
     const NAME: &'static str = "ResourceContents";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut mime_type = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut mime_type, &mut uri],
-                &mut extra,
-            )?;
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self {
-            meta,
-            mime_type,
-            uri,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceContents {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            mime_type: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[2], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ResourceContents {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.mime_type, unread),
+            2 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -4237,54 +5457,71 @@ impl KnownMembers for ResourceLink {
 
 impl codec::Decode for ResourceLink {
     const NAME: &'static str = "ResourceLink";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut description = None;
-        let mut icons = None;
-        let mut mime_type = None;
-        let mut name = None;
-        let mut size = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("resource_link"));
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut description,
-                    &mut icons,
-                    &mut mime_type,
-                    &mut name,
-                    &mut size,
-                    &mut title,
-                    &mut r#type,
-                    &mut uri,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            description,
-            icons,
-            mime_type,
-            name,
-            size,
-            title,
-            uri,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceLink {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            description: None,
+            icons: None,
+            mime_type: None,
+            name: codec::DecodeInPlace::blank(unread),
+            size: None,
+            title: None,
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[5, 8, 9],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ResourceLink {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::read_optional(json, &mut self.description, unread),
+            3 => codec::read_optional(json, &mut self.icons, unread),
+            4 => codec::read_optional(json, &mut self.mime_type, unread),
+            5 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            6 => codec::read_optional(json, &mut self.size, unread),
+            7 => codec::read_optional(json, &mut self.title, unread),
+            8 => json.read_constant(&codec::Literal::Str("resource_link")),
+            9 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -4348,23 +5585,56 @@ impl KnownMembers for ResourceRequestParams {
 
 impl codec::Decode for ResourceRequestParams {
     const NAME: &'static str = "ResourceRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut uri = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut uri],
-                &mut extra,
-            )?;
-        let Some(meta) = meta else {
-            return Err(crate::Error::missing("_meta"));
-        };
-        let Some(uri) = uri else {
-            return Err(crate::Error::missing("uri"));
-        };
-        Ok(Self { meta, uri, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResourceRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: codec::DecodeInPlace::blank(unread),
+            uri: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ResourceRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.meta, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.uri, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -4441,20 +5711,51 @@ impl KnownMembers for Result {
 
 impl codec::Decode for Result {
     const NAME: &'static str = "Result";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut result_type = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut result_type],
-                &mut extra,
-            )?;
-        let Some(result_type) = result_type else {
-            return Err(crate::Error::missing("resultType"));
-        };
-        Ok(Self { meta, result_type, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Result {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            result_type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Result {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -4519,16 +5820,49 @@ impl KnownMembers for ResultMetaObject {
 
 impl codec::Decode for ResultMetaObject {
     const NAME: &'static str = "ResultMetaObject";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut server_info = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut server_info],
-                &mut extra,
-            )?;
-        Ok(Self { server_info, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ResultMetaObject {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            server_info: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ResultMetaObject {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.server_info, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -4599,20 +5933,37 @@ impl ::std::fmt::Display for Role {
 impl ::std::str::FromStr for Role {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for Role {
     const NAME: &'static str = "Role";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for Role {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for Role {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Assistant
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -4690,28 +6041,59 @@ impl KnownMembers for TextContent {
 
 impl codec::Decode for TextContent {
     const NAME: &'static str = "TextContent";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut text = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("text"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut annotations, &mut text, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(text) = text else {
-            return Err(crate::Error::missing("text"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            text,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TextContent {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            text: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TextContent {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::DecodeInPlace::read(&mut self.text, json, unread),
+            3 => json.read_constant(&codec::Literal::Str("text")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -4779,22 +6161,57 @@ impl KnownMembers for UnsupportedProtocolVersionError {
 
 impl codec::Decode for UnsupportedProtocolVersionError {
     const NAME: &'static str = "UnsupportedProtocolVersionError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut error = None;
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut error, &mut id, &mut jsonrpc],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(error) = error else {
-            return Err(crate::Error::missing("error"));
-        };
-        Ok(Self { error, id, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UnsupportedProtocolVersionError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            error: codec::DecodeInPlace::blank(unread),
+            id: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for UnsupportedProtocolVersionError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.error, json, unread),
+            1 => codec::read_optional(json, &mut self.id, unread),
+            2 => json.read_constant(&codec::Literal::Str("2.0")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -4855,25 +6272,57 @@ impl KnownMembers for UnsupportedProtocolVersionErrorError {
 
 impl codec::Decode for UnsupportedProtocolVersionErrorError {
     const NAME: &'static str = "UnsupportedProtocolVersionErrorError";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut code = codec::Constant::new(codec::Literal::Integer(-32022));
-        let mut data = None;
-        let mut message = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut code, &mut data, &mut message],
-                &mut extra,
-            )?;
-        code.required("code")?;
-        let Some(data) = data else {
-            return Err(crate::Error::missing("data"));
-        };
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        Ok(Self { data, message, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UnsupportedProtocolVersionErrorError {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            data: codec::DecodeInPlace::blank(unread),
+            message: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for UnsupportedProtocolVersionErrorError {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Integer(-32022)),
+            1 => codec::DecodeInPlace::read(&mut self.data, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -4929,27 +6378,56 @@ impl KnownMembers for UnsupportedProtocolVersionErrorErrorData {
 
 impl codec::Decode for UnsupportedProtocolVersionErrorErrorData {
     const NAME: &'static str = "UnsupportedProtocolVersionErrorErrorData";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut requested = None;
-        let mut supported = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut requested, &mut supported],
-                &mut extra,
-            )?;
-        let Some(requested) = requested else {
-            return Err(crate::Error::missing("requested"));
-        };
-        let Some(supported) = supported else {
-            return Err(crate::Error::missing("supported"));
-        };
-        Ok(Self {
-            requested,
-            supported,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UnsupportedProtocolVersionErrorErrorData {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            requested: codec::DecodeInPlace::blank(unread),
+            supported: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for UnsupportedProtocolVersionErrorErrorData {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.requested, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.supported, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

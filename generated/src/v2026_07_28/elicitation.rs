@@ -2,8 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `elicitation` of the protocol.
-use std::collections::BTreeMap;
-use crate::{Extra, KnownMembers, Number, Revision, codec};
+use crate::{Extra, KnownMembers, Map, Number, Revision, codec};
 
 /// A field of a form that is either true or false.
 ///
@@ -80,25 +79,54 @@ impl KnownMembers for BooleanSchema {
 
 impl codec::Decode for BooleanSchema {
     const NAME: &'static str = "BooleanSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut default = None;
-        let mut description = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("boolean"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut default, &mut description, &mut title, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        Ok(Self {
-            default,
-            description,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for BooleanSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            default: None,
+            description: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[3], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for BooleanSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.default, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::read_optional(json, &mut self.title, unread),
+            3 => json.read_constant(&codec::Literal::Str("boolean")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -162,21 +190,55 @@ impl KnownMembers for ElicitRequest {
 
 impl codec::Decode for ElicitRequest {
     const NAME: &'static str = "ElicitRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut method = codec::Constant::new(codec::Literal::Str("elicitation/create"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut method, &mut params],
-                &mut extra,
-            )?;
-        method.required("method")?;
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ElicitRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("elicitation/create")),
+            1 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -274,29 +336,60 @@ impl KnownMembers for ElicitRequestFormParams {
 
 impl codec::Decode for ElicitRequestFormParams {
     const NAME: &'static str = "ElicitRequestFormParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut message = None;
-        let mut mode = codec::Constant::new(codec::Literal::Str("form"));
-        let mut requested_schema = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut message, &mut mode, &mut requested_schema],
-                &mut extra,
-            )?;
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        let Some(requested_schema) = requested_schema else {
-            return Err(crate::Error::missing("requestedSchema"));
-        };
-        Ok(Self {
-            message,
-            mode: mode.is_present(),
-            requested_schema,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitRequestFormParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            message: codec::DecodeInPlace::blank(unread),
+            mode: false,
+            requested_schema: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ElicitRequestFormParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            1 => {
+                json.read_optional_constant(&codec::Literal::Str("form"), &mut self.mode)
+            }
+            2 => codec::DecodeInPlace::read(&mut self.requested_schema, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -335,7 +428,7 @@ pub struct ElicitRequestFormParamsRequestedSchema {
     /// The fields, by the names under which [`ElicitResult`] returns their values.
     ///
     /// `properties`, required.
-    pub properties: BTreeMap<String, PrimitiveSchemaDefinition>,
+    pub properties: Map<String, PrimitiveSchemaDefinition>,
     /// The names of the fields that the user has to fill in; absent means none.
     ///
     /// `required`, optional.
@@ -347,9 +440,7 @@ pub struct ElicitRequestFormParamsRequestedSchema {
 impl ElicitRequestFormParamsRequestedSchema {
     /// A `ElicitRequestFormParamsRequestedSchema` of the members that it requires.
     #[must_use]
-    pub fn new(
-        properties: impl Into<BTreeMap<String, PrimitiveSchemaDefinition>>,
-    ) -> Self {
+    pub fn new(properties: impl Into<Map<String, PrimitiveSchemaDefinition>>) -> Self {
         Self {
             schema: None,
             properties: properties.into(),
@@ -382,28 +473,59 @@ impl KnownMembers for ElicitRequestFormParamsRequestedSchema {
 
 impl codec::Decode for ElicitRequestFormParamsRequestedSchema {
     const NAME: &'static str = "ElicitRequestFormParamsRequestedSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut schema = None;
-        let mut properties = None;
-        let mut required = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("object"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut schema, &mut properties, &mut required, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(properties) = properties else {
-            return Err(crate::Error::missing("properties"));
-        };
-        Ok(Self {
-            schema,
-            properties,
-            required,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitRequestFormParamsRequestedSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            schema: None,
+            properties: codec::DecodeInPlace::blank(unread),
+            required: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ElicitRequestFormParamsRequestedSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.schema, unread),
+            1 => codec::DecodeInPlace::read(&mut self.properties, json, unread),
+            2 => codec::read_optional(json, &mut self.required, unread),
+            3 => json.read_constant(&codec::Literal::Str("object")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -462,7 +584,23 @@ impl From<ElicitRequestUrlParams> for ElicitRequestParams {
 
 impl codec::Decode for ElicitRequestParams {
     const NAME: &'static str = "ElicitRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::ElicitRequestUrlParams(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -491,16 +629,27 @@ impl codec::Decode for ElicitRequestParams {
                 member: 0,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::ElicitRequestFormParams(codec::Decode::decode(event)?),
-                        _ => Self::ElicitRequestUrlParams(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::ElicitRequestFormParams(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ElicitRequestFormParams(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::ElicitRequestUrlParams(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::ElicitRequestUrlParams(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -556,25 +705,57 @@ impl KnownMembers for ElicitRequestUrlParams {
 
 impl codec::Decode for ElicitRequestUrlParams {
     const NAME: &'static str = "ElicitRequestUrlParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut message = None;
-        let mut mode = codec::Constant::new(codec::Literal::Str("url"));
-        let mut url = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut message, &mut mode, &mut url],
-                &mut extra,
-            )?;
-        mode.required("mode")?;
-        let Some(message) = message else {
-            return Err(crate::Error::missing("message"));
-        };
-        let Some(url) = url else {
-            return Err(crate::Error::missing("url"));
-        };
-        Ok(Self { message, url, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitRequestUrlParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            message: codec::DecodeInPlace::blank(unread),
+            url: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ElicitRequestUrlParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.message, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("url")),
+            2 => codec::DecodeInPlace::read(&mut self.url, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -626,7 +807,7 @@ pub struct ElicitResult {
     /// The values of the form's fields, by their names. Only `accept` in answer to a form has them; a page to visit yields none.
     ///
     /// `content`, optional.
-    pub content: Option<BTreeMap<String, ElicitResultContentValue>>,
+    pub content: Option<Map<String, ElicitResultContentValue>>,
     /// Members that the schema does not name, kept as they came.
     pub extra: Extra<ElicitResult>,
 }
@@ -645,7 +826,7 @@ impl ElicitResult {
     #[must_use]
     pub fn with_content(
         mut self,
-        content: impl Into<BTreeMap<String, ElicitResultContentValue>>,
+        content: impl Into<Map<String, ElicitResultContentValue>>,
     ) -> Self {
         self.content = Some(content.into());
         self
@@ -658,20 +839,51 @@ impl KnownMembers for ElicitResult {
 
 impl codec::Decode for ElicitResult {
     const NAME: &'static str = "ElicitResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut action = None;
-        let mut content = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut action, &mut content],
-                &mut extra,
-            )?;
-        let Some(action) = action else {
-            return Err(crate::Error::missing("action"));
-        };
-        Ok(Self { action, content, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            action: codec::DecodeInPlace::blank(unread),
+            content: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ElicitResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.action, json, unread),
+            1 => codec::read_optional(json, &mut self.content, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -733,20 +945,37 @@ impl ::std::fmt::Display for ElicitResultAction {
 impl ::std::str::FromStr for ElicitResultAction {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for ElicitResultAction {
     const NAME: &'static str = "ElicitResultAction";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for ElicitResultAction {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for ElicitResultAction {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Accept
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -814,7 +1043,23 @@ impl From<bool> for ElicitResultContentValue {
 
 impl codec::Decode for ElicitResultContentValue {
     const NAME: &'static str = "ElicitResultContentValue";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ElicitResultContentValue {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::StringArray(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::ARRAY)],
@@ -837,18 +1082,33 @@ impl codec::Decode for ElicitResultContentValue {
                 member: 3,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::StringArray(codec::Decode::decode(event)?),
-                        1 => Self::String(codec::Decode::decode(event)?),
-                        2 => Self::Number(codec::Decode::decode(event)?),
-                        _ => Self::Boolean(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(self, Self::StringArray(codec::DecodeInPlace::blank(unread)));
+                if let Self::StringArray(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(self, Self::String(codec::DecodeInPlace::blank(unread)));
+                if let Self::String(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(self, Self::Number(codec::DecodeInPlace::blank(unread)));
+                if let Self::Number(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(self, Self::Boolean(codec::DecodeInPlace::blank(unread)));
+                if let Self::Boolean(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -924,7 +1184,23 @@ impl From<LegacyTitledEnumSchema> for EnumSchema {
 
 impl codec::Decode for EnumSchema {
     const NAME: &'static str = "EnumSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for EnumSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::LegacyTitledEnumSchema(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -990,35 +1266,62 @@ impl codec::Decode for EnumSchema {
                 member: 3,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => {
-                            Self::UntitledSingleSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        1 => {
-                            Self::TitledSingleSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        2 => {
-                            Self::UntitledMultiSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        3 => {
-                            Self::TitledMultiSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        _ => Self::LegacyTitledEnumSchema(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::UntitledSingleSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::UntitledSingleSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::TitledSingleSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::TitledSingleSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(
+                    self,
+                    Self::UntitledMultiSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::UntitledMultiSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            3 => {
+                codec::set(
+                    self,
+                    Self::TitledMultiSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::TitledMultiSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::LegacyTitledEnumSchema(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::LegacyTitledEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -1130,39 +1433,63 @@ impl KnownMembers for LegacyTitledEnumSchema {
 
 impl codec::Decode for LegacyTitledEnumSchema {
     const NAME: &'static str = "LegacyTitledEnumSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut default = None;
-        let mut description = None;
-        let mut r#enum = None;
-        let mut enum_names = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("string"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut default,
-                    &mut description,
-                    &mut r#enum,
-                    &mut enum_names,
-                    &mut title,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(r#enum) = r#enum else {
-            return Err(crate::Error::missing("enum"));
-        };
-        Ok(Self {
-            default,
-            description,
-            r#enum,
-            enum_names,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for LegacyTitledEnumSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            default: None,
+            description: None,
+            r#enum: codec::DecodeInPlace::blank(unread),
+            enum_names: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 5],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for LegacyTitledEnumSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.default, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::DecodeInPlace::read(&mut self.r#enum, json, unread),
+            3 => codec::read_optional(json, &mut self.enum_names, unread),
+            4 => codec::read_optional(json, &mut self.title, unread),
+            5 => json.read_constant(&codec::Literal::Str("string")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1216,7 +1543,23 @@ impl From<TitledMultiSelectEnumSchema> for MultiSelectEnumSchema {
 
 impl codec::Decode for MultiSelectEnumSchema {
     const NAME: &'static str = "MultiSelectEnumSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for MultiSelectEnumSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::TitledMultiSelectEnumSchema(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -1235,24 +1578,31 @@ impl codec::Decode for MultiSelectEnumSchema {
                 member: 1,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => {
-                            Self::UntitledMultiSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        _ => {
-                            Self::TitledMultiSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::UntitledMultiSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::UntitledMultiSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::TitledMultiSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::TitledMultiSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -1361,39 +1711,59 @@ impl KnownMembers for NumberSchema {
 
 impl codec::Decode for NumberSchema {
     const NAME: &'static str = "NumberSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut default = None;
-        let mut description = None;
-        let mut maximum = None;
-        let mut minimum = None;
-        let mut title = None;
-        let mut r#type = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut default,
-                    &mut description,
-                    &mut maximum,
-                    &mut minimum,
-                    &mut title,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        let Some(r#type) = r#type else {
-            return Err(crate::Error::missing("type"));
-        };
-        Ok(Self {
-            default,
-            description,
-            maximum,
-            minimum,
-            title,
-            r#type,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for NumberSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            default: None,
+            description: None,
+            maximum: None,
+            minimum: None,
+            title: None,
+            r#type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[5], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for NumberSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.default, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::read_optional(json, &mut self.maximum, unread),
+            3 => codec::read_optional(json, &mut self.minimum, unread),
+            4 => codec::read_optional(json, &mut self.title, unread),
+            5 => codec::DecodeInPlace::read(&mut self.r#type, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1455,20 +1825,37 @@ impl ::std::fmt::Display for NumberSchemaType {
 impl ::std::str::FromStr for NumberSchemaType {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for NumberSchemaType {
     const NAME: &'static str = "NumberSchemaType";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for NumberSchemaType {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for NumberSchemaType {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Integer
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -1562,7 +1949,23 @@ impl From<LegacyTitledEnumSchema> for PrimitiveSchemaDefinition {
 
 impl codec::Decode for PrimitiveSchemaDefinition {
     const NAME: &'static str = "PrimitiveSchemaDefinition";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::BooleanSchema(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -1658,38 +2061,89 @@ impl codec::Decode for PrimitiveSchemaDefinition {
                 member: 6,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::StringSchema(codec::Decode::decode(event)?),
-                        1 => Self::NumberSchema(codec::Decode::decode(event)?),
-                        2 => Self::BooleanSchema(codec::Decode::decode(event)?),
-                        3 => {
-                            Self::UntitledSingleSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        4 => {
-                            Self::TitledSingleSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        5 => {
-                            Self::UntitledMultiSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        6 => {
-                            Self::TitledMultiSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        _ => Self::LegacyTitledEnumSchema(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::StringSchema(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::StringSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            1 => {
+                codec::set(
+                    self,
+                    Self::NumberSchema(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::NumberSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            2 => {
+                codec::set(
+                    self,
+                    Self::BooleanSchema(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::BooleanSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            3 => {
+                codec::set(
+                    self,
+                    Self::UntitledSingleSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::UntitledSingleSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            4 => {
+                codec::set(
+                    self,
+                    Self::TitledSingleSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::TitledSingleSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            5 => {
+                codec::set(
+                    self,
+                    Self::UntitledMultiSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::UntitledMultiSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            6 => {
+                codec::set(
+                    self,
+                    Self::TitledMultiSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::TitledMultiSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::LegacyTitledEnumSchema(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::LegacyTitledEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -1740,7 +2194,23 @@ impl From<TitledSingleSelectEnumSchema> for SingleSelectEnumSchema {
 
 impl codec::Decode for SingleSelectEnumSchema {
     const NAME: &'static str = "SingleSelectEnumSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for SingleSelectEnumSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::TitledSingleSelectEnumSchema(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -1759,24 +2229,31 @@ impl codec::Decode for SingleSelectEnumSchema {
                 member: 1,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => {
-                            Self::UntitledSingleSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                        _ => {
-                            Self::TitledSingleSelectEnumSchema(
-                                codec::Decode::decode(event)?,
-                            )
-                        }
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::UntitledSingleSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::UntitledSingleSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::TitledSingleSelectEnumSchema(
+                        codec::DecodeInPlace::blank(unread),
+                    ),
+                );
+                if let Self::TitledSingleSelectEnumSchema(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -1900,39 +2377,60 @@ impl KnownMembers for StringSchema {
 
 impl codec::Decode for StringSchema {
     const NAME: &'static str = "StringSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut default = None;
-        let mut description = None;
-        let mut format = None;
-        let mut max_length = None;
-        let mut min_length = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("string"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut default,
-                    &mut description,
-                    &mut format,
-                    &mut max_length,
-                    &mut min_length,
-                    &mut title,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        Ok(Self {
-            default,
-            description,
-            format,
-            max_length,
-            min_length,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for StringSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            default: None,
+            description: None,
+            format: None,
+            max_length: None,
+            min_length: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[6], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for StringSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.default, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::read_optional(json, &mut self.format, unread),
+            3 => codec::read_optional(json, &mut self.max_length, unread),
+            4 => codec::read_optional(json, &mut self.min_length, unread),
+            5 => codec::read_optional(json, &mut self.title, unread),
+            6 => json.read_constant(&codec::Literal::Str("string")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2008,20 +2506,37 @@ impl ::std::fmt::Display for StringSchemaFormat {
 impl ::std::str::FromStr for StringSchemaFormat {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Decode::decode(codec::Event::Str(text))
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Decode for StringSchemaFormat {
     const NAME: &'static str = "StringSchemaFormat";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        event.variant(Self::NAMES).map(|index| Self::ALL[index])
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        json.variant(Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl codec::Encode for StringSchemaFormat {
     fn encode(&self) -> codec::Node<'_> {
         codec::Node::Str(self.as_str())
+    }
+}
+
+impl codec::DecodeInPlace for StringSchemaFormat {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Date
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
+        Ok(())
     }
 }
 
@@ -2124,42 +2639,65 @@ impl KnownMembers for TitledMultiSelectEnumSchema {
 
 impl codec::Decode for TitledMultiSelectEnumSchema {
     const NAME: &'static str = "TitledMultiSelectEnumSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut default = None;
-        let mut description = None;
-        let mut items = None;
-        let mut max_items = None;
-        let mut min_items = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("array"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut default,
-                    &mut description,
-                    &mut items,
-                    &mut max_items,
-                    &mut min_items,
-                    &mut title,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(items) = items else {
-            return Err(crate::Error::missing("items"));
-        };
-        Ok(Self {
-            default,
-            description,
-            items,
-            max_items,
-            min_items,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TitledMultiSelectEnumSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            default: None,
+            description: None,
+            items: codec::DecodeInPlace::blank(unread),
+            max_items: None,
+            min_items: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 6],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TitledMultiSelectEnumSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.default, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::DecodeInPlace::read(&mut self.items, json, unread),
+            3 => codec::read_optional(json, &mut self.max_items, unread),
+            4 => codec::read_optional(json, &mut self.min_items, unread),
+            5 => codec::read_optional(json, &mut self.title, unread),
+            6 => json.read_constant(&codec::Literal::Str("array")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2216,14 +2754,49 @@ impl KnownMembers for TitledMultiSelectEnumSchemaItems {
 
 impl codec::Decode for TitledMultiSelectEnumSchemaItems {
     const NAME: &'static str = "TitledMultiSelectEnumSchemaItems";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut any_of = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut any_of], &mut extra)?;
-        let Some(any_of) = any_of else {
-            return Err(crate::Error::missing("anyOf"));
-        };
-        Ok(Self { any_of, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TitledMultiSelectEnumSchemaItems {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            any_of: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for TitledMultiSelectEnumSchemaItems {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.any_of, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2277,23 +2850,56 @@ impl KnownMembers for TitledMultiSelectEnumSchemaItemsAnyOfItem {
 
 impl codec::Decode for TitledMultiSelectEnumSchemaItemsAnyOfItem {
     const NAME: &'static str = "TitledMultiSelectEnumSchemaItemsAnyOfItem";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut r#const = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut r#const, &mut title],
-                &mut extra,
-            )?;
-        let Some(r#const) = r#const else {
-            return Err(crate::Error::missing("const"));
-        };
-        let Some(title) = title else {
-            return Err(crate::Error::missing("title"));
-        };
-        Ok(Self { r#const, title, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TitledMultiSelectEnumSchemaItemsAnyOfItem {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            r#const: codec::DecodeInPlace::blank(unread),
+            title: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TitledMultiSelectEnumSchemaItemsAnyOfItem {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.r#const, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.title, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2386,36 +2992,61 @@ impl KnownMembers for TitledSingleSelectEnumSchema {
 
 impl codec::Decode for TitledSingleSelectEnumSchema {
     const NAME: &'static str = "TitledSingleSelectEnumSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut default = None;
-        let mut description = None;
-        let mut one_of = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("string"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut default,
-                    &mut description,
-                    &mut one_of,
-                    &mut title,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(one_of) = one_of else {
-            return Err(crate::Error::missing("oneOf"));
-        };
-        Ok(Self {
-            default,
-            description,
-            one_of,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TitledSingleSelectEnumSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            default: None,
+            description: None,
+            one_of: codec::DecodeInPlace::blank(unread),
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TitledSingleSelectEnumSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.default, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::DecodeInPlace::read(&mut self.one_of, json, unread),
+            3 => codec::read_optional(json, &mut self.title, unread),
+            4 => json.read_constant(&codec::Literal::Str("string")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2473,23 +3104,56 @@ impl KnownMembers for TitledSingleSelectEnumSchemaOneOfItem {
 
 impl codec::Decode for TitledSingleSelectEnumSchemaOneOfItem {
     const NAME: &'static str = "TitledSingleSelectEnumSchemaOneOfItem";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut r#const = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut r#const, &mut title],
-                &mut extra,
-            )?;
-        let Some(r#const) = r#const else {
-            return Err(crate::Error::missing("const"));
-        };
-        let Some(title) = title else {
-            return Err(crate::Error::missing("title"));
-        };
-        Ok(Self { r#const, title, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for TitledSingleSelectEnumSchemaOneOfItem {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            r#const: codec::DecodeInPlace::blank(unread),
+            title: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for TitledSingleSelectEnumSchemaOneOfItem {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.r#const, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.title, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2606,42 +3270,65 @@ impl KnownMembers for UntitledMultiSelectEnumSchema {
 
 impl codec::Decode for UntitledMultiSelectEnumSchema {
     const NAME: &'static str = "UntitledMultiSelectEnumSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut default = None;
-        let mut description = None;
-        let mut items = None;
-        let mut max_items = None;
-        let mut min_items = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("array"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut default,
-                    &mut description,
-                    &mut items,
-                    &mut max_items,
-                    &mut min_items,
-                    &mut title,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(items) = items else {
-            return Err(crate::Error::missing("items"));
-        };
-        Ok(Self {
-            default,
-            description,
-            items,
-            max_items,
-            min_items,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UntitledMultiSelectEnumSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            default: None,
+            description: None,
+            items: codec::DecodeInPlace::blank(unread),
+            max_items: None,
+            min_items: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 6],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for UntitledMultiSelectEnumSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.default, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::DecodeInPlace::read(&mut self.items, json, unread),
+            3 => codec::read_optional(json, &mut self.max_items, unread),
+            4 => codec::read_optional(json, &mut self.min_items, unread),
+            5 => codec::read_optional(json, &mut self.title, unread),
+            6 => json.read_constant(&codec::Literal::Str("array")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2698,21 +3385,55 @@ impl KnownMembers for UntitledMultiSelectEnumSchemaItems {
 
 impl codec::Decode for UntitledMultiSelectEnumSchemaItems {
     const NAME: &'static str = "UntitledMultiSelectEnumSchemaItems";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut r#enum = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("string"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut r#enum, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(r#enum) = r#enum else {
-            return Err(crate::Error::missing("enum"));
-        };
-        Ok(Self { r#enum, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UntitledMultiSelectEnumSchemaItems {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            r#enum: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for UntitledMultiSelectEnumSchemaItems {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.r#enum, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("string")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -2805,36 +3526,61 @@ impl KnownMembers for UntitledSingleSelectEnumSchema {
 
 impl codec::Decode for UntitledSingleSelectEnumSchema {
     const NAME: &'static str = "UntitledSingleSelectEnumSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut default = None;
-        let mut description = None;
-        let mut r#enum = None;
-        let mut title = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("string"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut default,
-                    &mut description,
-                    &mut r#enum,
-                    &mut title,
-                    &mut r#type,
-                ],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        let Some(r#enum) = r#enum else {
-            return Err(crate::Error::missing("enum"));
-        };
-        Ok(Self {
-            default,
-            description,
-            r#enum,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for UntitledSingleSelectEnumSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            default: None,
+            description: None,
+            r#enum: codec::DecodeInPlace::blank(unread),
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 4],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for UntitledSingleSelectEnumSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.default, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::DecodeInPlace::read(&mut self.r#enum, json, unread),
+            3 => codec::read_optional(json, &mut self.title, unread),
+            4 => json.read_constant(&codec::Literal::Str("string")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

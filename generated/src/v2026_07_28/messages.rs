@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Methods, messages and envelopes by direction.
-use crate::{Declares, ErrorCode, Message, Never, NotificationSet, RequestSet, codec};
+use crate::{ErrorCode, ErrorKind, Message, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelledNotification, CompleteRequest, DiscoverRequest,
     GetPromptRequest, ListPromptsRequest, ListResourceTemplatesRequest,
@@ -22,8 +22,24 @@ use super::{
 pub enum ServerRequest {}
 impl codec::Decode for ServerRequest {
     const NAME: &'static str = "ServerRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        match <Never as codec::Decode>::decode(event)? {}
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerRequest {
+    const IS_EMPTY: bool = true;
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        codec::no_value(unread)
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        Err(json.uninhabited(unread))
     }
 }
 
@@ -56,7 +72,23 @@ impl From<CancelledNotification> for ClientNotification {
 
 impl codec::Decode for ClientNotification {
     const NAME: &'static str = "ClientNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Cancelled(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -68,7 +100,10 @@ impl codec::Decode for ClientNotification {
                 member: 0,
             },
         ];
-        event.union(GUARDS, <Self as NotificationSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -184,7 +219,23 @@ impl From<CompleteRequest> for ClientRequest {
 
 impl codec::Decode for ClientRequest {
     const NAME: &'static str = "ClientRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::Discover(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -277,7 +328,10 @@ impl codec::Decode for ClientRequest {
                 member: 9,
             },
         ];
-        event.union(GUARDS, <Self as RequestSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -394,7 +448,23 @@ impl From<LoggingMessageNotification> for ServerNotification {
 
 impl codec::Decode for ServerNotification {
     const NAME: &'static str = "ServerNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -479,7 +549,10 @@ impl codec::Decode for ServerNotification {
                 member: 7,
             },
         ];
-        event.union(GUARDS, <Self as NotificationSet>::of_method)
+        let _ = unread;
+        let index = json.union(GUARDS)?;
+        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Ok(())
     }
 }
 
@@ -576,76 +649,36 @@ impl ::std::fmt::Display for ClientRequestMethod {
 impl ::std::str::FromStr for ClientRequestMethod {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl RequestSet for ClientRequest {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "server/discover",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "resources/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "resources/templates/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "resources/read",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "subscriptions/listen",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "prompts/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "prompts/get",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tools/list",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "tools/call",
-            jsonrpc: true,
-            id: true,
-        },
-        Declares {
-            method: "completion/complete",
-            jsonrpc: true,
-            id: true,
-        },
+    const METHODS: &'static [&'static str] = &[
+        "server/discover",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "subscriptions/listen",
+        "prompts/list",
+        "prompts/get",
+        "tools/list",
+        "tools/call",
+        "completion/complete",
     ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
             match member {
-                0 => Self::Discover(codec::Decode::decode(event)?),
-                1 => Self::ListResources(codec::Decode::decode(event)?),
-                2 => Self::ListResourceTemplates(codec::Decode::decode(event)?),
-                3 => Self::ReadResource(codec::Decode::decode(event)?),
-                4 => Self::SubscriptionsListen(codec::Decode::decode(event)?),
-                5 => Self::ListPrompts(codec::Decode::decode(event)?),
-                6 => Self::GetPrompt(codec::Decode::decode(event)?),
-                7 => Self::ListTools(codec::Decode::decode(event)?),
-                8 => Self::CallTool(codec::Decode::decode(event)?),
-                _ => Self::Complete(codec::Decode::decode(event)?),
+                0 => Self::Discover(codec::Decode::decode(json)?),
+                1 => Self::ListResources(codec::Decode::decode(json)?),
+                2 => Self::ListResourceTemplates(codec::Decode::decode(json)?),
+                3 => Self::ReadResource(codec::Decode::decode(json)?),
+                4 => Self::SubscriptionsListen(codec::Decode::decode(json)?),
+                5 => Self::ListPrompts(codec::Decode::decode(json)?),
+                6 => Self::GetPrompt(codec::Decode::decode(json)?),
+                7 => Self::ListTools(codec::Decode::decode(json)?),
+                8 => Self::CallTool(codec::Decode::decode(json)?),
+                _ => Self::Complete(codec::Decode::decode(json)?),
             },
         )
     }
@@ -701,15 +734,16 @@ impl ::std::fmt::Display for ServerRequestMethod {
 impl ::std::str::FromStr for ServerRequestMethod {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        match <Never as codec::Decode>::decode(codec::Event::Str(text))? {}
+        let _ = text;
+        Err(crate::Error::new(ErrorKind::Uninhabited))
     }
 }
 
 impl RequestSet for ServerRequest {
-    const DECLARES: &'static [Declares] = &[];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    const METHODS: &'static [&'static str] = &[];
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         let _ = member;
-        codec::Decode::decode(event)
+        codec::Decode::decode(json)
     }
     fn method(&self) -> &'static str {
         match *self {}
@@ -747,21 +781,15 @@ impl ::std::fmt::Display for ClientNotificationMethod {
 impl ::std::str::FromStr for ClientNotificationMethod {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl NotificationSet for ClientNotification {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "notifications/cancelled",
-            jsonrpc: true,
-            id: false,
-        },
-    ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    const METHODS: &'static [&'static str] = &["notifications/cancelled"];
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         let _ = member;
-        Ok(Self::Cancelled(codec::Decode::decode(event)?))
+        Ok(Self::Cancelled(codec::Decode::decode(json)?))
     }
     fn method(&self) -> &'static str {
         match self {
@@ -829,64 +857,32 @@ impl ::std::fmt::Display for ServerNotificationMethod {
 impl ::std::str::FromStr for ServerNotificationMethod {
     type Err = crate::Error;
     fn from_str(text: &str) -> codec::Result<Self> {
-        codec::Event::Str(text).variant(Self::NAMES).map(|index| Self::ALL[index])
+        codec::variant(text, Self::NAMES).map(|index| Self::ALL[index])
     }
 }
 
 impl NotificationSet for ServerNotification {
-    const DECLARES: &'static [Declares] = &[
-        Declares {
-            method: "notifications/cancelled",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/progress",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/resources/list_changed",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/subscriptions/acknowledged",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/resources/updated",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/prompts/list_changed",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/tools/list_changed",
-            jsonrpc: true,
-            id: false,
-        },
-        Declares {
-            method: "notifications/message",
-            jsonrpc: true,
-            id: false,
-        },
+    const METHODS: &'static [&'static str] = &[
+        "notifications/cancelled",
+        "notifications/progress",
+        "notifications/resources/list_changed",
+        "notifications/subscriptions/acknowledged",
+        "notifications/resources/updated",
+        "notifications/prompts/list_changed",
+        "notifications/tools/list_changed",
+        "notifications/message",
     ];
-    fn of_method(member: usize, event: codec::Event<'_>) -> codec::Result<Self> {
+    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
             match member {
-                0 => Self::Cancelled(codec::Decode::decode(event)?),
-                1 => Self::Progress(codec::Decode::decode(event)?),
-                2 => Self::ResourceListChanged(codec::Decode::decode(event)?),
-                3 => Self::SubscriptionsAcknowledged(codec::Decode::decode(event)?),
-                4 => Self::ResourceUpdated(codec::Decode::decode(event)?),
-                5 => Self::PromptListChanged(codec::Decode::decode(event)?),
-                6 => Self::ToolListChanged(codec::Decode::decode(event)?),
-                _ => Self::LoggingMessage(codec::Decode::decode(event)?),
+                0 => Self::Cancelled(codec::Decode::decode(json)?),
+                1 => Self::Progress(codec::Decode::decode(json)?),
+                2 => Self::ResourceListChanged(codec::Decode::decode(json)?),
+                3 => Self::SubscriptionsAcknowledged(codec::Decode::decode(json)?),
+                4 => Self::ResourceUpdated(codec::Decode::decode(json)?),
+                5 => Self::PromptListChanged(codec::Decode::decode(json)?),
+                6 => Self::ToolListChanged(codec::Decode::decode(json)?),
+                _ => Self::LoggingMessage(codec::Decode::decode(json)?),
             },
         )
     }

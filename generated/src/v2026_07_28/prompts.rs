@@ -2,8 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `prompts` of the protocol.
-use std::collections::BTreeMap;
-use crate::{Extra, KnownMembers, Revision, codec};
+use crate::{Extra, KnownMembers, Map, Revision, codec};
 use super::{
     CacheScope, ContentBlock, Icon, InputRequiredResult, InputResponses, MetaObject,
     NotificationParams, PaginatedRequestParams, RequestId, RequestMetaObject,
@@ -60,27 +59,58 @@ impl KnownMembers for GetPromptRequest {
 
 impl codec::Decode for GetPromptRequest {
     const NAME: &'static str = "GetPromptRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("prompts/get"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetPromptRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for GetPromptRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("prompts/get")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -128,7 +158,7 @@ pub struct GetPromptRequestParams {
     /// The values for the prompt's arguments, by their names. All are strings, and the server should validate them.
     ///
     /// `arguments`, optional.
-    pub arguments: Option<BTreeMap<String, String>>,
+    pub arguments: Option<Map<String, String>>,
     /// The answers to the server's `inputRequests`, under the same keys; sent only when a request is retried.
     ///
     /// `inputResponses`, optional. Since revision 2026-07-28.
@@ -161,10 +191,7 @@ impl GetPromptRequestParams {
     }
     /// Sets `arguments`.
     #[must_use]
-    pub fn with_arguments(
-        mut self,
-        arguments: impl Into<BTreeMap<String, String>>,
-    ) -> Self {
+    pub fn with_arguments(mut self, arguments: impl Into<Map<String, String>>) -> Self {
         self.arguments = Some(arguments.into());
         self
     }
@@ -197,39 +224,62 @@ impl KnownMembers for GetPromptRequestParams {
 
 impl codec::Decode for GetPromptRequestParams {
     const NAME: &'static str = "GetPromptRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut arguments = None;
-        let mut input_responses = None;
-        let mut name = None;
-        let mut request_state = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut arguments,
-                    &mut input_responses,
-                    &mut name,
-                    &mut request_state,
-                ],
-                &mut extra,
-            )?;
-        let Some(meta) = meta else {
-            return Err(crate::Error::missing("_meta"));
-        };
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        Ok(Self {
-            meta,
-            arguments,
-            input_responses,
-            name,
-            request_state,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetPromptRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: codec::DecodeInPlace::blank(unread),
+            arguments: None,
+            input_responses: None,
+            name: codec::DecodeInPlace::blank(unread),
+            request_state: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for GetPromptRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.meta, json, unread),
+            1 => codec::read_optional(json, &mut self.arguments, unread),
+            2 => codec::read_optional(json, &mut self.input_responses, unread),
+            3 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            4 => codec::read_optional(json, &mut self.request_state, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -342,31 +392,60 @@ impl KnownMembers for GetPromptResult {
 
 impl codec::Decode for GetPromptResult {
     const NAME: &'static str = "GetPromptResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut description = None;
-        let mut messages = None;
-        let mut result_type = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut meta, &mut description, &mut messages, &mut result_type],
-                &mut extra,
-            )?;
-        let Some(messages) = messages else {
-            return Err(crate::Error::missing("messages"));
-        };
-        let Some(result_type) = result_type else {
-            return Err(crate::Error::missing("resultType"));
-        };
-        Ok(Self {
-            meta,
-            description,
-            messages,
-            result_type,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetPromptResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            description: None,
+            messages: codec::DecodeInPlace::blank(unread),
+            result_type: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for GetPromptResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.description, unread),
+            2 => codec::DecodeInPlace::read(&mut self.messages, json, unread),
+            3 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -428,25 +507,57 @@ impl KnownMembers for GetPromptResultResponse {
 
 impl codec::Decode for GetPromptResultResponse {
     const NAME: &'static str = "GetPromptResultResponse";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut result = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut result],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(result) = result else {
-            return Err(crate::Error::missing("result"));
-        };
-        Ok(Self { id, result, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for GetPromptResultResponse {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            result: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for GetPromptResultResponse {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.result, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -501,7 +612,23 @@ impl From<GetPromptResult> for InputRequiredOrGetPromptResult {
 
 impl codec::Decode for InputRequiredOrGetPromptResult {
     const NAME: &'static str = "InputRequiredOrGetPromptResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InputRequiredOrGetPromptResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::InputRequiredResult(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -517,16 +644,27 @@ impl codec::Decode for InputRequiredOrGetPromptResult {
                 member: 1,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::InputRequiredResult(codec::Decode::decode(event)?),
-                        _ => Self::GetPromptResult(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::InputRequiredResult(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::InputRequiredResult(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::GetPromptResult(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::GetPromptResult(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -589,27 +727,58 @@ impl KnownMembers for ListPromptsRequest {
 
 impl codec::Decode for ListPromptsRequest {
     const NAME: &'static str = "ListPromptsRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("prompts/list"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListPromptsRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ListPromptsRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("prompts/list")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -732,48 +901,64 @@ impl KnownMembers for ListPromptsResult {
 
 impl codec::Decode for ListPromptsResult {
     const NAME: &'static str = "ListPromptsResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut cache_scope = None;
-        let mut next_cursor = None;
-        let mut prompts = None;
-        let mut result_type = None;
-        let mut ttl_ms = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut cache_scope,
-                    &mut next_cursor,
-                    &mut prompts,
-                    &mut result_type,
-                    &mut ttl_ms,
-                ],
-                &mut extra,
-            )?;
-        let Some(cache_scope) = cache_scope else {
-            return Err(crate::Error::missing("cacheScope"));
-        };
-        let Some(prompts) = prompts else {
-            return Err(crate::Error::missing("prompts"));
-        };
-        let Some(result_type) = result_type else {
-            return Err(crate::Error::missing("resultType"));
-        };
-        let Some(ttl_ms) = ttl_ms else {
-            return Err(crate::Error::missing("ttlMs"));
-        };
-        Ok(Self {
-            meta,
-            cache_scope,
-            next_cursor,
-            prompts,
-            result_type,
-            ttl_ms,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListPromptsResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            cache_scope: codec::DecodeInPlace::blank(unread),
+            next_cursor: None,
+            prompts: codec::DecodeInPlace::blank(unread),
+            result_type: codec::DecodeInPlace::blank(unread),
+            ttl_ms: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 3, 4, 5],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ListPromptsResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.cache_scope, json, unread),
+            2 => codec::read_optional(json, &mut self.next_cursor, unread),
+            3 => codec::DecodeInPlace::read(&mut self.prompts, json, unread),
+            4 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
+            5 => codec::DecodeInPlace::read(&mut self.ttl_ms, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -834,25 +1019,57 @@ impl KnownMembers for ListPromptsResultResponse {
 
 impl codec::Decode for ListPromptsResultResponse {
     const NAME: &'static str = "ListPromptsResultResponse";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut result = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut result],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(result) = result else {
-            return Err(crate::Error::missing("result"));
-        };
-        Ok(Self { id, result, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListPromptsResultResponse {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            result: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ListPromptsResultResponse {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.result, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -987,39 +1204,59 @@ impl KnownMembers for Prompt {
 
 impl codec::Decode for Prompt {
     const NAME: &'static str = "Prompt";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut arguments = None;
-        let mut description = None;
-        let mut icons = None;
-        let mut name = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut arguments,
-                    &mut description,
-                    &mut icons,
-                    &mut name,
-                    &mut title,
-                ],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        Ok(Self {
-            meta,
-            arguments,
-            description,
-            icons,
-            name,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Prompt {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            arguments: None,
+            description: None,
+            icons: None,
+            name: codec::DecodeInPlace::blank(unread),
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[4], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Prompt {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.arguments, unread),
+            2 => codec::read_optional(json, &mut self.description, unread),
+            3 => codec::read_optional(json, &mut self.icons, unread),
+            4 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            5 => codec::read_optional(json, &mut self.title, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1115,28 +1352,55 @@ impl KnownMembers for PromptArgument {
 
 impl codec::Decode for PromptArgument {
     const NAME: &'static str = "PromptArgument";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut description = None;
-        let mut name = None;
-        let mut required = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut description, &mut name, &mut required, &mut title],
-                &mut extra,
-            )?;
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        Ok(Self {
-            description,
-            name,
-            required,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PromptArgument {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            description: None,
+            name: codec::DecodeInPlace::blank(unread),
+            required: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for PromptArgument {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.description, unread),
+            1 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            2 => codec::read_optional(json, &mut self.required, unread),
+            3 => codec::read_optional(json, &mut self.title, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1209,22 +1473,60 @@ impl KnownMembers for PromptListChangedNotification {
 
 impl codec::Decode for PromptListChangedNotification {
     const NAME: &'static str = "PromptListChangedNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/prompts/list_changed"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PromptListChangedNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for PromptListChangedNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => {
+                json.read_constant(
+                    &codec::Literal::Str("notifications/prompts/list_changed"),
+                )
+            }
+            2 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1309,23 +1611,56 @@ impl KnownMembers for PromptMessage {
 
 impl codec::Decode for PromptMessage {
     const NAME: &'static str = "PromptMessage";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut content = None;
-        let mut role = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut content, &mut role],
-                &mut extra,
-            )?;
-        let Some(content) = content else {
-            return Err(crate::Error::missing("content"));
-        };
-        let Some(role) = role else {
-            return Err(crate::Error::missing("role"));
-        };
-        Ok(Self { content, role, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for PromptMessage {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            content: codec::DecodeInPlace::blank(unread),
+            role: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for PromptMessage {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.content, json, unread),
+            1 => codec::DecodeInPlace::read(&mut self.role, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -2,8 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! The area `server` of the protocol.
-use std::collections::BTreeMap;
-use crate::{Extra, KnownMembers, Revision, codec};
+use crate::{Extra, KnownMembers, Map, Revision, codec};
 use super::{
     CacheScope, JsonObject, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
 };
@@ -56,27 +55,58 @@ impl KnownMembers for DiscoverRequest {
 
 impl codec::Decode for DiscoverRequest {
     const NAME: &'static str = "DiscoverRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("server/discover"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for DiscoverRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for DiscoverRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("server/discover")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -207,54 +237,66 @@ impl KnownMembers for DiscoverResult {
 
 impl codec::Decode for DiscoverResult {
     const NAME: &'static str = "DiscoverResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut cache_scope = None;
-        let mut capabilities = None;
-        let mut instructions = None;
-        let mut result_type = None;
-        let mut supported_versions = None;
-        let mut ttl_ms = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut cache_scope,
-                    &mut capabilities,
-                    &mut instructions,
-                    &mut result_type,
-                    &mut supported_versions,
-                    &mut ttl_ms,
-                ],
-                &mut extra,
-            )?;
-        let Some(cache_scope) = cache_scope else {
-            return Err(crate::Error::missing("cacheScope"));
-        };
-        let Some(capabilities) = capabilities else {
-            return Err(crate::Error::missing("capabilities"));
-        };
-        let Some(result_type) = result_type else {
-            return Err(crate::Error::missing("resultType"));
-        };
-        let Some(supported_versions) = supported_versions else {
-            return Err(crate::Error::missing("supportedVersions"));
-        };
-        let Some(ttl_ms) = ttl_ms else {
-            return Err(crate::Error::missing("ttlMs"));
-        };
-        Ok(Self {
-            meta,
-            cache_scope,
-            capabilities,
-            instructions,
-            result_type,
-            supported_versions,
-            ttl_ms,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for DiscoverResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            cache_scope: codec::DecodeInPlace::blank(unread),
+            capabilities: codec::DecodeInPlace::blank(unread),
+            instructions: None,
+            result_type: codec::DecodeInPlace::blank(unread),
+            supported_versions: codec::DecodeInPlace::blank(unread),
+            ttl_ms: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 2, 4, 5, 6],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for DiscoverResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.cache_scope, json, unread),
+            2 => codec::DecodeInPlace::read(&mut self.capabilities, json, unread),
+            3 => codec::read_optional(json, &mut self.instructions, unread),
+            4 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
+            5 => codec::DecodeInPlace::read(&mut self.supported_versions, json, unread),
+            6 => codec::DecodeInPlace::read(&mut self.ttl_ms, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -316,25 +358,57 @@ impl KnownMembers for DiscoverResultResponse {
 
 impl codec::Decode for DiscoverResultResponse {
     const NAME: &'static str = "DiscoverResultResponse";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut result = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut result],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(result) = result else {
-            return Err(crate::Error::missing("result"));
-        };
-        Ok(Self { id, result, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for DiscoverResultResponse {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            result: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for DiscoverResultResponse {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.result, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -393,14 +467,49 @@ impl KnownMembers for RequestParams {
 
 impl codec::Decode for RequestParams {
     const NAME: &'static str = "RequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut meta], &mut extra)?;
-        let Some(meta) = meta else {
-            return Err(crate::Error::missing("_meta"));
-        };
-        Ok(Self { meta, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for RequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for RequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.meta, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -452,11 +561,11 @@ pub struct ServerCapabilities {
     /// Features outside the specification, by name, each with an object of settings.
     ///
     /// `experimental`, optional.
-    pub experimental: Option<BTreeMap<String, JsonObject>>,
+    pub experimental: Option<Map<String, JsonObject>>,
     /// Protocol extensions that the server speaks, by identifier, each with an object of settings, which may be empty. An identifier follows the rules for `_meta` keys and must have a prefix, as in `io.modelcontextprotocol/tasks`.
     ///
     /// `extensions`, optional. Since revision 2026-07-28.
-    pub extensions: Option<BTreeMap<String, JsonObject>>,
+    pub extensions: Option<Map<String, JsonObject>>,
     /// Present if the server sends log messages; one that does must declare it.
     ///
     /// `logging`, optional.
@@ -505,7 +614,7 @@ impl ServerCapabilities {
     #[must_use]
     pub fn with_experimental(
         mut self,
-        experimental: impl Into<BTreeMap<String, JsonObject>>,
+        experimental: impl Into<Map<String, JsonObject>>,
     ) -> Self {
         self.experimental = Some(experimental.into());
         self
@@ -514,7 +623,7 @@ impl ServerCapabilities {
     #[must_use]
     pub fn with_extensions(
         mut self,
-        extensions: impl Into<BTreeMap<String, JsonObject>>,
+        extensions: impl Into<Map<String, JsonObject>>,
     ) -> Self {
         self.extensions = Some(extensions.into());
         self
@@ -574,39 +683,61 @@ impl KnownMembers for ServerCapabilities {
 
 impl codec::Decode for ServerCapabilities {
     const NAME: &'static str = "ServerCapabilities";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut completions = None;
-        let mut experimental = None;
-        let mut extensions = None;
-        let mut logging = None;
-        let mut prompts = None;
-        let mut resources = None;
-        let mut tools = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut completions,
-                    &mut experimental,
-                    &mut extensions,
-                    &mut logging,
-                    &mut prompts,
-                    &mut resources,
-                    &mut tools,
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            completions,
-            experimental,
-            extensions,
-            logging,
-            prompts,
-            resources,
-            tools,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilities {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            completions: None,
+            experimental: None,
+            extensions: None,
+            logging: None,
+            prompts: None,
+            resources: None,
+            tools: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilities {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.completions, unread),
+            1 => codec::read_optional(json, &mut self.experimental, unread),
+            2 => codec::read_optional(json, &mut self.extensions, unread),
+            3 => codec::read_optional(json, &mut self.logging, unread),
+            4 => codec::read_optional(json, &mut self.prompts, unread),
+            5 => codec::read_optional(json, &mut self.resources, unread),
+            6 => codec::read_optional(json, &mut self.tools, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -673,16 +804,49 @@ impl KnownMembers for ServerCapabilitiesPrompts {
 
 impl codec::Decode for ServerCapabilitiesPrompts {
     const NAME: &'static str = "ServerCapabilitiesPrompts";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed],
-                &mut extra,
-            )?;
-        Ok(Self { list_changed, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesPrompts {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesPrompts {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -754,21 +918,51 @@ impl KnownMembers for ServerCapabilitiesResources {
 
 impl codec::Decode for ServerCapabilitiesResources {
     const NAME: &'static str = "ServerCapabilitiesResources";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut subscribe = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed, &mut subscribe],
-                &mut extra,
-            )?;
-        Ok(Self {
-            list_changed,
-            subscribe,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesResources {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            subscribe: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesResources {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            1 => codec::read_optional(json, &mut self.subscribe, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -830,16 +1024,49 @@ impl KnownMembers for ServerCapabilitiesTools {
 
 impl codec::Decode for ServerCapabilitiesTools {
     const NAME: &'static str = "ServerCapabilitiesTools";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut list_changed = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut list_changed],
-                &mut extra,
-            )?;
-        Ok(Self { list_changed, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerCapabilitiesTools {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            list_changed: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ServerCapabilitiesTools {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.list_changed, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

@@ -60,27 +60,58 @@ impl KnownMembers for CallToolRequest {
 
 impl codec::Decode for CallToolRequest {
     const NAME: &'static str = "CallToolRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("tools/call"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CallToolRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CallToolRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("tools/call")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -210,39 +241,62 @@ impl KnownMembers for CallToolRequestParams {
 
 impl codec::Decode for CallToolRequestParams {
     const NAME: &'static str = "CallToolRequestParams";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut arguments = None;
-        let mut input_responses = None;
-        let mut name = None;
-        let mut request_state = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut arguments,
-                    &mut input_responses,
-                    &mut name,
-                    &mut request_state,
-                ],
-                &mut extra,
-            )?;
-        let Some(meta) = meta else {
-            return Err(crate::Error::missing("_meta"));
-        };
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        Ok(Self {
-            meta,
-            arguments,
-            input_responses,
-            name,
-            request_state,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CallToolRequestParams {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: codec::DecodeInPlace::blank(unread),
+            arguments: None,
+            input_responses: None,
+            name: codec::DecodeInPlace::blank(unread),
+            request_state: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CallToolRequestParams {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.meta, json, unread),
+            1 => codec::read_optional(json, &mut self.arguments, unread),
+            2 => codec::read_optional(json, &mut self.input_responses, unread),
+            3 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            4 => codec::read_optional(json, &mut self.request_state, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -376,39 +430,62 @@ impl KnownMembers for CallToolResult {
 
 impl codec::Decode for CallToolResult {
     const NAME: &'static str = "CallToolResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut content = None;
-        let mut is_error = None;
-        let mut result_type = None;
-        let mut structured_content = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut content,
-                    &mut is_error,
-                    &mut result_type,
-                    &mut structured_content,
-                ],
-                &mut extra,
-            )?;
-        let Some(content) = content else {
-            return Err(crate::Error::missing("content"));
-        };
-        let Some(result_type) = result_type else {
-            return Err(crate::Error::missing("resultType"));
-        };
-        Ok(Self {
-            meta,
-            content,
-            is_error,
-            result_type,
-            structured_content,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CallToolResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            content: codec::DecodeInPlace::blank(unread),
+            is_error: None,
+            result_type: codec::DecodeInPlace::blank(unread),
+            structured_content: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CallToolResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.content, json, unread),
+            2 => codec::read_optional(json, &mut self.is_error, unread),
+            3 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
+            4 => codec::read_optional(json, &mut self.structured_content, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -471,25 +548,57 @@ impl KnownMembers for CallToolResultResponse {
 
 impl codec::Decode for CallToolResultResponse {
     const NAME: &'static str = "CallToolResultResponse";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut result = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut result],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(result) = result else {
-            return Err(crate::Error::missing("result"));
-        };
-        Ok(Self { id, result, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for CallToolResultResponse {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            result: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for CallToolResultResponse {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.result, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -546,7 +655,23 @@ impl From<CallToolResult> for InputRequiredOrCallToolResult {
 
 impl codec::Decode for InputRequiredOrCallToolResult {
     const NAME: &'static str = "InputRequiredOrCallToolResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for InputRequiredOrCallToolResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::InputRequiredResult(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -562,16 +687,27 @@ impl codec::Decode for InputRequiredOrCallToolResult {
                 member: 1,
             },
         ];
-        event
-            .union(
-                GUARDS,
-                |member, event| Ok(
-                    match member {
-                        0 => Self::InputRequiredResult(codec::Decode::decode(event)?),
-                        _ => Self::CallToolResult(codec::Decode::decode(event)?),
-                    },
-                ),
-            )
+        match json.union(GUARDS)? {
+            0 => {
+                codec::set(
+                    self,
+                    Self::InputRequiredResult(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::InputRequiredResult(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+            _ => {
+                codec::set(
+                    self,
+                    Self::CallToolResult(codec::DecodeInPlace::blank(unread)),
+                );
+                if let Self::CallToolResult(value) = self {
+                    codec::DecodeInPlace::read(value, json, unread)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -634,27 +770,58 @@ impl KnownMembers for ListToolsRequest {
 
 impl codec::Decode for ListToolsRequest {
     const NAME: &'static str = "ListToolsRequest";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(codec::Literal::Str("tools/list"));
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(params) = params else {
-            return Err(crate::Error::missing("params"));
-        };
-        Ok(Self { id, params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListToolsRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            params: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2, 3],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ListToolsRequest {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => json.read_constant(&codec::Literal::Str("tools/list")),
+            3 => codec::DecodeInPlace::read(&mut self.params, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -790,48 +957,64 @@ impl KnownMembers for ListToolsResult {
 
 impl codec::Decode for ListToolsResult {
     const NAME: &'static str = "ListToolsResult";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut cache_scope = None;
-        let mut next_cursor = None;
-        let mut result_type = None;
-        let mut tools = None;
-        let mut ttl_ms = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut cache_scope,
-                    &mut next_cursor,
-                    &mut result_type,
-                    &mut tools,
-                    &mut ttl_ms,
-                ],
-                &mut extra,
-            )?;
-        let Some(cache_scope) = cache_scope else {
-            return Err(crate::Error::missing("cacheScope"));
-        };
-        let Some(result_type) = result_type else {
-            return Err(crate::Error::missing("resultType"));
-        };
-        let Some(tools) = tools else {
-            return Err(crate::Error::missing("tools"));
-        };
-        let Some(ttl_ms) = ttl_ms else {
-            return Err(crate::Error::missing("ttlMs"));
-        };
-        Ok(Self {
-            meta,
-            cache_scope,
-            next_cursor,
-            result_type,
-            tools,
-            ttl_ms,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListToolsResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            cache_scope: codec::DecodeInPlace::blank(unread),
+            next_cursor: None,
+            result_type: codec::DecodeInPlace::blank(unread),
+            tools: codec::DecodeInPlace::blank(unread),
+            ttl_ms: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[1, 3, 4, 5],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ListToolsResult {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::DecodeInPlace::read(&mut self.cache_scope, json, unread),
+            2 => codec::read_optional(json, &mut self.next_cursor, unread),
+            3 => codec::DecodeInPlace::read(&mut self.result_type, json, unread),
+            4 => codec::DecodeInPlace::read(&mut self.tools, json, unread),
+            5 => codec::DecodeInPlace::read(&mut self.ttl_ms, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -892,25 +1075,57 @@ impl KnownMembers for ListToolsResultResponse {
 
 impl codec::Decode for ListToolsResultResponse {
     const NAME: &'static str = "ListToolsResultResponse";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut id = None;
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut result = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut id, &mut jsonrpc, &mut result],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        let Some(id) = id else {
-            return Err(crate::Error::missing("id"));
-        };
-        let Some(result) = result else {
-            return Err(crate::Error::missing("result"));
-        };
-        Ok(Self { id, result, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ListToolsResultResponse {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            id: codec::DecodeInPlace::blank(unread),
+            result: codec::DecodeInPlace::blank(unread),
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1, 2],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ListToolsResultResponse {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::DecodeInPlace::read(&mut self.id, json, unread),
+            1 => json.read_constant(&codec::Literal::Str("2.0")),
+            2 => codec::DecodeInPlace::read(&mut self.result, json, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1068,48 +1283,68 @@ impl KnownMembers for Tool {
 
 impl codec::Decode for Tool {
     const NAME: &'static str = "Tool";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut meta = None;
-        let mut annotations = None;
-        let mut description = None;
-        let mut icons = None;
-        let mut input_schema = None;
-        let mut name = None;
-        let mut output_schema = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut meta,
-                    &mut annotations,
-                    &mut description,
-                    &mut icons,
-                    &mut input_schema,
-                    &mut name,
-                    &mut output_schema,
-                    &mut title,
-                ],
-                &mut extra,
-            )?;
-        let Some(input_schema) = input_schema else {
-            return Err(crate::Error::missing("inputSchema"));
-        };
-        let Some(name) = name else {
-            return Err(crate::Error::missing("name"));
-        };
-        Ok(Self {
-            meta,
-            annotations,
-            description,
-            icons,
-            input_schema,
-            name,
-            output_schema,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for Tool {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            meta: None,
+            annotations: None,
+            description: None,
+            icons: None,
+            input_schema: codec::DecodeInPlace::blank(unread),
+            name: codec::DecodeInPlace::blank(unread),
+            output_schema: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[4, 5],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for Tool {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.meta, unread),
+            1 => codec::read_optional(json, &mut self.annotations, unread),
+            2 => codec::read_optional(json, &mut self.description, unread),
+            3 => codec::read_optional(json, &mut self.icons, unread),
+            4 => codec::DecodeInPlace::read(&mut self.input_schema, json, unread),
+            5 => codec::DecodeInPlace::read(&mut self.name, json, unread),
+            6 => codec::read_optional(json, &mut self.output_schema, unread),
+            7 => codec::read_optional(json, &mut self.title, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1207,18 +1442,50 @@ impl KnownMembers for ToolInputSchema {
 
 impl codec::Decode for ToolInputSchema {
     const NAME: &'static str = "ToolInputSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut schema = None;
-        let mut r#type = codec::Constant::new(codec::Literal::Str("object"));
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut schema, &mut r#type],
-                &mut extra,
-            )?;
-        r#type.required("type")?;
-        Ok(Self { schema, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolInputSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            schema: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[1], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ToolInputSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.schema, unread),
+            1 => json.read_constant(&codec::Literal::Str("object")),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1286,11 +1553,49 @@ impl KnownMembers for ToolOutputSchema {
 
 impl codec::Decode for ToolOutputSchema {
     const NAME: &'static str = "ToolOutputSchema";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut schema = None;
-        let mut extra = Extra::default();
-        event.object(<Self as KnownMembers>::MEMBERS, &mut [&mut schema], &mut extra)?;
-        Ok(Self { schema, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolOutputSchema {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            schema: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ToolOutputSchema {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.schema, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1407,33 +1712,57 @@ impl KnownMembers for ToolAnnotations {
 
 impl codec::Decode for ToolAnnotations {
     const NAME: &'static str = "ToolAnnotations";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut destructive_hint = None;
-        let mut idempotent_hint = None;
-        let mut open_world_hint = None;
-        let mut read_only_hint = None;
-        let mut title = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [
-                    &mut destructive_hint,
-                    &mut idempotent_hint,
-                    &mut open_world_hint,
-                    &mut read_only_hint,
-                    &mut title,
-                ],
-                &mut extra,
-            )?;
-        Ok(Self {
-            destructive_hint,
-            idempotent_hint,
-            open_world_hint,
-            read_only_hint,
-            title,
-            extra,
-        })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolAnnotations {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            destructive_hint: None,
+            idempotent_hint: None,
+            open_world_hint: None,
+            read_only_hint: None,
+            title: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(<Self as KnownMembers>::MEMBERS, &[], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for ToolAnnotations {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => codec::read_optional(json, &mut self.destructive_hint, unread),
+            1 => codec::read_optional(json, &mut self.idempotent_hint, unread),
+            2 => codec::read_optional(json, &mut self.open_world_hint, unread),
+            3 => codec::read_optional(json, &mut self.read_only_hint, unread),
+            4 => codec::read_optional(json, &mut self.title, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 
@@ -1507,22 +1836,60 @@ impl KnownMembers for ToolListChangedNotification {
 
 impl codec::Decode for ToolListChangedNotification {
     const NAME: &'static str = "ToolListChangedNotification";
-    fn decode(event: codec::Event<'_>) -> codec::Result<Self> {
-        let mut jsonrpc = codec::Constant::new(codec::Literal::Str("2.0"));
-        let mut method = codec::Constant::new(
-            codec::Literal::Str("notifications/tools/list_changed"),
-        );
-        let mut params = None;
-        let mut extra = Extra::default();
-        event
-            .object(
-                <Self as KnownMembers>::MEMBERS,
-                &mut [&mut jsonrpc, &mut method, &mut params],
-                &mut extra,
-            )?;
-        jsonrpc.required("jsonrpc")?;
-        method.required("method")?;
-        Ok(Self { params, extra })
+    #[inline]
+    fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl codec::DecodeInPlace for ToolListChangedNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self {
+            params: None,
+            extra: Extra::default(),
+        }
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        json.read_object(
+            <Self as KnownMembers>::MEMBERS,
+            &[0, 1],
+            &mut &mut *self,
+            unread,
+        )
+    }
+}
+
+impl codec::ReadMember for ToolListChangedNotification {
+    #[inline]
+    fn read_member(
+        &mut self,
+        index: usize,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        match index {
+            0 => json.read_constant(&codec::Literal::Str("2.0")),
+            1 => {
+                json.read_constant(
+                    &codec::Literal::Str("notifications/tools/list_changed"),
+                )
+            }
+            2 => codec::read_optional(json, &mut self.params, unread),
+            _ => {
+                codec::read_others(
+                    json,
+                    <Self as KnownMembers>::MEMBERS,
+                    &mut self.extra,
+                    unread,
+                )
+            }
+        }
     }
 }
 

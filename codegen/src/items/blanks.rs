@@ -1,0 +1,122 @@
+//! Blank values, which types are decoded into.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{Emitter, ident};
+use crate::protocol::{Bounded, Content, Protocol, Shape, Struct, Type, TypeId, Union, Variant};
+
+/// Which types have a blank value.
+pub(super) struct Blanks {
+    /// The order in which types were found to have one. `None`: no finite value of the type exists.
+    rank: Vec<Option<usize>>,
+}
+
+impl Blanks {
+    pub(super) fn new(protocol: &Protocol) -> Self {
+        let count = protocol.types.len();
+        let mut blanks = Self { rank: vec![None; count] };
+        // A type has a blank value if what it cannot do without has one, found before it.
+        let mut found = 0;
+        loop {
+            let before = found;
+            for (id, def) in protocol.types.iter().enumerate() {
+                if blanks.rank[id].is_none() && blanks.shape_has(&def.shape) {
+                    blanks.rank[id] = Some(found);
+                    found += 1;
+                }
+            }
+            if found == before {
+                break;
+            }
+        }
+        blanks
+    }
+
+    fn shape_has(&self, shape: &Shape) -> bool {
+        match shape {
+            Shape::Struct(body) => required(body).all(|content| self.has(content)),
+            Shape::Union(union) => union.variants.iter().any(|variant| self.has(&variant.content)),
+            Shape::Enum(values) => !values.is_empty(),
+            Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => self.has(inner),
+            Shape::Core(name) => *name != "Never",
+            Shape::Never => false,
+        }
+    }
+
+    pub(super) fn has(&self, content: &Type) -> bool {
+        match content {
+            Type::Named(id) => self.rank[*id].is_some(),
+            Type::Never => false,
+            _ => true,
+        }
+    }
+
+    pub(super) fn has_type(&self, id: TypeId) -> bool {
+        self.rank[id].is_some()
+    }
+
+    /// The variant whose content was found first, so that it does not contain the union itself.
+    pub(super) fn variant<'u>(&self, union: &'u Union) -> Option<&'u Variant> {
+        let rank = |variant: &&Variant| match &variant.content {
+            Type::Named(id) => self.rank[*id].map_or(usize::MAX, |rank| rank + 1),
+            _ => 0,
+        };
+        union.variants.iter().filter(|variant| self.has(&variant.content)).min_by_key(rank)
+    }
+}
+
+/// The contents of the fields that are not optional.
+fn required(body: &Struct) -> impl Iterator<Item = &Type> {
+    body.members.iter().filter(|member| member.required).filter_map(|member| match &member.content {
+        Content::Value(content) => Some(content),
+        Content::Constant(_) => None,
+    })
+}
+
+impl Emitter<'_> {
+    /// The implementation of `DecodeInPlace`. Without a blank value, the type has no values at all.
+    pub(super) fn in_place(&self, id: TypeId, blank: Option<TokenStream>, read: TokenStream) -> TokenStream {
+        let name = ident(&self.def(id).rust);
+        let blank = blank.filter(|_| self.blanks.has_type(id));
+        let is_empty = blank.is_none().then(|| {
+            quote!(
+                const IS_EMPTY: bool = true;
+            )
+        });
+        let (blank, read) = match blank {
+            Some(blank) => (blank, read),
+            None => (
+                quote!(::mcpgen_core::codec::no_value(unread)),
+                quote!(::std::result::Result::Err(json.uninhabited(unread))),
+            ),
+        };
+        quote! {
+            impl ::mcpgen_core::codec::DecodeInPlace for #name {
+                #is_empty
+                #[inline]
+                fn blank(unread: ::mcpgen_core::codec::Unread) -> Self {
+                    let _ = unread;
+                    #blank
+                }
+                fn read(
+                    &mut self,
+                    json: ::mcpgen_core::codec::Cursor<'_>,
+                    unread: ::mcpgen_core::codec::Unread,
+                ) -> ::mcpgen_core::codec::Result<()> {
+                    #read
+                }
+            }
+        }
+    }
+
+    /// The same for a type that is decoded as a whole.
+    pub(super) fn replaced_in_place(&self, id: TypeId, blank: TokenStream) -> TokenStream {
+        let read = quote! {
+            let _ = unread;
+            ::mcpgen_core::codec::set(self, ::mcpgen_core::codec::Decode::decode(json)?);
+            ::std::result::Result::Ok(())
+        };
+        self.in_place(id, Some(blank), read)
+    }
+}

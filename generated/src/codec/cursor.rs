@@ -1,0 +1,515 @@
+//! One value of an indexed text.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::error::json_text;
+use crate::{Error, ErrorKind, Number, RawJson};
+
+use super::index::{Document, Kind, Place, Token, position};
+use super::scan::{next_backslash, unescape};
+use super::{Decode, Literal};
+
+/// One value in a [`Document`], ready to be decoded.
+///
+/// A cursor is copied freely. Reading a value does not change it, and skipping one takes a single step, however large it
+/// is.
+#[derive(Clone, Copy)]
+pub struct Cursor<'a> {
+    document: &'a Document<'a>,
+    at: u32,
+    is_body: bool,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(document: &'a Document<'a>, at: u32) -> Self {
+        Self { document, at, is_body: false }
+    }
+
+    #[inline(always)]
+    pub(super) fn token(self) -> Token {
+        self.document.token(self.at)
+    }
+
+    #[inline(always)]
+    pub(super) fn kind(self) -> Kind {
+        self.token().kind()
+    }
+
+    #[inline(always)]
+    pub(super) fn sibling(self, at: u32) -> Self {
+        Self { at, is_body: false, ..self }
+    }
+
+    /// Where the value is in its document.
+    #[must_use]
+    pub fn place(self) -> Place {
+        Place::new(self.at)
+    }
+
+    pub(super) fn document(self) -> &'a Document<'a> {
+        self.document
+    }
+
+    /// The same object as the body of a message: `jsonrpc` and `id` belong to the envelope, unless the type names them.
+    pub(crate) fn body(self) -> Self {
+        Self { is_body: true, ..self }
+    }
+
+    pub(super) fn is_body(self) -> bool {
+        self.is_body
+    }
+
+    /// Whether the value is `null`.
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// Whether the value is an object.
+    #[must_use]
+    pub fn is_object(self) -> bool {
+        self.kind() == Kind::Object
+    }
+
+    /// Whether the value is a string.
+    #[must_use]
+    pub fn is_string(self) -> bool {
+        self.kind().is_string()
+    }
+
+    /// The JSON type: `null`, `boolean`, `number`, `string`, `array` or `object`.
+    #[must_use]
+    pub fn type_name(self) -> &'static str {
+        match self.kind() {
+            Kind::Null => "null",
+            Kind::False | Kind::True => "boolean",
+            Kind::Number => "number",
+            Kind::Plain | Kind::Escaped => "string",
+            Kind::Array => "array",
+            Kind::Object => "object",
+        }
+    }
+
+    /// Where the value is in the document's text, in bytes.
+    #[must_use]
+    pub fn range(self) -> Range<usize> {
+        let token = self.token();
+        let (start, end) = (token.start(), token.start() + token.length());
+        match token.kind() {
+            Kind::Null | Kind::False | Kind::True | Kind::Number => start..end,
+            Kind::Plain | Kind::Escaped => start - 1..end + 1,
+            Kind::Array | Kind::Object => start..self.document.token(self.end()).start(),
+        }
+    }
+
+    /// The value's JSON text.
+    #[must_use]
+    pub fn text(self) -> &'a str {
+        self.document.text.get(self.range()).unwrap_or_default()
+    }
+
+    /// The index of the end of the array or object.
+    fn end(self) -> u32 {
+        self.at + self.token().length() as u32 - 1
+    }
+
+    /// The string, borrowed unless it has escapes.
+    #[must_use]
+    pub fn as_str(self) -> Option<Cow<'a, str>> {
+        let token = self.token();
+        match token.kind() {
+            Kind::Plain => Some(Cow::Borrowed(self.document.slice(token))),
+            Kind::Escaped => Some(Cow::Owned(unescaped(self.document.slice(token)))),
+            _ => None,
+        }
+    }
+
+    /// Whether the value is this string.
+    pub(crate) fn is_str(self, text: &str) -> bool {
+        let token = self.token();
+        match token.kind() {
+            Kind::Plain => equal(self.document.slice(token).as_bytes(), text.as_bytes()),
+            Kind::Escaped => unescaped(self.document.slice(token)) == text,
+            _ => false,
+        }
+    }
+
+    /// Decodes a string.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Type`] if the value is not a string.
+    pub fn string(self) -> Result<String, Error> {
+        let token = self.token();
+        match token.kind() {
+            Kind::Plain => Ok(self.document.slice(token).to_owned()),
+            Kind::Escaped => Ok(unescaped(self.document.slice(token))),
+            _ => Err(self.mismatch("string")),
+        }
+    }
+
+    /// Decodes a number of any form.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Type`] if the value is not a number.
+    pub fn number(self) -> Result<Number, Error> {
+        match self.as_number() {
+            Some(number) => Ok(number),
+            None => Err(self.mismatch("number")),
+        }
+    }
+
+    pub(crate) fn as_number(self) -> Option<Number> {
+        let token = self.token();
+        match token.kind() {
+            Kind::Number => Number::parse(self.document.slice(token)),
+            _ => None,
+        }
+    }
+
+    /// An integer of at most 18 digits.
+    #[inline]
+    pub(super) fn short_integer(self) -> Option<i64> {
+        let token = self.token();
+        match token.kind() {
+            Kind::Number => short_integer(self.document.slice(token).as_bytes()),
+            _ => None,
+        }
+    }
+
+    /// A number with an integral value from `minimum` to `maximum`, which are in the ranges of `i64` and `u64`.
+    #[cold]
+    pub(super) fn integer(self, minimum: i64, maximum: u64) -> Result<i128, Error> {
+        let Some(number) = self.as_number().filter(Number::is_integer) else { return Err(self.mismatch("integer")) };
+        if number < Number::from(minimum) {
+            return Err(self.locate(super::bounds::violation("at least", minimum.into(), number)));
+        }
+        if number > Number::from(maximum) {
+            return Err(self.locate(super::bounds::violation("at most", maximum.into(), number)));
+        }
+        let integer = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
+        integer.ok_or_else(|| self.mismatch("integer"))
+    }
+
+    /// Decodes one of the strings in `names`, and returns its index.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Type`] if the value is not a string, [`ErrorKind::Value`] if `names` does not have it.
+    pub fn variant(self, names: &[&str]) -> Result<usize, Error> {
+        let Some(text) = self.as_str() else { return Err(self.mismatch("string")) };
+        variant(&text, names).map_err(|error| self.locate(error))
+    }
+
+    /// Decodes one of the values in `literals`, and returns its index.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] if `literals` does not have the value.
+    pub fn literal(self, literals: &[Literal]) -> Result<usize, Error> {
+        literals.iter().position(|literal| literal.is(self)).ok_or_else(|| {
+            let expected = literals.iter().map(ToString::to_string).collect();
+            self.error(ErrorKind::Value { expected, found: self.describe() })
+        })
+    }
+
+    /// The elements of the array.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Type`] if the value is not an array.
+    pub fn elements(self) -> Result<ElementCursors<'a>, Error> {
+        match self.kind() {
+            Kind::Array => Ok(ElementCursors { next: self.sibling(self.at + 1), end: self.end() }),
+            _ => Err(self.mismatch("array")),
+        }
+    }
+
+    /// The members of the object, in their order. A name may occur more than once.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Type`] if the value is not an object.
+    pub fn members(self) -> Result<MemberCursors<'a>, Error> {
+        match self.kind() {
+            Kind::Object => Ok(MemberCursors { next: self.sibling(self.at + 1), end: self.end() }),
+            _ => Err(self.mismatch("object")),
+        }
+    }
+
+    /// The first member of this name, if the value is an object; the element of this index, if it is an array.
+    #[must_use]
+    pub fn get(self, name: &str) -> Option<Self> {
+        match self.kind() {
+            Kind::Object => self.members().ok()?.find(|(key, _)| key.is_str(name)).map(|(_, value)| value),
+            Kind::Array => self.elements().ok()?.nth(name.parse().ok()?),
+            _ => None,
+        }
+    }
+
+    /// Whether both are the same JSON value: numbers by mathematical value, members in any order, and of a name that
+    /// occurs twice the last one.
+    pub(crate) fn is_same(self, other: Cursor<'_>) -> bool {
+        match (self.kind(), other.kind()) {
+            (Kind::Number, Kind::Number) => self.as_number() == other.as_number(),
+            (Kind::Plain | Kind::Escaped, Kind::Plain | Kind::Escaped) => self.as_str() == other.as_str(),
+            (Kind::Array, Kind::Array) => match (self.elements(), other.elements()) {
+                (Ok(ours), Ok(theirs)) => {
+                    ours.clone().count() == theirs.clone().count() && ours.zip(theirs).all(|(a, b)| a.is_same(b))
+                }
+                _ => false,
+            },
+            (Kind::Object, Kind::Object) => {
+                let members = (self.members_by_name(&[]), other.members_by_name(&[]));
+                let (Ok(ours), Ok(theirs)) = members else { return false };
+                ours.len() == theirs.len()
+                    && ours.iter().zip(theirs).all(|((a, x), (b, y))| a.order(b) == Ordering::Equal && x.is_same(y))
+            }
+            (a, b) => a == b,
+        }
+    }
+
+    /// The members in the order of their names, without those whose names are in `known`. Of a name that occurs twice,
+    /// the last one.
+    pub(crate) fn members_by_name(self, known: &[&str]) -> Result<Vec<(Self, Self)>, Error> {
+        let mut members: Vec<_> = self.members()?.filter(|(name, _)| self.is_unknown(*name, known)).collect();
+        if members.is_sorted_by(|(a, _), (b, _)| a.order(*b) == Ordering::Less) {
+            return Ok(members);
+        }
+        // Equal names keep their order. Reversed, the first of them is the last one.
+        members.sort_by(|(a, _), (b, _)| a.order(*b));
+        members.reverse();
+        members.dedup_by(|(a, _), (b, _)| a.order(*b) == Ordering::Equal);
+        members.reverse();
+        Ok(members)
+    }
+
+    /// Whether the name of a member is neither in `known` nor the envelope's.
+    pub(super) fn is_unknown(self, name: Self, known: &[&str]) -> bool {
+        name.find_in(known, 0) == known.len() && !(self.is_body && name.is_of_envelope())
+    }
+
+    /// Whether a name is one that the envelope of a request or notification has beside its body.
+    pub(super) fn is_of_envelope(self) -> bool {
+        self.is_str("jsonrpc") || self.is_str("id")
+    }
+
+    /// The order of two strings.
+    fn order(self, other: Self) -> Ordering {
+        self.as_str().unwrap_or_default().cmp(&other.as_str().unwrap_or_default())
+    }
+
+    /// A copy of the value, to be decoded later.
+    #[must_use]
+    pub fn to_raw(self) -> RawJson {
+        let range = self.range();
+        let first = self.at as usize;
+        let tokens = self.document.tokens.get(first..first + self.token().entries()).unwrap_or_default();
+        let copy = Document {
+            text: Cow::Owned(self.text().to_owned()),
+            tokens: tokens.iter().map(|token| token.after(range.start)).collect(),
+            is_multiline: self.document.is_multiline,
+            too_deep: None,
+        };
+        RawJson::indexed(copy, Place::ROOT)
+    }
+
+    /// An error at this value.
+    #[cold]
+    #[must_use]
+    pub fn error(self, kind: ErrorKind) -> Error {
+        self.locate(Error::new(kind))
+    }
+
+    /// The same error at this value, unless it already knows its place.
+    #[cold]
+    #[must_use]
+    pub fn locate(self, error: Error) -> Error {
+        error.at_token(self.at)
+    }
+
+    /// The error of a missing member.
+    #[cold]
+    #[must_use]
+    pub fn missing(self, name: &'static str) -> Error {
+        self.locate(Error::missing(name))
+    }
+
+    /// The error of a decoder that expects another JSON type; `expected` names it, or several.
+    #[cold]
+    #[must_use]
+    pub fn mismatch(self, expected: &'static str) -> Error {
+        let found = match self.as_number() {
+            // The type alone would not explain it.
+            Some(number) if expected.contains("integer") => format!("number {number}"),
+            _ => self.type_name().to_owned(),
+        };
+        self.error(ErrorKind::Type { expected: expected.into(), found })
+    }
+
+    /// The value as errors show it: a scalar as JSON text, an array or object by its type.
+    #[cold]
+    pub(crate) fn describe(self) -> String {
+        match (self.as_str(), self.kind()) {
+            (Some(text), _) => json_text(&text),
+            (None, Kind::False) => "false".to_owned(),
+            (None, Kind::True) => "true".to_owned(),
+            _ => self.as_number().map_or_else(|| self.type_name().to_owned(), |number| number.to_string()),
+        }
+    }
+
+    /// Decodes the value, as the root of the paths and positions of errors.
+    pub(crate) fn decode_located<T: Decode>(self) -> Result<T, Error> {
+        // Without closures, into which the value would be moved.
+        match T::decode(self) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.located_from(self)),
+        }
+    }
+
+    /// The value inside this one that leads to `target`, and the name or index that leads to it.
+    #[cold]
+    pub(crate) fn step(self, target: u32) -> Option<(Result<String, usize>, Self)> {
+        let contains = |value: &Self| target < value.at + value.token().entries() as u32;
+        if let Ok(mut elements) = self.elements() {
+            let index = elements.clone().position(|element| contains(&element))?;
+            return elements.nth(index).map(|element| (Err(index), element));
+        }
+        let (name, value) = self.members().ok()?.find(|(_, value)| contains(value))?;
+        Some((Ok(name.as_str()?.into_owned()), value))
+    }
+
+    /// Line and column of a token, counted from the beginning of this value.
+    #[cold]
+    pub(crate) fn position_of(self, token: u32) -> (usize, usize) {
+        let range = self.sibling(token).range();
+        position(self.text(), range.start - self.range().start + 1)
+    }
+}
+
+/// The index of `text` in `names`.
+///
+/// # Errors
+///
+/// [`ErrorKind::Value`] if `names` does not have it.
+pub fn variant(text: &str, names: &[&str]) -> Result<usize, Error> {
+    match super::fields::find(names, 0, text.as_bytes()) {
+        index if index < names.len() => Ok(index),
+        _ => Err(no_variant(names, text)),
+    }
+}
+
+#[cold]
+fn no_variant(names: &[&str], found: &str) -> Error {
+    let expected = names.iter().map(|name| json_text(name)).collect();
+    Error::new(ErrorKind::Value { expected, found: json_text(found) })
+}
+
+/// Whether two strings are equal. Names are short, and a call to compare them takes longer than the comparison.
+#[inline(always)]
+pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    // The first and the last bytes overlap in strings that are shorter than both together.
+    if let (Some(first), Some(other)) = (a.first_chunk::<8>(), b.first_chunk::<8>()) {
+        return first == other && a.last_chunk::<8>() == b.last_chunk::<8>() && (a.len() <= 16 || a == b);
+    }
+    if let (Some(first), Some(other)) = (a.first_chunk::<4>(), b.first_chunk::<4>()) {
+        return first == other && a.last_chunk::<4>() == b.last_chunk::<4>();
+    }
+    a.iter().zip(b).all(|(a, b)| a == b)
+}
+
+#[inline]
+fn short_integer(bytes: &[u8]) -> Option<i64> {
+    let (is_negative, digits) = match bytes {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    // `-0` is a double.
+    if digits.len() > 18 || is_negative && digits == b"0" {
+        return None;
+    }
+    let mut integer = 0;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        integer = integer * 10 + i64::from(digit);
+    }
+    Some(if is_negative { -integer } else { integer })
+}
+
+/// The string between the quotes, with its escapes replaced.
+#[inline(never)]
+pub(super) fn unescaped(escaped: &str) -> String {
+    let bytes = escaped.as_bytes();
+    let mut text = String::with_capacity(bytes.len());
+    let mut start = 0;
+    loop {
+        let backslash = next_backslash(bytes, start);
+        text.push_str(escaped.get(start..backslash).unwrap_or_default());
+        start = backslash + 2;
+        match bytes.get(backslash + 1) {
+            None => return text,
+            Some(b'n') => text.push('\n'),
+            Some(byte @ (b'"' | b'\\' | b'/')) => text.push(char::from(*byte)),
+            // The scanner has checked the escapes.
+            Some(_) => match unescape(bytes, backslash) {
+                Ok((character, end)) => {
+                    text.push(character);
+                    start = end;
+                }
+                Err(_) => return text,
+            },
+        }
+    }
+}
+
+/// The elements of an array.
+#[derive(Clone)]
+pub struct ElementCursors<'a> {
+    next: Cursor<'a>,
+    end: u32,
+}
+
+impl<'a> Iterator for ElementCursors<'a> {
+    type Item = Cursor<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Cursor<'a>> {
+        let element = self.next;
+        if element.at >= self.end {
+            return None;
+        }
+        self.next.at += element.token().entries() as u32;
+        Some(element)
+    }
+}
+
+/// The members of an object: names, which are strings, and values.
+#[derive(Clone)]
+pub struct MemberCursors<'a> {
+    next: Cursor<'a>,
+    end: u32,
+}
+
+impl<'a> Iterator for MemberCursors<'a> {
+    type Item = (Cursor<'a>, Cursor<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let name = self.next;
+        if name.at >= self.end {
+            return None;
+        }
+        let value = name.sibling(name.at + 1);
+        self.next.at = value.at + value.token().entries() as u32;
+        Some((name, value))
+    }
+}

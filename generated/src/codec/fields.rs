@@ -1,0 +1,304 @@
+//! Objects: known members into their fields, the others into `extra`.
+
+use crate::extra::Others;
+use crate::{Error, ErrorKind, Extra};
+
+use super::cursor::equal;
+use super::index::{Kind, Token};
+use super::{Cursor, Decode, Literal};
+
+/// A type that can be decoded into an existing value, without moving what is decoded.
+///
+/// That value need not be valid before, so a type is blank only while it is decoded: nothing outside the codec has an
+/// [`Unread`].
+pub trait DecodeInPlace: Decode {
+    /// Whether the type has no values, so that there is no blank one either.
+    const IS_EMPTY: bool = false;
+
+    /// Creates a value to be overwritten by [`read`](Self::read).
+    fn blank(unread: Unread) -> Self;
+
+    /// Decodes into this value, which is blank.
+    ///
+    /// # Errors
+    ///
+    /// The JSON value is not valid. This value may then not be valid either.
+    fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error>;
+}
+
+/// A type whose fields are members of an object.
+pub trait ReadMember {
+    /// Decodes the member with this index. The index after the last stands for all members that the type does not know;
+    /// `json` is then the object. See [`read_others`] and [`refuse_others`].
+    ///
+    /// # Errors
+    ///
+    /// The member is not valid.
+    fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error>;
+}
+
+/// A trait object of a reference, unlike one of the type itself, does not refer to the code that drops the type.
+impl<T: ReadMember> ReadMember for &mut T {
+    fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        T::read_member(self, index, json, unread)
+    }
+}
+
+/// The right to create blank values, which the codec has.
+#[derive(Clone, Copy, Debug)]
+pub struct Unread(());
+
+// The functions below are compiled once, or once for each type of a member. Inlined, each would be compiled again for
+// every type that has such a member, with the code that drops it.
+
+/// Decodes a type by [`DecodeInPlace`].
+///
+/// # Errors
+///
+/// The JSON value is not valid.
+#[inline(never)]
+pub fn decode_in_place<T: DecodeInPlace>(json: Cursor<'_>) -> Result<T, Error> {
+    if T::IS_EMPTY {
+        return Err(json.uninhabited(Unread(())));
+    }
+    let mut value = T::blank(Unread(()));
+    match value.read(json, Unread(())) {
+        Ok(()) => Ok(value),
+        Err(error) => Err(error),
+    }
+}
+
+/// Stands for the blank value of a type without values. It is not called.
+#[cold]
+pub fn no_value<T>(_: Unread) -> T {
+    unreachable!("a type without values is not decoded in place")
+}
+
+impl<'a> Cursor<'a> {
+    /// The error of a type without values.
+    #[cold]
+    #[must_use]
+    pub fn uninhabited(self, _: Unread) -> Error {
+        self.error(ErrorKind::Uninhabited)
+    }
+
+    /// Decodes an object into the fields of a type, whose members have these names. `required` has the indices of those
+    /// that must be present.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Type`] if the value is not an object, [`ErrorKind::Duplicate`] if a known member occurs twice,
+    /// [`ErrorKind::Missing`] if a required one is absent, and those of the members.
+    pub fn read_object(
+        self,
+        names: &'static [&'static str],
+        required: &[usize],
+        fields: &mut dyn ReadMember,
+        unread: Unread,
+    ) -> Result<(), Error> {
+        let members = self.known_members(names)?;
+        let (mut seen, mut has_others) = (Seen::default(), false);
+        for (index, name, value) in members {
+            if index < names.len() {
+                if !seen.insert(index) {
+                    return Err(value.error(ErrorKind::Duplicate));
+                }
+                fields.read_member(index, value, unread)?;
+            } else if !self.is_body() || !name.is_of_envelope() {
+                has_others = true;
+            }
+        }
+        if let Some(absent) = required.iter().find(|index| !seen.contains(**index)) {
+            return Err(self.missing(names.get(*absent).copied().unwrap_or_default()));
+        }
+        if has_others { fields.read_member(names.len(), self, unread) } else { Ok(()) }
+    }
+
+    /// The members of an object: the index of the name in `names`, or their number; the name; and the value.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Type`] if the value is not an object.
+    #[inline(always)]
+    pub(crate) fn known_members(
+        self,
+        names: &'static [&'static str],
+    ) -> Result<impl Iterator<Item = (usize, Cursor<'a>, Cursor<'a>)>, Error> {
+        let mut next = 0;
+        Ok(self.members()?.map(move |(name, value)| {
+            let index = name.find_in(names, next);
+            if index < names.len() {
+                next = index + 1;
+            }
+            (index, name, value)
+        }))
+    }
+
+    /// The index of this name in `names`, or their number.
+    #[inline(always)]
+    pub(super) fn find_in(self, names: &[&str], next: usize) -> usize {
+        let name = self.token();
+        match name.kind() {
+            Kind::Plain => find(names, next, self.document().slice(name).as_bytes()),
+            _ => self.find_escaped(names, name),
+        }
+    }
+
+    #[cold]
+    fn find_escaped(self, names: &[&str], name: Token) -> usize {
+        let name = super::cursor::unescaped(self.document().slice(name));
+        find(names, 0, name.as_bytes())
+    }
+
+    /// Checks that the value is `literal`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Constant`] if it is another value.
+    #[inline(never)]
+    pub fn read_constant(self, literal: &Literal) -> Result<(), Error> {
+        if literal.is(self) {
+            return Ok(());
+        }
+        Err(self.error(ErrorKind::Constant { expected: literal.to_string(), found: self.describe() }))
+    }
+
+    /// Checks that the value is `literal`, and records that the member is present.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Constant`] if it is another value.
+    pub fn read_optional_constant(self, literal: &Literal, is_present: &mut bool) -> Result<(), Error> {
+        *is_present = true;
+        self.read_constant(literal)
+    }
+}
+
+/// Decodes an optional member into its field, which is `None`.
+///
+/// # Errors
+///
+/// The value is not valid.
+#[inline(never)]
+pub fn read_optional<T: DecodeInPlace>(json: Cursor<'_>, field: &mut Option<T>, unread: Unread) -> Result<(), Error> {
+    if T::IS_EMPTY {
+        return Err(json.uninhabited(unread));
+    }
+    set(field, Some(T::blank(unread)));
+    match field {
+        Some(value) => value.read(json, unread),
+        None => Ok(()),
+    }
+}
+
+/// Assigns a value to a place with a blank one, which has nothing to drop.
+#[inline]
+pub fn set<T>(place: &mut T, value: T) {
+    std::mem::forget(std::mem::replace(place, value));
+}
+
+/// Decodes the elements of an array. Every one is blank first, so that it is not moved.
+#[inline(never)]
+pub(super) fn read_elements<T: DecodeInPlace>(
+    json: Cursor<'_>,
+    elements: &mut Vec<T>,
+    unread: Unread,
+) -> Result<(), Error> {
+    let all = json.elements()?;
+    elements.reserve_exact(all.clone().count());
+    for element in all {
+        if T::IS_EMPTY {
+            return Err(element.uninhabited(unread));
+        }
+        elements.push(T::blank(unread));
+        if let Some(last) = elements.last_mut() {
+            last.read(element, unread)?;
+        }
+    }
+    Ok(())
+}
+
+/// Decodes the members of an object whose names are not in `known`. Of a name that occurs twice, the last value stays.
+///
+/// # Errors
+///
+/// A member is not valid.
+#[inline]
+pub fn read_others<T, V: DecodeInPlace>(
+    object: Cursor<'_>,
+    known: &[&str],
+    extra: &mut Extra<T, V>,
+    unread: Unread,
+) -> Result<(), Error> {
+    read_map(object, known, extra.others(), unread)
+}
+
+#[inline(never)]
+fn read_map<V: DecodeInPlace>(
+    object: Cursor<'_>,
+    known: &[&str],
+    others: &mut Others<V>,
+    unread: Unread,
+) -> Result<(), Error> {
+    let members = object.members_by_name(known)?;
+    others.insert(Box::default()).read_members(&members, unread)
+}
+
+/// The members of a message that JSON-RPC does not name.
+pub(crate) fn decode_others<T>(object: Cursor<'_>, known: &[&str]) -> Result<Extra<T>, Error> {
+    let mut extra = Extra::default();
+    read_others(object, known, &mut extra, Unread(()))?;
+    Ok(extra)
+}
+
+/// Refuses an object because of members whose names are not in `known`, as `additionalProperties: false` does.
+///
+/// # Errors
+///
+/// [`ErrorKind::Unexpected`]
+#[cold]
+pub fn refuse_others(object: Cursor<'_>, known: &[&str], _: Unread) -> Result<(), Error> {
+    let unknown = object.members()?.find(|(name, _)| object.is_unknown(*name, known));
+    unknown.map_or(Ok(()), |(_, value)| Err(value.error(ErrorKind::Unexpected)))
+}
+
+/// The index of `name` in `names`, or their number. Starts at `next`: in the schema's order, each member takes one
+/// comparison.
+#[inline(always)]
+pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
+    let mut at = next;
+    for _ in 0..names.len() {
+        at = if at < names.len() { at } else { 0 };
+        if names.get(at).is_some_and(|known| equal(known.as_bytes(), name)) {
+            return at;
+        }
+        at += 1;
+    }
+    names.len()
+}
+
+/// The indices of the members that occurred. Few types have more than 64.
+#[derive(Default)]
+pub(crate) struct Seen {
+    first: u64,
+    more: Vec<usize>,
+}
+
+impl Seen {
+    /// Returns whether the index is new.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, index: usize) -> bool {
+        if index >= 64 {
+            let is_new = !self.more.contains(&index);
+            self.more.push(index);
+            return is_new;
+        }
+        let is_new = self.first & 1 << index == 0;
+        self.first |= 1 << index;
+        is_new
+    }
+
+    pub(crate) fn contains(&self, index: usize) -> bool {
+        if index < 64 { self.first & 1 << index != 0 } else { self.more.contains(&index) }
+    }
+}

@@ -1,0 +1,213 @@
+//! The index of a JSON text: where each value is, of what kind, and how far it reaches.
+
+use std::borrow::Cow;
+
+use crate::{Error, ErrorKind};
+
+use super::scan::scan;
+use super::{Cursor, MAX_DEPTH};
+
+/// An entry of the index, in eight bytes: a value, the name of a member, or the end of an array or object.
+///
+/// Entries are in the order of the text. The name of a member comes right before its value; the entries of an array's
+/// elements or an object's members come between its own entry and its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token {
+    /// Byte offset in the text: of a string, that of its first character; of an end, that after the closing bracket.
+    start: u32,
+    /// The kind in the lower three bits. Above them the length in bytes, or of an array or object the number of its
+    /// entries, with its own and its end.
+    kind_and_length: u32,
+}
+
+/// The kind of a value. An end has no meaning as a value; it is stored as `Null`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Null = 0,
+    False = 1,
+    True = 2,
+    Number = 3,
+    /// A string without escapes.
+    Plain = 4,
+    /// A string with at least one escape.
+    Escaped = 5,
+    Array = 6,
+    Object = 7,
+}
+
+const KIND_BITS: u32 = 3;
+
+/// The length of text that the index can describe: 512 MiB.
+pub(super) const MAX_TEXT: usize = 1 << (u32::BITS - KIND_BITS);
+
+impl Token {
+    /// Offset and length are less than [`MAX_TEXT`].
+    pub(super) const fn new(kind: Kind, start: usize, length: usize) -> Self {
+        Self { start: start as u32, kind_and_length: (length as u32) << KIND_BITS | kind as u32 }
+    }
+
+    pub(super) const fn start(self) -> usize {
+        self.start as usize
+    }
+
+    pub(super) const fn kind(self) -> Kind {
+        match self.kind_and_length & 7 {
+            0 => Kind::Null,
+            1 => Kind::False,
+            2 => Kind::True,
+            3 => Kind::Number,
+            4 => Kind::Plain,
+            5 => Kind::Escaped,
+            6 => Kind::Array,
+            _ => Kind::Object,
+        }
+    }
+
+    /// The length in bytes, or of an array or object the number of its entries.
+    pub(super) const fn length(self) -> usize {
+        (self.kind_and_length >> KIND_BITS) as usize
+    }
+
+    /// The same entry in a text that begins `offset` bytes later.
+    pub(super) const fn after(self, offset: usize) -> Self {
+        Self { start: self.start - offset as u32, ..self }
+    }
+
+    /// The number of entries that the value takes.
+    pub(super) const fn entries(self) -> usize {
+        if self.kind_and_length & 7 >= Kind::Array as u32 { self.length() } else { 1 }
+    }
+}
+
+impl Kind {
+    pub(super) const fn is_string(self) -> bool {
+        matches!(self, Self::Plain | Self::Escaped)
+    }
+}
+
+/// A JSON text with its index.
+///
+/// The index takes at most 8 bytes for each byte of text; for the messages of the protocol, about one.
+#[derive(Clone, Debug, Default)]
+pub struct Document<'a> {
+    pub(super) text: Cow<'a, str>,
+    pub(super) tokens: Vec<Token>,
+    /// Whether a line ends between two values.
+    pub(super) is_multiline: bool,
+    /// Offset of the first bracket that is nested too deep.
+    pub(super) too_deep: Option<u32>,
+}
+
+/// Where a value is in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(u32);
+
+impl Place {
+    /// The whole value.
+    pub const ROOT: Self = Self(0);
+
+    pub(super) const fn new(token: u32) -> Self {
+        Self(token)
+    }
+}
+
+impl<'a> Document<'a> {
+    /// Checks that the text is one JSON value, and records where the values in it are.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Json`] if the text is not JSON, or is 512 MiB or longer; [`ErrorKind::Depth`] if more than
+    /// [`MAX_DEPTH`](super::MAX_DEPTH) arrays and objects are nested.
+    pub fn read(text: impl Into<Cow<'a, str>>) -> Result<Self, Error> {
+        let document = Self::read_any_depth(text)?;
+        document.check_depth()?;
+        Ok(document)
+    }
+
+    /// Does the same for a text that may be nested too deep. Of such a document, decode no arrays and objects.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Json`] if the text is not JSON, or is 512 MiB or longer.
+    pub fn read_any_depth(text: impl Into<Cow<'a, str>>) -> Result<Self, Error> {
+        let mut document = Self { text: text.into(), ..Self::default() };
+        match scan(&document.text, &mut document.tokens) {
+            Ok(found) => {
+                document.is_multiline = found.is_multiline;
+                document.too_deep = found.too_deep;
+                Ok(document)
+            }
+            Err(fault) => Err(fault.error(&document.text)),
+        }
+    }
+
+    /// Checks that no more than [`MAX_DEPTH`](super::MAX_DEPTH) arrays and objects are nested.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Depth`]
+    pub fn check_depth(&self) -> Result<(), Error> {
+        match self.too_deep {
+            None => Ok(()),
+            Some(offset) => Err(Error::new(ErrorKind::Depth).at_position(position(&self.text, offset as usize + 1))),
+        }
+    }
+
+    /// The whole value.
+    #[must_use]
+    pub fn root(&self) -> Cursor<'_> {
+        Cursor::new(self, 0)
+    }
+
+    /// The value at a place of this document.
+    #[must_use]
+    pub fn at(&self, place: Place) -> Cursor<'_> {
+        Cursor::new(self, place.0)
+    }
+
+    /// The text of a value, in the memory of the whole text. Of much larger text, little is kept.
+    pub(crate) fn into_text(self, place: Place) -> String {
+        let range = self.at(place).range();
+        let mut text = self.text.into_owned();
+        if range.len() < text.len() {
+            text.truncate(range.end);
+            text.drain(..range.start);
+            text.shrink_to(2 * text.len() + 1024);
+        }
+        text
+    }
+
+    /// The same document without line breaks, which can only be white space between values.
+    pub(crate) fn on_one_line(mut self) -> Self {
+        if self.is_multiline {
+            self.text = Cow::Owned(self.text.replace(['\n', '\r'], " "));
+            self.is_multiline = false;
+        }
+        self
+    }
+
+    #[inline(always)]
+    pub(super) fn token(&self, at: u32) -> Token {
+        match self.tokens.get(at as usize) {
+            Some(token) => *token,
+            // An empty document is `null`.
+            None => Token::new(Kind::Null, 0, 0),
+        }
+    }
+
+    /// The bytes of a number, or of a string without its quotes.
+    #[inline(always)]
+    pub(super) fn slice(&self, token: Token) -> &str {
+        self.text.get(token.start()..token.start() + token.length()).unwrap_or_default()
+    }
+}
+
+/// Line, from 1, and column in bytes, from 1, of the last byte before `end`, as serde_json counts them.
+#[cold]
+pub(super) fn position(text: &str, end: usize) -> (usize, usize) {
+    let before = text.as_bytes().get(..end).unwrap_or(text.as_bytes());
+    let mut lines = before.split(|byte| *byte == b'\n');
+    (lines.clone().count(), lines.next_back().map_or(0, <[u8]>::len))
+}
+
+const _: () = assert!((MAX_DEPTH as usize) < MAX_TEXT && size_of::<Token>() == 8);

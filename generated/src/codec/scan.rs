@@ -1,0 +1,547 @@
+//! The scanner: checks a text against JSON's grammar and records its values, in one pass.
+//!
+//! It accepts what `serde_json::from_str::<Value>` accepts, and reports what it does not with serde_json's message and
+//! position. (Nesting is limited elsewhere, because a message that is nested too deep has an id all the same.)
+
+use crate::{Error, ErrorKind};
+
+use super::MAX_DEPTH;
+use super::index::{Kind, MAX_TEXT, Token, position};
+
+/// What the scanner learns of the text as a whole.
+pub(super) struct Scanned {
+    /// Whether a line ends between two values.
+    pub(super) is_multiline: bool,
+    /// Offset of the first bracket that is nested too deep.
+    pub(super) too_deep: Option<u32>,
+}
+
+/// Why a text is not JSON, in serde_json's words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fault {
+    message: &'static str,
+    /// Offset after the byte that is wrong.
+    end: usize,
+}
+
+impl Fault {
+    #[cold]
+    fn new(message: &'static str, end: usize) -> Self {
+        Self { message, end }
+    }
+
+    #[cold]
+    pub(super) fn error(self, text: &str) -> Error {
+        Error::new(ErrorKind::Json { message: self.message.to_owned() }).at_position(position(text, self.end))
+    }
+}
+
+/// The innermost open array or object.
+struct Container {
+    /// The index of its token. While it is open, that token's length is the index of the container around it.
+    token: usize,
+    is_object: bool,
+}
+
+/// No array or object is open.
+const NONE: usize = MAX_TEXT - 1;
+
+/// Records the values of a text in `tokens`, which is empty.
+pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault> {
+    let bytes = text.as_bytes();
+    if bytes.len() >= NONE {
+        return Err(Fault::new("texts of 512 MiB and more are not supported", 0));
+    }
+    // Most messages have an entry for every six to eight bytes.
+    tokens.reserve((bytes.len() / 6 + 8).min(1 << 12));
+    let mut found = Scanned { is_multiline: false, too_deep: None };
+    let mut open = Container { token: NONE, is_object: false };
+    let (mut at, mut depth) = (0, 0);
+    'value: loop {
+        at = skip_space(bytes, at, &mut found);
+        let byte = peek(bytes, at);
+        match byte {
+            b'"' => at = string(bytes, at + 1, tokens)?,
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > MAX_DEPTH && found.too_deep.is_none() {
+                    found.too_deep = Some(at as u32);
+                }
+                let is_object = byte == b'{';
+                let kind = if is_object { Kind::Object } else { Kind::Array };
+                let token = tokens.len();
+                tokens.push(Token::new(kind, at, open.token));
+                open = Container { token, is_object };
+                at = skip_space(bytes, at + 1, &mut found);
+                // The closing brackets are two characters after the opening ones.
+                if peek(bytes, at) != byte + 2 {
+                    if at == bytes.len() {
+                        return Err(no_end(bytes, at, &open));
+                    }
+                    if is_object {
+                        at = name(bytes, at, tokens, &mut found)?;
+                    }
+                    continue 'value;
+                }
+            }
+            b'-' | b'0'..=b'9' => {
+                let end = number(bytes, at);
+                if end == WRONG {
+                    return Err(wrong_number(text, at));
+                }
+                tokens.push(Token::new(Kind::Number, at, end - at));
+                at = end;
+            }
+            b't' if has_word(bytes, at, b"true") => at = word(Kind::True, at, 4, tokens),
+            b'f' if has_word(bytes, at, b"false") => at = word(Kind::False, at, 5, tokens),
+            b'n' if has_word(bytes, at, b"null") => at = word(Kind::Null, at, 4, tokens),
+            _ => return Err(no_value(bytes, at, &open)),
+        }
+        // The value is complete, or is an array or object without content.
+        loop {
+            if open.token == NONE {
+                at = skip_space(bytes, at, &mut found);
+                return if at == bytes.len() { Ok(found) } else { Err(Fault::new("trailing characters", at + 1)) };
+            }
+            at = skip_space(bytes, at, &mut found);
+            match peek(bytes, at) {
+                b',' => {
+                    at += 1;
+                    if open.is_object {
+                        at = name(bytes, at, tokens, &mut found)?;
+                    }
+                    continue 'value;
+                }
+                b'}' if open.is_object => {}
+                b']' if !open.is_object => {}
+                _ => return Err(no_end(bytes, at, &open)),
+            }
+            at += 1;
+            depth -= 1;
+            open = close(open.token, at, tokens);
+        }
+    }
+}
+
+/// Adds the end of an array or object, and completes its token. Returns the container around it.
+#[inline(always)]
+fn close(token: usize, end: usize, tokens: &mut Vec<Token>) -> Container {
+    tokens.push(Token::new(Kind::Null, end, 0));
+    let entries = tokens.len() - token;
+    let mut outer = NONE;
+    if let Some(token) = tokens.get_mut(token) {
+        outer = token.length();
+        *token = Token::new(token.kind(), token.start(), entries);
+    }
+    Container { token: outer, is_object: tokens.get(outer).is_some_and(|outer| outer.kind() == Kind::Object) }
+}
+
+/// Adds `true`, `false` or `null`. Returns the offset after it.
+#[inline(always)]
+fn word(kind: Kind, start: usize, length: usize, tokens: &mut Vec<Token>) -> usize {
+    tokens.push(Token::new(kind, start, length));
+    start + length
+}
+
+/// Adds the name of a member, after white space. Returns the offset after its colon.
+#[inline(always)]
+fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -> Result<usize, Fault> {
+    let at = skip_space(bytes, at, found);
+    if peek(bytes, at) != b'"' {
+        return Err(no_name(bytes, at));
+    }
+    let at = skip_space(bytes, string(bytes, at + 1, tokens)?, found);
+    if peek(bytes, at) != b':' {
+        return Err(no_colon(bytes, at));
+    }
+    Ok(at + 1)
+}
+
+/// Adds the string whose first character is at `start`. Returns the offset after its closing quote.
+#[inline(always)]
+fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, Fault> {
+    let mut end = start;
+    // Most strings are short.
+    for _ in 0..4 {
+        let Some(word) = word_at(bytes, end) else { break };
+        let special = special(word);
+        if special != 0 {
+            end += first_byte(special);
+            break;
+        }
+        end += 8;
+    }
+    let mut kind = Kind::Plain;
+    if peek(bytes, end) != b'"' {
+        (end, kind) = long_string(bytes, end)?;
+    }
+    tokens.push(Token::new(kind, start, end - start));
+    Ok(end + 1)
+}
+
+/// The offset of a string's closing quote, and its kind. There is nothing special before `at`.
+#[inline(never)]
+fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), Fault> {
+    let mut kind = Kind::Plain;
+    let mut words = 0;
+    loop {
+        // What is this long is mostly much longer.
+        if words >= 8 {
+            words = 0;
+            at = match kind {
+                Kind::Plain => skip_plain_blocks(bytes, at),
+                _ => skip_escaped_blocks(bytes, at),
+            };
+        }
+        words += 1;
+        let Some(word) = word_at(bytes, at) else { return last_bytes(bytes, at, kind) };
+        let special = special(word);
+        if special == 0 {
+            at += 8;
+            continue;
+        }
+        at += first_byte(special);
+        if peek(bytes, at) == b'"' {
+            return Ok((at, kind));
+        }
+        kind = Kind::Escaped;
+        at = after_escape(bytes, at)?;
+    }
+}
+
+/// The same within the last eight bytes of the text.
+fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kind), Fault> {
+    loop {
+        match peek(bytes, at) {
+            b'"' => return Ok((at, kind)),
+            b'\\' | 0..0x20 => {
+                at = after_escape(bytes, at)?;
+                kind = Kind::Escaped;
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// The offset after an escape. Anything else that is special, but no quote, is an error.
+#[inline(always)]
+fn after_escape(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    match (peek(bytes, at), bytes.get(at + 1)) {
+        (b'\\', Some(b'n' | b'"' | b'\\' | b'/' | b't' | b'r' | b'b' | b'f')) => Ok(at + 2),
+        (b'\\', _) => unescape(bytes, at).map(|(_, end)| end),
+        _ if at < bytes.len() => Err(Fault::new(CONTROL_CHARACTER, at + 1)),
+        _ => Err(Fault::new(STRING_END, bytes.len())),
+    }
+}
+
+const BLOCK: usize = 64;
+
+/// Skips blocks of bytes with nothing special among them. The compiler compares many bytes at once.
+#[inline(never)]
+fn skip_plain_blocks(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+        if is_any(std::array::from_fn(|index| {
+            let byte = block[index];
+            is(byte == b'"') | is(byte == b'\\') | is(byte < b' ')
+        })) {
+            break;
+        }
+        at += BLOCK;
+    }
+    at
+}
+
+/// Skips blocks of bytes among which the string does not end, and in which all escapes are `\n` or `\"`, as in prose.
+#[inline(never)]
+fn skip_escaped_blocks(bytes: &[u8], mut at: usize) -> usize {
+    // Such a backslash may be the second of two, and escape nothing.
+    if at == 0 || peek(bytes, at - 1) == b'\\' {
+        return at;
+    }
+    // Each byte is looked at with its neighbours, so that none depends on what was found before it.
+    while let Some(window) = bytes.get(at - 1..).and_then(<[u8]>::first_chunk::<{ BLOCK + 2 }>) {
+        if is_any(std::array::from_fn(|index| {
+            let [before, byte, after] = [window[index], window[index + 1], window[index + 2]];
+            let ends = is(byte == b'"') & is(before != b'\\');
+            let is_other_escape = is(byte == b'\\') & is(after != b'n') & is(after != b'"');
+            ends | is_other_escape | is(byte < b' ')
+        })) {
+            break;
+        }
+        at += BLOCK;
+    }
+    // The last block may end within an escape.
+    at + usize::from(peek(bytes, at - 1) == b'\\')
+}
+
+/// A condition as a byte, so that many fit into a register.
+#[inline(always)]
+fn is(condition: bool) -> u8 {
+    if condition { u8::MAX } else { 0 }
+}
+
+#[inline(always)]
+fn is_any(conditions: [u8; BLOCK]) -> bool {
+    conditions.iter().fold(0, |any, condition| any | condition) != 0
+}
+
+/// The offset of the next backslash, or of the end.
+#[inline(always)]
+pub(super) fn next_backslash(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = word_at(bytes, at) {
+        let marks = equal(word, b'\\') & !word & (EACH * 0x80);
+        if marks != 0 {
+            return at + first_byte(marks);
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(|byte| *byte != b'\\') {
+        at += 1;
+    }
+    at
+}
+
+/// 1 in each byte.
+const EACH: u64 = u64::MAX / 0xff;
+
+/// Marks the quotes, backslashes and control characters among eight bytes in their highest bits. Only the first mark
+/// is reliable.
+#[inline(always)]
+fn special(word: u64) -> u64 {
+    // With `"` and the space exchanged, `"` and the control characters are those below `!`.
+    let quote_or_control = (word ^ (EACH * 2)).wrapping_sub(EACH * 0x21);
+    (quote_or_control | equal(word, b'\\')) & !word & (EACH * 0x80)
+}
+
+/// Marks the bytes that are `byte`, as [`special`] does; other bytes above 0x7f may be marked too.
+#[inline(always)]
+fn equal(word: u64, byte: u8) -> u64 {
+    (word ^ (EACH * byte as u64)).wrapping_sub(EACH)
+}
+
+/// The index of the first marked byte.
+#[inline(always)]
+fn first_byte(marks: u64) -> usize {
+    marks.trailing_zeros() as usize / 8
+}
+
+#[inline(always)]
+fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// The byte, or 0, which is nowhere right, at the end.
+#[inline(always)]
+fn peek(bytes: &[u8], at: usize) -> u8 {
+    match bytes.get(at) {
+        Some(byte) => *byte,
+        None => 0,
+    }
+}
+
+#[inline(always)]
+fn skip_space(bytes: &[u8], at: usize, found: &mut Scanned) -> usize {
+    if peek(bytes, at) > b' ' { at } else { skip_much_space(bytes, at, found) }
+}
+
+#[inline(never)]
+fn skip_much_space(bytes: &[u8], mut at: usize, found: &mut Scanned) -> usize {
+    loop {
+        match peek(bytes, at) {
+            b' ' | b'\t' => {}
+            b'\n' | b'\r' => found.is_multiline = true,
+            _ => return at,
+        }
+        at += 1;
+    }
+}
+
+#[inline(always)]
+fn has_word<const N: usize>(bytes: &[u8], at: usize, word: &[u8; N]) -> bool {
+    bytes.get(at..).and_then(|rest| rest.first_chunk::<N>()) == Some(word)
+}
+
+/// Not an offset.
+const WRONG: usize = usize::MAX;
+
+/// Integers of fewer bytes, and decimal fractions without exponent of fewer bytes, are in the range of doubles.
+const SURELY_FINITE: usize = 300;
+
+/// The offset after a number: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
+#[inline(always)]
+fn number(bytes: &[u8], start: usize) -> usize {
+    let first = start + usize::from(peek(bytes, start) == b'-');
+    let end = skip_digits(bytes, first);
+    let has_zero_before_digits = peek(bytes, first) == b'0' && end > first + 1;
+    if end == first || has_zero_before_digits {
+        return WRONG;
+    }
+    if matches!(peek(bytes, end), b'.' | b'e' | b'E') || end - start > SURELY_FINITE {
+        return real_number(bytes, start, end);
+    }
+    end
+}
+
+#[inline(always)]
+fn skip_digits(bytes: &[u8], mut at: usize) -> usize {
+    while peek(bytes, at).is_ascii_digit() {
+        at += 1;
+    }
+    at
+}
+
+/// The offset after a number that is no integer of reasonable size. Its integral part ends at `at`.
+#[inline(never)]
+fn real_number(bytes: &[u8], start: usize, mut at: usize) -> usize {
+    let mut is_finite = at - start <= SURELY_FINITE;
+    if peek(bytes, at) == b'.' {
+        let digits = at + 1;
+        at = skip_digits(bytes, digits);
+        if at == digits {
+            return WRONG;
+        }
+    }
+    if matches!(peek(bytes, at), b'e' | b'E') {
+        let digits = at + 1 + usize::from(matches!(peek(bytes, at + 1), b'+' | b'-'));
+        at = skip_digits(bytes, digits);
+        if at == digits {
+            return WRONG;
+        }
+        is_finite = false;
+    }
+    let parse = || std::str::from_utf8(bytes.get(start..at)?).ok()?.parse::<f64>().ok();
+    if is_finite || parse().is_some_and(f64::is_finite) { at } else { WRONG }
+}
+
+/// The character that an escape stands for, and the offset after the escape.
+#[inline(never)]
+pub(super) fn unescape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
+    let Some(escape) = bytes.get(at + 1) else { return Err(Fault::new(STRING_END, bytes.len())) };
+    let character = match escape {
+        b'"' | b'\\' | b'/' => char::from(*escape),
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return unicode_escape(bytes, at),
+        _ => return Err(Fault::new(INVALID_ESCAPE, at + 2)),
+    };
+    Ok((character, at + 2))
+}
+
+fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
+    let high = four_digits(bytes, at + 2)?;
+    if let Some(character) = char::from_u32(high) {
+        return Ok((character, at + 6));
+    }
+    if high >= 0xdc00 {
+        return Err(Fault::new(LONE_SURROGATE, at + 6));
+    }
+    for (offset, expected) in [(at + 6, b'\\'), (at + 7, b'u')] {
+        match bytes.get(offset) {
+            None => return Err(Fault::new(STRING_END, bytes.len())),
+            Some(byte) if *byte != expected => return Err(Fault::new("unexpected end of hex escape", offset + 1)),
+            Some(_) => {}
+        }
+    }
+    let low = four_digits(bytes, at + 8)?;
+    let pair = 0x10000 + ((high - 0xd800) << 10) + low.wrapping_sub(0xdc00);
+    match char::from_u32(pair) {
+        Some(character) if (0xdc00..0xe000).contains(&low) => Ok((character, at + 12)),
+        _ => Err(Fault::new(LONE_SURROGATE, at + 12)),
+    }
+}
+
+fn four_digits(bytes: &[u8], at: usize) -> Result<u32, Fault> {
+    let Some(digits) = bytes.get(at..at + 4) else { return Err(Fault::new(STRING_END, bytes.len())) };
+    let digit = |number: Option<u32>, byte: &u8| Some(number? << 4 | char::from(*byte).to_digit(16)?);
+    digits.iter().fold(Some(0), digit).ok_or(Fault::new(INVALID_ESCAPE, at + 4))
+}
+
+const CONTROL_CHARACTER: &str = "control character (\\u0000-\\u001F) found while parsing a string";
+const INVALID_ESCAPE: &str = "invalid escape";
+const LIST_END: &str = "EOF while parsing a list";
+const LONE_SURROGATE: &str = "lone leading surrogate in hex escape";
+const OBJECT_END: &str = "EOF while parsing an object";
+const STRING_END: &str = "EOF while parsing a string";
+const VALUE_END: &str = "EOF while parsing a value";
+
+#[cold]
+fn wrong_number(text: &str, start: usize) -> Fault {
+    let bytes = text.as_bytes();
+    let no_digit = |at: usize| match bytes.get(at) {
+        None => Some(Fault::new(VALUE_END, at)),
+        Some(byte) => (!byte.is_ascii_digit()).then(|| Fault::new("invalid number", at + 1)),
+    };
+    let first = start + usize::from(peek(bytes, start) == b'-');
+    if let Some(fault) = no_digit(first) {
+        return fault;
+    }
+    if peek(bytes, first) == b'0' && peek(bytes, first + 1).is_ascii_digit() {
+        return Fault::new("invalid number", first + 2);
+    }
+    let mut at = skip_digits(bytes, first);
+    if peek(bytes, at) == b'.' {
+        if let Some(fault) = no_digit(at + 1) {
+            return fault;
+        }
+        at = skip_digits(bytes, at + 1);
+    }
+    if matches!(peek(bytes, at), b'e' | b'E') {
+        at += 1 + usize::from(matches!(peek(bytes, at + 1), b'+' | b'-'));
+        if let Some(fault) = no_digit(at) {
+            return fault;
+        }
+        at = skip_digits(bytes, at);
+    }
+    Fault::new("number out of range", at)
+}
+
+#[cold]
+fn no_value(bytes: &[u8], at: usize, open: &Container) -> Fault {
+    let words: [&[u8]; 3] = [b"true", b"false", b"null"];
+    match bytes.get(at) {
+        None => Fault::new(VALUE_END, at),
+        // An empty array does not come here.
+        Some(b']') if open.token != NONE && !open.is_object => Fault::new("trailing comma", at + 1),
+        Some(first) => match words.into_iter().find(|word| word.starts_with(&[*first])) {
+            None => Fault::new("expected value", at + 1),
+            Some(word) => {
+                let rest = bytes.get(at..).unwrap_or_default();
+                let common = rest.iter().zip(word).take_while(|(byte, expected)| byte == expected).count();
+                match rest.len() == common {
+                    true => Fault::new(VALUE_END, bytes.len()),
+                    false => Fault::new("expected ident", at + common + 1),
+                }
+            }
+        },
+    }
+}
+
+#[cold]
+fn no_name(bytes: &[u8], at: usize) -> Fault {
+    match bytes.get(at) {
+        None => Fault::new(VALUE_END, at),
+        Some(b'}') => Fault::new("trailing comma", at + 1),
+        Some(_) => Fault::new("key must be a string", at + 1),
+    }
+}
+
+#[cold]
+fn no_colon(bytes: &[u8], at: usize) -> Fault {
+    match bytes.get(at) {
+        None => Fault::new(OBJECT_END, at),
+        Some(_) => Fault::new("expected `:`", at + 1),
+    }
+}
+
+#[cold]
+fn no_end(bytes: &[u8], at: usize, open: &Container) -> Fault {
+    match (bytes.get(at), open.is_object) {
+        (None, true) => Fault::new(OBJECT_END, at),
+        (None, false) => Fault::new(LIST_END, at),
+        (Some(_), true) => Fault::new("expected `,` or `}`", at + 1),
+        (Some(_), false) => Fault::new("expected `,` or `]`", at + 1),
+    }
+}

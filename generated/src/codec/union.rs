@@ -1,0 +1,303 @@
+//! Which variant of a union a value belongs to: decided by ordered guards, never by trial.
+
+use crate::error::one_of;
+use crate::{Error, ErrorKind};
+
+use super::index::Kind;
+use super::{Cursor, Literal};
+
+/// If all conditions hold, and no earlier guard matched, the value belongs to this variant. Without conditions, the guard
+/// always matches.
+#[derive(Clone, Copy, Debug)]
+pub struct Guard {
+    /// The conditions.
+    pub when: &'static [Condition],
+    /// The index of the variant.
+    pub member: usize,
+}
+
+/// A condition on a value that is not decoded yet.
+///
+/// The segments of a path are names of members, and decimal indices (`"0"`) in arrays. A path that meets another kind
+/// of value leads nowhere.
+#[derive(Clone, Copy, Debug)]
+pub enum Condition {
+    /// The value has one of these JSON types.
+    Type(JsonTypes),
+    /// There is a value at the path, and it is one of these.
+    Value {
+        /// The path.
+        path: &'static [&'static str],
+        /// The values.
+        any_of: &'static [Literal],
+    },
+    /// There is a value at the path.
+    Present {
+        /// The path.
+        path: &'static [&'static str],
+    },
+    /// There is no value at the path.
+    Absent {
+        /// The path.
+        path: &'static [&'static str],
+    },
+}
+
+/// A set of JSON types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonTypes(u8);
+
+impl JsonTypes {
+    /// No type.
+    pub const NONE: Self = Self(0);
+    /// `null`
+    pub const NULL: Self = Self(1);
+    /// `true` and `false`
+    pub const BOOLEAN: Self = Self(2);
+    /// Numbers of integral value.
+    pub const INTEGER: Self = Self(4);
+    /// Other numbers.
+    pub const FRACTION: Self = Self(8);
+    /// All numbers.
+    pub const NUMBER: Self = Self(4 | 8);
+    /// Strings.
+    pub const STRING: Self = Self(16);
+    /// Arrays.
+    pub const ARRAY: Self = Self(32);
+    /// Objects.
+    pub const OBJECT: Self = Self(64);
+
+    /// The types of both sets.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all types of `other` are in this set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    fn of(json: Cursor<'_>) -> Self {
+        match json.kind() {
+            Kind::Null => Self::NULL,
+            Kind::False | Kind::True => Self::BOOLEAN,
+            Kind::Number if json.as_number().is_some_and(|number| number.is_integer()) => Self::INTEGER,
+            Kind::Number => Self::FRACTION,
+            Kind::Plain | Kind::Escaped => Self::STRING,
+            Kind::Array => Self::ARRAY,
+            Kind::Object => Self::OBJECT,
+        }
+    }
+
+    /// `string or array`
+    fn words(self) -> String {
+        let number =
+            if self.contains(Self::FRACTION) { (Self::FRACTION, "number") } else { (Self::INTEGER, "integer") };
+        let names = [
+            (Self::NULL, "null"),
+            (Self::BOOLEAN, "boolean"),
+            number,
+            (Self::STRING, "string"),
+            (Self::ARRAY, "array"),
+            (Self::OBJECT, "object"),
+        ];
+        let names = names.iter().filter(|(types, _)| self.contains(*types)).map(|(_, name)| *name);
+        names.collect::<Vec<_>>().join(" or ")
+    }
+}
+
+impl JsonTypes {
+    /// Every type.
+    pub const ANY: Self = Self(u8::MAX);
+
+    /// The types that are in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl std::ops::BitOr for JsonTypes {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.union(other)
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// Finds the variant that the value belongs to, and returns its index.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMember`] if no guard matches.
+    pub fn union(self, guards: &[Guard]) -> Result<usize, Error> {
+        // Consecutive guards mostly look at the same path.
+        let mut last: (&[&str], Option<Cursor<'a>>) = (&[], Some(self));
+        for guard in guards {
+            let matches = guard.when.iter().all(|condition| {
+                if condition.path() != last.0 {
+                    last = (condition.path(), self.descend(condition.path()));
+                }
+                condition.holds(last.1)
+            });
+            if matches {
+                return Ok(guard.member);
+            }
+        }
+        Err(self.refusal(guards))
+    }
+
+    fn descend(self, path: &[&str]) -> Option<Self> {
+        path.iter().try_fold(self, |value, segment| value.get(segment))
+    }
+
+    #[cold]
+    fn refusal(self, guards: &[Guard]) -> Error {
+        let own = JsonTypes::of(self);
+        let types = guards.iter().fold(JsonTypes::NONE, |types, guard| types | guard.types());
+        if !types.contains(own) {
+            return self.no_member(types.words(), Some(self.found_type(types)));
+        }
+        let possible = guards.iter().filter(|guard| guard.types().contains(own));
+        let failed = possible.filter_map(|guard| {
+            let fails = |condition: &Condition| !condition.holds(self.descend(condition.path()));
+            let first = guard.when.iter().position(fails)?;
+            Some((first, &guard.when[first]))
+        });
+        let failed: Vec<_> = failed.collect();
+        // The guards with the most conditions that hold are closest to what was meant.
+        let most = failed.iter().map(|(first, _)| *first).max();
+        let closest = failed.into_iter().filter(|(first, _)| Some(*first) == most).map(|(_, condition)| condition);
+        let closest: Vec<_> = closest.collect();
+        self.wrong_value(&closest).unwrap_or_else(|| self.wrong_members(&closest))
+    }
+
+    /// The error if guards expect certain values at a path.
+    fn wrong_value(self, failed: &[&'static Condition]) -> Option<Error> {
+        let (path, _) = failed.iter().find_map(|condition| condition.value())?;
+        let values = failed.iter().filter_map(|condition| condition.value()).filter(|(other, _)| *other == path);
+        let mut expected = Vec::new();
+        for value in values.flat_map(|(_, any_of)| any_of).map(ToString::to_string) {
+            if !expected.contains(&value) {
+                expected.push(value);
+            }
+        }
+        let found = self.descend(path).map(Self::describe);
+        let error = Error::new(ErrorKind::NoMember { expected: one_of(&expected), found });
+        let error = path.iter().rev().fold(error, |error, segment| match segment.parse() {
+            Ok(index) => error.at_index(index),
+            Err(_) => error.at_key(*segment),
+        });
+        Some(self.locate(error))
+    }
+
+    fn found_type(self, expected: JsonTypes) -> String {
+        match self.as_number() {
+            // The type alone would not explain it.
+            Some(number) if expected.contains(JsonTypes::INTEGER) => format!("number {number}"),
+            _ => self.type_name().to_owned(),
+        }
+    }
+
+    /// The error if guards expect members to be present or absent.
+    fn wrong_members(self, failed: &[&Condition]) -> Error {
+        let mut wanted = Vec::new();
+        let mut unwanted = Vec::new();
+        for condition in failed {
+            let (names, path) = match condition {
+                Condition::Present { path } => (&mut wanted, path),
+                Condition::Absent { path } => (&mut unwanted, path),
+                _ => continue,
+            };
+            let name = format!("`{}`", path.join("."));
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        match (wanted.is_empty(), unwanted.is_empty()) {
+            (false, _) => self.no_member(format!("a member {}", or(&wanted)), Some("none".to_owned())),
+            (true, false) => self.no_member(format!("no member {}", or(&unwanted)), Some("one".to_owned())),
+            (true, true) => self.no_member("nothing".to_owned(), Some("a value".to_owned())),
+        }
+    }
+
+    fn no_member(self, expected: String, found: Option<String>) -> Error {
+        self.error(ErrorKind::NoMember { expected, found })
+    }
+}
+
+fn or(names: &[String]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+impl Condition {
+    fn path(&self) -> &'static [&'static str] {
+        match *self {
+            Self::Type(_) => &[],
+            Self::Value { path, .. } | Self::Present { path } | Self::Absent { path } => path,
+        }
+    }
+
+    /// Whether the condition holds, given the value at its path.
+    fn holds(&self, value: Option<Cursor<'_>>) -> bool {
+        match *self {
+            Self::Type(types) => value.is_some_and(|value| types.contains(JsonTypes::of(value))),
+            Self::Present { .. } => value.is_some(),
+            Self::Absent { .. } => value.is_none(),
+            Self::Value { any_of, .. } => value.is_some_and(|value| any_of.iter().any(|literal| literal.is(value))),
+        }
+    }
+
+    /// The JSON types of which a value can fulfil the condition.
+    fn types(&self) -> JsonTypes {
+        match *self {
+            Self::Type(types) => types,
+            Self::Absent { .. } => JsonTypes::ANY,
+            Self::Value { path: [], any_of } => {
+                any_of.iter().fold(JsonTypes::NONE, |types, literal| types | literal.types())
+            }
+            Self::Present { path: [] } => JsonTypes::ANY,
+            Self::Value { path: [head, ..], .. } | Self::Present { path: [head, ..] } => match head.parse::<usize>() {
+                Ok(_) => JsonTypes::ARRAY,
+                Err(_) => JsonTypes::OBJECT,
+            },
+        }
+    }
+}
+
+impl Literal {
+    fn types(&self) -> JsonTypes {
+        match *self {
+            Self::Null => JsonTypes::NULL,
+            Self::Bool(_) => JsonTypes::BOOLEAN,
+            Self::Integer(_) | Self::Unsigned(_) => JsonTypes::INTEGER,
+            Self::Float(float) if float.fract() == 0.0 => JsonTypes::INTEGER,
+            Self::Float(_) => JsonTypes::FRACTION,
+            Self::Str(_) => JsonTypes::STRING,
+            Self::Json(text) if text.trim_start().starts_with('[') => JsonTypes::ARRAY,
+            Self::Json(_) => JsonTypes::OBJECT,
+        }
+    }
+}
+
+impl Condition {
+    fn value(&self) -> Option<(&'static [&'static str], &'static [Literal])> {
+        match *self {
+            Self::Value { path, any_of } => Some((path, any_of)),
+            _ => None,
+        }
+    }
+}
+
+impl Guard {
+    /// The JSON types of which a value can fulfil all conditions.
+    fn types(&self) -> JsonTypes {
+        self.when.iter().fold(JsonTypes::ANY, |types, condition| types.intersection(condition.types()))
+    }
+}
