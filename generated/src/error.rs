@@ -109,6 +109,11 @@ pub enum ErrorKind {
         /// The parser's words.
         message: String,
     },
+    /// A type that is not generated does not accept the value.
+    Custom {
+        /// The type's message.
+        message: String,
+    },
     /// The bytes could not be read or written.
     Io {
         /// The kind of failure.
@@ -216,9 +221,11 @@ impl Error {
         self
     }
 
-    /// The same error with its path and position, which start at `root`.
+    /// The same error with its path and position, which start at `root`. Decoders report where an error is by a cursor;
+    /// whoever calls them directly completes their errors with this.
     #[cold]
-    pub(crate) fn located_from(mut self, root: Cursor<'_>) -> Self {
+    #[must_use]
+    pub fn located_from(mut self, root: Cursor<'_>) -> Self {
         let Some(token) = self.0.token.take() else { return self };
         let mut segments = Vec::new();
         let mut value = root;
@@ -296,7 +303,7 @@ impl fmt::Display for ErrorKind {
             }
             Self::Uninhabited => f.write_str("no value is valid here"),
             Self::Depth => write!(f, "more than {} arrays and objects inside one another", crate::codec::MAX_DEPTH),
-            Self::Json { message } | Self::Io { message, .. } => f.write_str(message),
+            Self::Json { message } | Self::Custom { message } | Self::Io { message, .. } => f.write_str(message),
         }
     }
 }

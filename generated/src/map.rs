@@ -1,5 +1,6 @@
 //! Maps from names to values.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Index;
 use std::{slice, vec};
@@ -194,6 +195,18 @@ impl<K: Into<String>, V> Extend<(K, V)> for Map<String, V> {
 
 impl<K: Into<String>, V, const N: usize> From<[(K, V); N]> for Map<String, V> {
     fn from(entries: [(K, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl<V> From<BTreeMap<String, V>> for Map<String, V> {
+    fn from(entries: BTreeMap<String, V>) -> Self {
+        Self { entries: entries.into_iter().collect() }
+    }
+}
+
+impl<V> From<HashMap<String, V>> for Map<String, V> {
+    fn from(entries: HashMap<String, V>) -> Self {
         entries.into_iter().collect()
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::de::DeserializeOwned;
+
 use crate::Error;
 use crate::codec::{self, Cursor, Decode, Document, Encode, Node, Place};
 
@@ -49,6 +51,29 @@ impl RawJson {
                 Ok(read(document.root()))
             }
         }
+    }
+
+    /// Decodes the value with serde, into a type that is not generated.
+    ///
+    /// # Errors
+    ///
+    /// The value is not a valid `T`.
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        self.read(|json| json.deserialize())?
+    }
+
+    /// Finds a part of the value, and returns it in the memory of the whole, with what else was found.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read) does.
+    pub fn into_part<R>(self, find: impl FnOnce(Cursor<'_>) -> (R, Option<Place>)) -> Result<(R, Option<Self>), Error> {
+        let (document, place) = match self.0 {
+            Repr::Indexed(document, place) => (document, place),
+            Repr::Text(text) => (Document::read(text)?, Place::ROOT),
+        };
+        let (found, part) = find(document.at(place));
+        Ok((found, part.map(|part| Self::indexed(document, part))))
     }
 
     /// The JSON text.

@@ -2,8 +2,9 @@
 //! for byte; on standard error it says of each message what it is, by its type.
 
 use futures_util::{SinkExt, StreamExt};
-use mcpgen_runtime::envelope::{Envelope, Frame};
+use mcpgen_runtime::envelope::{Envelope, Frame, scan_bytes};
 use mcpgen_runtime::transport::{Incoming, Outgoing, lines, stdio};
+use mcpgen_types::codec::Decode;
 use mcpgen_types::v2026_07_28::{CallToolRequestParams, ClientRequestMethod};
 use tokio::process::Command;
 
@@ -37,12 +38,16 @@ async fn relay(who: &'static str, from: impl Incoming, to: impl Outgoing) {
 
 /// A message in a few words.
 fn about(bytes: &[u8]) -> String {
-    match Frame::read(bytes) {
+    let document = match scan_bytes(bytes) {
+        Ok(document) => document,
+        Err(invalid) => return format!("no message: {invalid}"),
+    };
+    match Frame::read(&document) {
         Ok(Frame::One(Envelope::Request { id, method, params })) => {
             let known =
                 if method.parse::<ClientRequestMethod>().is_ok() { "" } else { " (of no method that is known)" };
-            let call = params.filter(|_| method == "tools/call").map(|params| params.get());
-            let tool = call.and_then(|params| mcpgen_types::from_str::<CallToolRequestParams>(params).ok());
+            let call = params.filter(|_| method == "tools/call");
+            let tool = call.and_then(|params| CallToolRequestParams::decode(params).ok());
             format!(
                 "request {id:?} {method}{known}{}",
                 tool.map_or_else(String::new, |tool| format!(" of {}", tool.name))

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcpgen_types::v2026_07_28::{DiscoverRequest, ReadResourceRequest};
+use mcpgen_types::codec::Decode;
 use mcpgen_types::{JsonObject, RawJson, Request};
 use tokio::time::Instant;
 
@@ -151,11 +152,12 @@ impl Cache {
     }
 
     fn keep(&self, key: Key, uri: Option<String>, result: &RawJson) {
-        let text = result.text();
-        let ttl = Picked::from(&text, ["ttlMs"]).ok().and_then(|picked| picked.values[0]);
+        let ttl = result.read(|result| {
+            let [ttl] = Picked::values(result, &["ttlMs"]);
+            ttl.and_then(|ttl| u64::decode(ttl).ok())
+        });
         // What is negative, or no number at all, is stale.
-        let ttl =
-            ttl.and_then(|ttl| mcpgen_types::from_str(ttl.get()).ok()).map_or(Duration::ZERO, Duration::from_millis);
+        let ttl = ttl.ok().flatten().map_or(Duration::ZERO, Duration::from_millis);
         let Some(until) = Instant::now().checked_add(ttl).filter(|_| CACHEABLE.contains(&key.0) && !ttl.is_zero())
         else {
             return;

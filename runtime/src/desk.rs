@@ -10,10 +10,10 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, StreamExt, stream};
+use mcpgen_types::codec::Cursor;
 use mcpgen_types::{
     ErrorId, ErrorMessage, ErrorObject, JsonObject, Number, ProgressToken, RawJson, RequestId, ResponseMessage, Value,
 };
-use serde_json::value::RawValue;
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -23,7 +23,7 @@ use tracing::Instrument;
 
 use crate::connection::{Arrived, Limits};
 use crate::context::{Carrier, Context};
-use crate::envelope::{Envelope, Frame, Invalid, batch, not_text};
+use crate::envelope::{Envelope, Frame, Invalid, batch, not_text, scan};
 use crate::era::{Admission, Asked, Era, Terms};
 use crate::errors;
 use crate::glance::{Glance, Heard};
@@ -153,28 +153,34 @@ impl<S: Requests> Desk<S> {
 
     /// Does what can be done at once. What is to be handled is given back, what can be answered is an error.
     fn take_one(&mut self, text: String, carrier: Option<&Carrier>) -> Result<Option<Task>, Message> {
-        let notifications = &self.notifications;
-        let (head, body) = RawJson::within(text, |text| match Envelope::read(text) {
+        let document = match scan(text) {
+            Ok(document) => document,
+            Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
+        };
+        let (head, place) = match Envelope::read(&document) {
             Ok(envelope) => {
-                let (head, body) = parts(envelope, notifications);
-                (Ok(head), body)
+                let (head, body) = parts(envelope, &self.notifications);
+                (Ok(head), body.map(Cursor::place))
             }
             Err(invalid) => (Err(invalid), None),
-        });
+        };
+        let body = place.map(|place| RawJson::within(document, place)).transpose();
         Ok(self.receive(head, body, carrier)?.map(Task::One))
     }
 
     fn take_batch(&mut self, text: &str, carrier: Option<&Carrier>) -> Result<Option<Task>, Message> {
-        let messages = match batch(text) {
+        let document = scan(text);
+        let messages = match document.as_ref().map_err(Clone::clone).and_then(batch) {
             Ok(messages) => messages,
             Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
         };
+        let depth = document.as_ref().map_or(Ok(()), |document| document.check_depth());
         let (mut requests, mut replies) = (Vec::new(), Vec::new());
         for message in messages {
             let (head, body) = match message {
                 Ok(envelope) => {
                     let (head, body) = parts(envelope, &self.notifications);
-                    (Ok(head), body.map(|body| RawJson::try_from(body.to_owned())).transpose())
+                    (Ok(head), depth.clone().map(|()| body.map(Cursor::to_raw)))
                 }
                 Err(invalid) => (Err(invalid), Ok(None)),
             };
@@ -590,7 +596,7 @@ pub(crate) async fn expired(limit: Option<Duration>) -> Duration {
 }
 
 /// What a message is, and the JSON inside. A method that there are handlers for is no copy.
-fn parts<'m>(envelope: Envelope<'m>, spelling: &Router) -> (Head, Option<&'m RawValue>) {
+fn parts<'m>(envelope: Envelope<'m>, spelling: &Router) -> (Head, Option<Cursor<'m>>) {
     match envelope {
         Envelope::Request { id, method, params } => (Head::Request { id, method: spelling.spelled(&method) }, params),
         Envelope::Notification { method, params } => (Head::Notification { method: spelling.spelled(&method) }, params),

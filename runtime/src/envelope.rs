@@ -1,18 +1,17 @@
 //! What arrived: one JSON-RPC message, or in revision 2025-03-26 several at once.
 //!
-//! One pass over the bytes finds the members; whatever is not needed to tell messages apart stays text until somebody
-//! knows its type.
+//! The text is scanned once. A message refers to its document, from which params and results are decoded later, when
+//! their types are known.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::str::Utf8Error;
 
+use mcpgen_types::codec::{Cursor, Decode, Document};
 use mcpgen_types::{ErrorCode, ErrorId, ErrorObject, RequestId};
-use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::json;
-use serde_json::value::RawValue;
 
-use crate::json::{Picked, string};
+use crate::json::Picked;
 use crate::reserved_keys;
 
 /// One message, told apart by the keys that are there: `method` and `id`, a request; `method` alone, a notification;
@@ -26,21 +25,21 @@ pub enum Envelope<'a> {
         /// What is asked for.
         method: Cow<'a, str>,
         /// Not decoded yet; `None` if absent.
-        params: Option<&'a RawValue>,
+        params: Option<Cursor<'a>>,
     },
     /// Asks for nothing.
     Notification {
         /// What it is about.
         method: Cow<'a, str>,
         /// Not decoded yet; `None` if absent.
-        params: Option<&'a RawValue>,
+        params: Option<Cursor<'a>>,
     },
     /// Answers a request.
     Response {
         /// The id of the request.
         id: RequestId,
         /// Not decoded yet: what it must be, the request says.
-        result: &'a RawValue,
+        result: Cursor<'a>,
     },
     /// Says why a request has no other answer.
     Error {
@@ -88,26 +87,40 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     ///
-    /// It is no JSON, no message, or an array of nothing or of more than [`MOST_IN_BATCH`].
-    pub fn read(bytes: &'a [u8]) -> Result<Self, Invalid> {
-        let text = std::str::from_utf8(bytes).map_err(not_text)?;
-        match Self::is_batch(bytes) {
-            false => Envelope::read(text).map(Self::One),
-            true => batch(text).map(Self::Batch),
+    /// It is no message, or an array of nothing or of more than [`MOST_IN_BATCH`].
+    pub fn read(document: &'a Document<'_>) -> Result<Self, Invalid> {
+        match document.root().is_array() {
+            false => Envelope::read(document).map(Self::One),
+            true => batch(document).map(Self::Batch),
         }
     }
 }
 
+/// Scans the text of a message. Nesting is not limited yet, so that a request that is nested too deep can be answered.
+///
+/// # Errors
+///
+/// It is no JSON.
+pub fn scan<'a>(text: impl Into<Cow<'a, str>>) -> Result<Document<'a>, Invalid> {
+    Document::read_any_depth(text).map_err(|error| parse_error(error.to_string()))
+}
+
+/// Scans the bytes of a message.
+///
+/// # Errors
+///
+/// They are not UTF-8, or no JSON.
+pub fn scan_bytes(bytes: &[u8]) -> Result<Document<'_>, Invalid> {
+    scan(std::str::from_utf8(bytes).map_err(not_text)?)
+}
+
 /// Reads a batch.
-pub(crate) fn batch(text: &str) -> Result<Vec<Result<Envelope<'_>, Invalid>>, Invalid> {
-    let mut json = serde_json::Deserializer::from_str(text);
-    match json.deserialize_seq(FirstFew).and_then(|messages| json.end().map(|()| messages)) {
-        Ok(messages) if messages.is_empty() => Err(invalid("a batch of no messages")),
-        Ok(messages) if messages.len() > MOST_IN_BATCH => {
-            Err(invalid(&format!("a batch of more than {MOST_IN_BATCH} messages")))
-        }
-        Ok(messages) => Ok(messages.into_iter().map(|message| Envelope::read(message.get())).collect()),
-        Err(error) => Err(parse_error(error.to_string())),
+pub(crate) fn batch<'a>(document: &'a Document<'_>) -> Result<Vec<Result<Envelope<'a>, Invalid>>, Invalid> {
+    let messages = document.root().elements().map_err(|_| invalid("it is neither an object nor an array"))?;
+    match messages.clone().take(MOST_IN_BATCH + 1).count() {
+        0 => Err(invalid("a batch of no messages")),
+        count if count > MOST_IN_BATCH => Err(invalid(&format!("a batch of more than {MOST_IN_BATCH} messages"))),
+        _ => Ok(messages.map(|message| Envelope::of(document, message)).collect()),
     }
 }
 
@@ -116,21 +129,21 @@ impl<'a> Envelope<'a> {
     ///
     /// # Errors
     ///
-    /// It is no JSON, or no message.
-    pub fn read(text: &'a str) -> Result<Self, Invalid> {
-        let mut members = Members(Picked::of(NAMES));
-        let mut json = serde_json::Deserializer::from_str(text);
-        let read = members.0.read(&mut json).and_then(|()| match members.0.twice {
-            Some(name) => Err(serde_json::Error::custom(format!("`{name}` is given twice"))),
-            None => json.end(),
-        });
-        match read {
-            Ok(()) => match reserved_keys::find(text) {
-                None => members.message().map_err(|why| members.blame(invalid(why))),
-                Some(key) => Err(members.blame(reserved(&key.error(text)))),
-            },
-            Err(error) if error.is_data() => Err(members.blame(invalid(&error.to_string()))),
-            Err(error) => Err(parse_error(error.to_string())),
+    /// It is no message.
+    pub fn read(document: &'a Document<'_>) -> Result<Self, Invalid> {
+        Self::of(document, document.root())
+    }
+
+    /// Reads a message that is a part of a document.
+    fn of(document: &'a Document<'_>, message: Cursor<'a>) -> Result<Self, Invalid> {
+        let picked = Picked::from(message, &NAMES).map_err(|error| invalid(&error.to_string()))?;
+        let members = Members { document, picked };
+        if let Some(name) = members.picked.twice {
+            return Err(members.blame(invalid(&format!("`{name}` is given twice"))));
+        }
+        match reserved_keys::find(message) {
+            None => members.message().map_err(|why| members.blame(invalid(why))),
+            Some(error) => Err(members.blame(reserved(&error))),
         }
     }
 
@@ -208,22 +221,25 @@ fn reserved(error: &mcpgen_types::Error) -> Invalid {
     Invalid { id: ErrorId::Null, answers: None, error }
 }
 
-/// The members that JSON-RPC names, as text.
-struct Members<'a>(Picked<'a, { NAMES.len() }>);
+/// The members that JSON-RPC names.
+struct Members<'a, 'd> {
+    document: &'a Document<'d>,
+    picked: Picked<'a, { NAMES.len() }>,
+}
 
 const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
-impl<'a> Members<'a> {
+impl<'a> Members<'a, '_> {
     fn message(&self) -> Result<Envelope<'a>, &'static str> {
-        let [version, id, method, params, result, error] = self.0.values;
+        let [version, id, method, params, result, error] = self.picked.values;
         match version {
-            Some(version) if string(version).as_deref() == Some("2.0") => {}
+            Some(version) if version.as_str().as_deref() == Some("2.0") => {}
             Some(_) => return Err("`jsonrpc` is not \"2.0\""),
             None => return Err("there is no `jsonrpc`"),
         }
         match (method, result, error) {
             (Some(method), None, None) => {
-                let method = string(method).ok_or("`method` is no string")?;
+                let method = method.as_str().ok_or("`method` is no string")?;
                 match id {
                     None => Ok(Envelope::Notification { method, params }),
                     Some(_) => Ok(Envelope::Request { id: self.id()?, method, params }),
@@ -231,8 +247,8 @@ impl<'a> Members<'a> {
             }
             (None, Some(result), None) => Ok(Envelope::Response { id: self.id()?, result }),
             (None, None, Some(error)) => {
-                let error = mcpgen_types::from_str(error.get())
-                    .map_err(|_| "`error` is no object with an integer `code` and a string `message`")?;
+                let error = self.document.check_depth().and_then(|()| ErrorObject::decode(error));
+                let error = error.map_err(|_| "`error` is no object with an integer `code` and a string `message`")?;
                 let id = if id.is_some() { self.error_id() } else { ErrorId::Absent };
                 Ok(Envelope::Error { id, error })
             }
@@ -242,14 +258,14 @@ impl<'a> Members<'a> {
     }
 
     fn id(&self) -> Result<RequestId, &'static str> {
-        let [_, id, ..] = self.0.values;
+        let [_, id, ..] = self.picked.values;
         let id = id.ok_or("there is no `id`")?;
-        mcpgen_types::from_str(id.get()).map_err(|_| "`id` is no string and no integer")
+        RequestId::decode(id).map_err(|_| "`id` is no string and no integer")
     }
 
     /// Whose fault it is: that of a request, which is answered, or of an answer, which is not.
     fn blame(&self, invalid: Invalid) -> Invalid {
-        let [_, _, method, _, result, error] = self.0.values;
+        let [_, _, method, _, result, error] = self.picked.values;
         match method {
             None if result.is_some() || error.is_some() => Invalid { answers: self.id().ok(), ..invalid },
             _ => Invalid { id: self.error_id(), ..invalid },
@@ -259,26 +275,5 @@ impl<'a> Members<'a> {
     /// The id as far as it can be read.
     fn error_id(&self) -> ErrorId {
         self.id().map_or(ErrorId::Null, ErrorId::Id)
-    }
-}
-
-/// The elements of an array, no more than one too many.
-struct FirstFew;
-
-impl<'de> Visitor<'de> for FirstFew {
-    type Value = Vec<&'de RawValue>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut found = Vec::new();
-        while let Some(element) = seq.next_element()? {
-            if found.len() <= MOST_IN_BATCH {
-                found.push(element);
-            }
-        }
-        Ok(found)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{JsonObject, RawJson};
-use serde_json::value::RawValue;
 
-use crate::json::{Picked, string};
+use crate::json::Picked;
 
 /// What is looked at in all params, whatever the method.
 #[derive(Clone, Debug, Default)]
@@ -19,10 +19,13 @@ pub(crate) struct Glance {
 impl Glance {
     /// What is not there, or is not what it should be, is for the type of the params to complain of.
     pub(crate) fn at(method: &str, params: Option<&RawJson>, heard: &mut Heard) -> Self {
-        let text = params.map(RawJson::text);
-        let names = ["_meta", "name", "uri", "inputResponses", "requestState"];
-        let picked = text.as_deref().and_then(|text| Picked::from(text, names).ok());
-        let [meta, name, uri, answers, state] = picked.map_or([None; 5], |picked| picked.values);
+        let seen = params.and_then(|params| params.read(|params| Self::of(method, params, heard)).ok());
+        seen.unwrap_or_else(|| Self { meta: heard.meta(None), ..Self::default() })
+    }
+
+    fn of(method: &str, params: Cursor<'_>, heard: &mut Heard) -> Self {
+        const NAMES: [&str; 5] = ["_meta", "name", "uri", "inputResponses", "requestState"];
+        let [meta, name, uri, answers, state] = Picked::values(params, &NAMES);
         Self {
             meta: heard.meta(meta),
             // Only what the method knows: any other member may be there as well, and say anything.
@@ -31,16 +34,16 @@ impl Glance {
                 "resources/read" | "resources/subscribe" | "resources/unsubscribe" => uri,
                 _ => None,
             }
-            .and_then(string)
+            .and_then(Cursor::as_str)
             .map(|subject| heard.subject(&subject)),
             answers: answers.and_then(object).unwrap_or_default(),
-            state: state.and_then(string).map(Into::into),
+            state: state.and_then(|state| state.string().ok()),
         }
     }
 }
 
-fn object(raw: &RawValue) -> Option<JsonObject> {
-    mcpgen_types::from_str(raw.get()).ok()
+fn object(json: Cursor<'_>) -> Option<JsonObject> {
+    JsonObject::decode(json).ok()
 }
 
 /// What earlier messages of a connection said in the same words, so that it need not be made anew.
@@ -71,14 +74,14 @@ impl Heard {
         subject
     }
 
-    fn meta(&mut self, raw: Option<&RawValue>) -> Arc<JsonObject> {
-        let Some(raw) = raw else { return Arc::clone(&self.nothing) };
-        if let Some((_, known)) = self.meta.as_ref().filter(|(text, _)| **text == *raw.get()) {
+    fn meta(&mut self, json: Option<Cursor<'_>>) -> Arc<JsonObject> {
+        let Some(json) = json else { return Arc::clone(&self.nothing) };
+        if let Some((_, known)) = self.meta.as_ref().filter(|(text, _)| **text == *json.text()) {
             return Arc::clone(known);
         }
-        let Some(meta) = object(raw).map(Arc::new) else { return Arc::clone(&self.nothing) };
-        if raw.get().len() <= LONGEST {
-            self.meta = Some((raw.get().into(), Arc::clone(&meta)));
+        let Some(meta) = object(json).map(Arc::new) else { return Arc::clone(&self.nothing) };
+        if json.text().len() <= LONGEST {
+            self.meta = Some((json.text().into(), Arc::clone(&meta)));
         }
         meta
     }

@@ -8,13 +8,14 @@ use mcpgen_types::v2026_07_28::{
     InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
     ReadResourceResult,
 };
+use mcpgen_types::codec::Cursor;
 use mcpgen_types::{JsonObject, RawJson, Request, Value};
 use tower::ServiceExt;
 
 use crate::context::Context;
 use crate::era::Terms;
 use crate::errors;
-use crate::json::{Picked, string};
+use crate::json::Picked;
 use crate::peer::{CallError, Peer, member};
 use crate::router::{AnyRequest, Requests};
 
@@ -122,10 +123,11 @@ pub(crate) async fn rounds<R: Interactive>(
     let without_end = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
     for round in 0.. {
         let result = peer.call_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;
-        let text = result.text();
-        let kind = Picked::from(&text, ["resultType"]).ok().and_then(|picked| picked.values[0]).and_then(string);
-        if kind.as_deref() != Some("input_required") {
-            drop(text);
+        let asks = result.read(|result| {
+            let [kind] = Picked::values(result, &["resultType"]);
+            kind.and_then(Cursor::as_str).as_deref() == Some("input_required")
+        });
+        if !asks.unwrap_or(false) {
             return Ok(result);
         }
         let asks: InputRequiredResult = result.decode().map_err(invalid)?;

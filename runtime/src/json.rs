@@ -1,142 +1,87 @@
 //! Between the types of serde and raw JSON, and members of raw objects without decoding the rest.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
 
+use mcpgen_types::codec::{Cursor, Document};
 use mcpgen_types::{JsonObject, RawJson};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
 
-pub(crate) fn decode<T: DeserializeOwned>(json: Option<&RawJson>) -> serde_json::Result<T> {
+pub(crate) fn decode<T: DeserializeOwned>(json: Option<&RawJson>) -> Result<T, mcpgen_types::Error> {
     match json {
-        Some(json) => serde_json::from_str(&json.text()),
-        None => serde_json::from_value(serde_json::Value::Null),
+        Some(json) => json.deserialize(),
+        None => Document::default().root().deserialize(),
     }
 }
 
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<RawJson> {
-    raw(serde_json::value::to_raw_value(value)?)
+    raw(serde_json::to_string(value)?)
 }
 
-fn raw(text: Box<RawValue>) -> serde_json::Result<RawJson> {
+fn raw(text: String) -> serde_json::Result<RawJson> {
     RawJson::try_from(text).map_err(serde::ser::Error::custom)
 }
 
 /// The member `params`: absent instead of null, and otherwise an object or an array, as JSON-RPC has it.
 pub(crate) fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Option<RawJson>> {
-    let text = serde_json::value::to_raw_value(value)?;
-    match text.get().bytes().next() {
+    let text = serde_json::to_string(value)?;
+    match text.bytes().next() {
         Some(b'n') => Ok(None),
         Some(b'{' | b'[') => raw(text).map(Some),
         _ => Err(serde::ser::Error::custom("params must be an object or an array")),
     }
 }
 
-/// Some members of an object, as text.
+/// Some members of an object.
 pub(crate) struct Picked<'a, const N: usize> {
-    names: [&'static str; N],
-    /// In the order of the names.
-    pub(crate) values: [Option<&'a RawValue>; N],
-    /// One of them that stands twice: said only in the end, so that the others may still be found.
+    /// In the order of the names. Of a member that occurs twice, the last value.
+    pub(crate) values: [Option<Cursor<'a>>; N],
+    /// One of them that occurs twice.
     pub(crate) twice: Option<&'static str>,
     /// Whether there are other members.
     pub(crate) others: bool,
 }
 
 impl<'a, const N: usize> Picked<'a, N> {
-    pub(crate) fn of(names: [&'static str; N]) -> Self {
-        Self { names, values: [None; N], twice: None, others: false }
-    }
-
-    /// The members of an object; of anything else, an error.
-    pub(crate) fn from(text: &'a str, names: [&'static str; N]) -> serde_json::Result<Self> {
-        let mut picked = Self::of(names);
-        picked.read(&mut serde_json::Deserializer::from_str(text))?;
-        Ok(picked)
-    }
-
-    /// Reads an object. What was read before an error is there.
-    pub(crate) fn read<D: Deserializer<'a>>(&mut self, from: D) -> Result<(), D::Error> {
-        from.deserialize_map(self)
-    }
-}
-
-impl<'de, const N: usize> Visitor<'de> for &mut Picked<'de, N> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(index) = map.next_key_seed(Name(&self.names))? {
-            match index {
-                None => {
-                    self.others = true;
-                    map.next_value::<IgnoredAny>()?;
-                }
-                Some(index) => {
-                    if self.values[index].replace(map.next_value()?).is_some() {
-                        self.twice = Some(self.names[index]);
+    /// The members of an object with these names.
+    ///
+    /// # Errors
+    ///
+    /// The value is not an object.
+    pub(crate) fn from(object: Cursor<'a>, names: &'static [&'static str; N]) -> Result<Self, mcpgen_types::Error> {
+        let mut picked = Self { values: [None; N], twice: None, others: false };
+        for (index, _, value) in object.known_members(names)? {
+            match picked.values.get_mut(index) {
+                None => picked.others = true,
+                Some(member) => {
+                    if member.replace(value).is_some() {
+                        picked.twice = Some(names[index]);
                     }
                 }
             }
         }
-        Ok(())
-    }
-}
-
-/// The index of a key among some names.
-struct Name<'n>(&'n [&'static str]);
-
-impl<'de> DeserializeSeed<'de> for Name<'_> {
-    type Value = Option<usize>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Name<'_> {
-    type Value = Option<usize>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
+        Ok(picked)
     }
 
-    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().position(|name| *name == key))
+    /// The same, of which none is there in a value that is not an object.
+    pub(crate) fn values(object: Cursor<'a>, names: &'static [&'static str; N]) -> [Option<Cursor<'a>>; N] {
+        Self::from(object, names).map_or([None; N], |picked| picked.values)
     }
-}
-
-/// The text of a string, borrowed unless something in it is escaped.
-pub(crate) fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let inside = raw.get().strip_prefix('"')?.strip_suffix('"')?;
-    match inside.contains('\\') {
-        false => Some(Cow::Borrowed(inside)),
-        true => serde_json::from_str(raw.get()).ok().map(Cow::Owned),
-    }
-}
-
-/// Where a value stands in the text that it was picked from.
-pub(crate) fn place(text: &str, value: &RawValue) -> Range<usize> {
-    let start = value.get().as_ptr().addr() - text.as_ptr().addr();
-    start..start + value.get().len()
 }
 
 /// Changes to an object's text that leave everything else as it is.
 pub(crate) struct Edit<'a> {
+    object: Cursor<'a>,
     text: &'a str,
+    /// Where the object starts in its document.
+    start: usize,
     /// In no order, and none over another.
     changes: Vec<(Range<usize>, String)>,
 }
 
 impl<'a> Edit<'a> {
     /// Of the text of an object.
-    pub(crate) fn of(text: &'a str) -> Self {
-        Self { text, changes: Vec::new() }
+    pub(crate) fn of(object: Cursor<'a>) -> Self {
+        Self { object, text: object.text(), start: object.range().start, changes: Vec::new() }
     }
 
     /// Whether nothing is changed.
@@ -145,8 +90,13 @@ impl<'a> Edit<'a> {
     }
 
     /// Another value for a member, which was picked from the same text.
-    pub(crate) fn replace(&mut self, old: &'a RawValue, new: String) {
-        self.changes.push((place(self.text, old), new));
+    pub(crate) fn replace(&mut self, old: Cursor<'_>, new: String) {
+        self.changes.push((self.range(old), new));
+    }
+
+    fn range(&self, value: Cursor<'_>) -> Range<usize> {
+        let range = value.range();
+        range.start - self.start..range.end - self.start
     }
 
     /// A member that the object does not have.
@@ -155,29 +105,27 @@ impl<'a> Edit<'a> {
     }
 
     /// A member that an object inside does not have; or the object itself.
-    pub(crate) fn add_to(&mut self, inside: Option<&'a RawValue>, name: &str, value: &str) {
-        let (start, text) = match inside {
-            Some(object) => (place(self.text, object).start, object.get()),
-            None => (self.text.len() - self.text.trim_start().len(), self.text.trim()),
-        };
-        let is_first =
-            text[1..].trim_start().starts_with('}') && !self.changes.iter().any(|(at, _)| at.start == start + 1);
+    pub(crate) fn add_to(&mut self, inside: Option<Cursor<'a>>, name: &str, value: &str) {
+        let object = inside.unwrap_or(self.object);
+        let start = self.range(object).start;
+        let is_empty = object.members().is_ok_and(|mut members| members.next().is_none());
+        let is_first = is_empty && !self.changes.iter().any(|(at, _)| at.start == start + 1);
         let comma = if is_first { "" } else { "," };
         // What is added last stands first, so the comma is that of what stands after it.
         self.changes.insert(0, (start + 1..start + 1, format!("{}:{value}{comma}", serde_json::Value::from(name))));
     }
 
     /// Another value for a member that is there, by name.
-    fn set(&mut self, name: &str, value: &str) -> serde_json::Result<()> {
-        let all: std::collections::HashMap<Cow<'a, str>, &'a RawValue> = serde_json::from_str(self.text)?;
-        if let Some(old) = all.get(name) {
+    fn set(&mut self, name: &str, value: &str) {
+        let members = self.object.members().into_iter().flatten();
+        let old = members.filter(|(key, _)| key.as_str().as_deref() == Some(name)).last();
+        if let Some((_, old)) = old {
             self.replace(old, value.to_owned());
         }
-        Ok(())
     }
 
     /// The text with all changes.
-    pub(crate) fn done(mut self) -> serde_json::Result<Option<RawJson>> {
+    pub(crate) fn done(mut self) -> Result<Option<RawJson>, mcpgen_types::Error> {
         if self.changes.is_empty() {
             return Ok(None);
         }
@@ -191,7 +139,7 @@ impl<'a> Edit<'a> {
             end = at.end;
         }
         text.push_str(&self.text[end..]);
-        raw(RawValue::from_string(text)?).map(Some)
+        RawJson::try_from(text).map(Some)
     }
 }
 
@@ -202,33 +150,47 @@ pub(crate) fn with_meta(
     members: &[(&str, String)],
     over: bool,
 ) -> Result<Option<RawJson>, String> {
-    let wrong = |error: serde_json::Error| format!("params._meta: {error}");
-    let text = params.as_ref().map_or(Cow::Borrowed("{}"), RawJson::text);
-    let picked = Picked::from(&text, ["_meta"]).map_err(wrong)?;
-    let mut edit = Edit::of(&text);
-    match picked.values {
+    let add = |params: Cursor<'_>| {
+        add_meta(params, members, over).map_err(|error| error.located_from(params).at_key("params"))
+    };
+    let edited = match &params {
+        Some(params) => params.read(add),
+        None => RawJson::from(&JsonObject::new()).read(add),
+    };
+    match edited.and_then(|edited| edited) {
+        Ok(edited) => Ok(edited.or(params)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn add_meta(
+    params: Cursor<'_>,
+    members: &[(&str, String)],
+    over: bool,
+) -> Result<Option<RawJson>, mcpgen_types::Error> {
+    let mut edit = Edit::of(params);
+    match Picked::from(params, &["_meta"])?.values {
         [None] if members.is_empty() => {}
         [None] => {
             let members: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
             edit.add("_meta", &format!("{{{}}}", members.join(",")));
         }
         [Some(meta)] => {
-            let known: JsonObject = mcpgen_types::from_str(meta.get()).map_err(|why| format!("params._meta: {why}"))?;
-            let mut inside = Edit::of(meta.get());
+            let mut inside = Edit::of(meta);
+            let known: Vec<_> = meta.members()?.map(|(name, _)| name.as_str()).collect();
             for (name, value) in members {
-                match known.contains_key(*name) {
+                match known.iter().any(|known| known.as_deref() == Some(*name)) {
                     false => inside.add(name, value),
-                    true if over => inside.set(name, value).map_err(wrong)?,
+                    true if over => inside.set(name, value),
                     true => {}
                 }
             }
-            if let Some(new) = inside.done().map_err(wrong)? {
-                edit.replace(meta, new.text().into_owned());
+            if let Some(new) = inside.done()? {
+                edit.replace(meta, new.into_text());
             }
         }
     }
-    let edited = edit.done().map_err(wrong)?;
-    Ok(edited.or(params))
+    edit.done()
 }
 
 #[cfg(test)]
@@ -247,8 +209,9 @@ mod tests {
             (r#"{"m":{},"o":"old"}"#, json!({ "a": 1, "b": 2, "m": { "x": 3, "y": 4 }, "o": "new" })),
             (r#"{"m":{"z": 5},"o":[{}]}"#, json!({ "a": 1, "b": 2, "m": { "x": 3, "y": 4, "z": 5 }, "o": "new" })),
         ] {
-            let picked = Picked::from(text, ["m", "o"]).expect("an object");
-            let mut edit = Edit::of(text);
+            let document = Document::read(text).expect("JSON");
+            let picked = Picked::from(document.root(), &["m", "o"]).expect("an object");
+            let mut edit = Edit::of(document.root());
             edit.add("a", "1");
             edit.add("b", "2");
             if let [Some(m), Some(o)] = picked.values {
@@ -257,11 +220,12 @@ mod tests {
                 edit.replace(o, json!("new").to_string());
             }
             let done = edit.done().expect("JSON").expect("something has changed");
-            assert_eq!(serde_json::from_str::<Value>(&done.text()).expect("JSON"), expected, "{text}");
+            assert_eq!(serde_json::from_str::<Value>(done.text()).expect("JSON"), expected, "{text}");
         }
-        assert!(Edit::of("{}").done().expect("JSON").is_none());
-        assert!(Picked::from("[]", ["a"]).is_err());
-        assert_eq!(Picked::from(r#"{"a":1,"a":2}"#, ["a"]).expect("an object").twice, Some("a"));
+        let read = |text: &'static str| Document::read(text).expect("JSON");
+        assert!(Edit::of(read("{}").root()).done().expect("JSON").is_none());
+        assert!(Picked::from(read("[]").root(), &["a"]).is_err());
+        assert_eq!(Picked::from(read(r#"{"a":1,"a":2}"#).root(), &["a"]).expect("an object").twice, Some("a"));
     }
 
     fn json() -> impl Strategy<Value = Value> {
@@ -299,8 +263,7 @@ mod tests {
         ) {
             let mut params = params;
             if has_meta { params.insert("_meta".to_owned(), Value::Object(meta)); }
-            let text = RawValue::from_string(written(&Value::Object(params.clone()), pretty, escaped)).expect("JSON");
-            let raw = RawJson::try_from(text).expect("not deep");
+            let raw = RawJson::try_from(written(&Value::Object(params.clone()), pretty, escaped)).expect("JSON");
             let added = [("a", "1".to_owned()), ("b", "{\"c\":[]}".to_owned())];
             let done = with_meta(Some(raw), &added, over);
             match params.entry("_meta").or_insert_with(|| json!({})).as_object_mut() {
@@ -311,7 +274,7 @@ mod tests {
                         if over || !meta.contains_key(*name) { meta.insert((*name).to_owned(), value); }
                     }
                     let done = done.expect("an object").expect("params");
-                    prop_assert_eq!(serde_json::from_str::<Value>(&done.text()).expect("JSON"), Value::Object(params));
+                    prop_assert_eq!(serde_json::from_str::<Value>(done.text()).expect("JSON"), Value::Object(params));
                 }
             }
         }

@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcpgen_types::v2026_07_28::{
     CallToolRequest, DiscoverRequest, GetPromptRequest, InputRequiredResult, ReadResourceRequest, RequestMetaObject,
 };
+use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
 use serde::Deserialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use crate::caching::{CACHEABLE, Caching};
 use crate::context::Context;
 use crate::era::{Admission, Asked, Era, Level, Side, Terms};
 use crate::errors;
 use crate::introduction::{About, Handled, Introduction, can, lacking};
-use crate::json::{Edit, Picked, string, with_meta};
+use crate::json::{Edit, Picked, with_meta};
 
 /// The revision of a request.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -216,27 +216,42 @@ impl Modern {
             tracing::error!(method = request.method(), %why, "a handler gave no result of this revision");
             errors::internal()
         };
-        let text = result.text();
-        let picked = Picked::from(&text, ["resultType", "_meta", "ttlMs", "cacheScope"]).map_err(|why| broken(&why))?;
+        let edited = result.read(|json| self.stamped_text(request, &result, json)).map_err(|why| broken(&why))??;
+        match edited {
+            Stamped::Edited(edited) => Ok(edited),
+            Stamped::Unchanged => Ok(result),
+            Stamped::WithoutMeta => {
+                result.with_member("_meta", &self.stamp).ok_or_else(|| broken(&"it is no object"))
+            }
+        }
+    }
+
+    fn stamped_text(&self, request: &Context, result: &RawJson, json: Cursor<'_>) -> Result<Stamped, ErrorObject> {
+        let broken = |why: &dyn std::fmt::Display| {
+            tracing::error!(method = request.method(), %why, "a handler gave no result of this revision");
+            errors::internal()
+        };
+        let picked =
+            Picked::from(json, &["resultType", "_meta", "ttlMs", "cacheScope"]).map_err(|why| broken(&why))?;
         let [kind, meta, ttl, kept_by] = picked.values;
-        let kind = match kind.map(|kind| string(kind).ok_or("resultType is no string")) {
+        let kind = match kind.map(|kind| kind.as_str().ok_or("resultType is no string")) {
             None => None,
             Some(Ok(kind)) if self.reading.knows(&kind) => Some(kind),
             Some(Ok(_)) => return Err(broken(&"resultType is of no kind that there is")),
             Some(Err(why)) => return Err(broken(&why)),
         };
-        let mut edit = Edit::of(&text);
+        let mut edit = Edit::of(json);
         if kind.as_deref() == Some("input_required") {
-            self.may_ask(request, &result)?;
+            self.may_ask(request, result)?;
         } else if CACHEABLE.contains(&request.method()) {
             let hint = self.caching.hint(request.method(), request.subject());
             let sent = hint.unwrap_or_default();
             for (name, there, value) in
                 [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]
             {
-                let is_one = |there: &RawValue| match name {
-                    "ttlMs" => mcpgen_types::from_str::<u64>(there.get()).is_ok(),
-                    _ => matches!(there.get(), "\"public\"" | "\"private\""),
+                let is_one = |there: Cursor<'_>| match name {
+                    "ttlMs" => u64::decode(there).is_ok(),
+                    _ => matches!(there.text(), "\"public\"" | "\"private\""),
                 };
                 match there {
                     None => edit.add(name, &value),
@@ -250,20 +265,38 @@ impl Modern {
         }
         // As a rule nothing else is to be added.
         if let (None, true) = (meta, edit.is_empty()) {
-            return result.with_member("_meta", &self.stamp).ok_or_else(|| broken(&"it is no object"));
+            return Ok(Stamped::WithoutMeta);
         }
         let ours = mcpgen_types::to_string(&self.ours.implementation);
         match meta {
             None => edit.add("_meta", &format!("{{\"{SERVER_INFO}\":{ours}}}")),
             Some(meta) => {
-                let known = Picked::from(meta.get(), [SERVER_INFO]).map_err(|why| broken(&why))?;
+                let known = Picked::from(meta, &[SERVER_INFO]).map_err(|why| broken(&why))?;
                 if known.values[0].is_none() {
                     edit.add_to(Some(meta), SERVER_INFO, &ours);
                 }
             }
         }
         let edited = edit.done().map_err(|why| broken(&why))?;
-        Ok(edited.unwrap_or(result))
+        Ok(edited.map_or(Stamped::Unchanged, Stamped::Edited))
+    }
+
+    /// A result with the kind that it does not name.
+    fn completed(&self, method: &str, result: Cursor<'_>) -> Result<Option<RawJson>, String> {
+        let picked = Picked::from(result, &["resultType"]).map_err(|error| format!("{method} result: {error}"))?;
+        match picked.values[0].map(Cursor::as_str) {
+            None if self.reading.strict => Err(format!("{method} result: missing required member `resultType`")),
+            None => {
+                let mut edit = Edit::of(result);
+                edit.add("resultType", "\"complete\"");
+                edit.done().map_err(|error| error.to_string())
+            }
+            Some(Some(kind)) if kind == "input_required" && !MAY_ASK.contains(&method) => {
+                Err(format!("{method} result: it may not ask for input"))
+            }
+            Some(Some(kind)) if self.reading.knows(&kind) => Ok(None),
+            Some(kind) => Err(format!("{method} result: resultType: {:?} is unknown", kind.unwrap_or_default())),
+        }
     }
 
     /// Whether a request may be answered by asking for these inputs.
@@ -308,6 +341,14 @@ impl Modern {
             instructions: result.get("instructions").and_then(Value::as_str).map(str::to_owned),
         })
     }
+}
+
+/// A result of this revision.
+enum Stamped {
+    Edited(RawJson),
+    Unchanged,
+    /// Nothing is missing but `_meta`.
+    WithoutMeta,
 }
 
 /// A client's own words about itself, for the requests that it makes: names, and values as text.
@@ -451,26 +492,8 @@ impl Era for Modern {
         if self.side == Side::Server {
             return Ok(result);
         }
-        let text = result.text();
-        let picked = Picked::from(&text, ["resultType"]).map_err(|error| format!("{method} result: {error}"))?;
-        let read = match picked.values[0].map(string) {
-            None if self.reading.strict => {
-                return Err(format!("{method} result: missing required member `resultType`"));
-            }
-            None => {
-                let mut edit = Edit::of(&text);
-                edit.add("resultType", "\"complete\"");
-                edit.done().map_err(|error| error.to_string())?
-            }
-            Some(Some(kind)) if kind == "input_required" && !MAY_ASK.contains(&method) => {
-                return Err(format!("{method} result: it may not ask for input"));
-            }
-            Some(Some(kind)) if self.reading.knows(&kind) => None,
-            Some(kind) => {
-                return Err(format!("{method} result: resultType: {:?} is unknown", kind.unwrap_or_default()));
-            }
-        };
-        let result = read.unwrap_or(result);
+        let completed = result.read(|result| self.completed(method, result)).map_err(|error| error.to_string())??;
+        let result = completed.unwrap_or(result);
         if method == DiscoverRequest::METHOD
             && let Some(about) = self.introduced(&result)
         {

@@ -198,7 +198,7 @@ impl Peer {
         params: Option<RawJson>,
     ) -> Call<T> {
         let decode = move |result: RawJson| {
-            result.into_decoded().map_err(|error| error.with_type_name(format!("{method} result")).into())
+            result.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
         };
         self.raw_call(method, Some(revision), params, Box::new(decode))
     }

@@ -18,6 +18,7 @@ use mcpgen_types::v2025_11_25::{
     CancelTaskRequest, CreateTaskResult, GetTaskPayloadRequest, GetTaskRequest, ListTasksRequest, Task, TaskMetadata,
     TaskStatus, TaskStatusNotification,
 };
+use mcpgen_types::codec::Decode;
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Notification, Params, RawJson, Request, TaskRequest};
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
@@ -670,16 +671,21 @@ impl Errand for Waiting {
 
 /// Whether a tool says of its result that it is none.
 fn is_error(result: &RawJson) -> bool {
-    let text = result.text();
-    Picked::from(&text, ["isError"]).is_ok_and(|picked| picked.values[0].is_some_and(|value| value.get() == "true"))
+    let is_error = result.read(|result| {
+        let [is_error] = Picked::values(result, &["isError"]);
+        is_error.is_some_and(|is_error| is_error.text() == "true")
+    });
+    is_error.unwrap_or(false)
 }
 
 /// The member `task` of some params.
 fn asked_for(request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> {
-    let Some(text) = request.params.as_ref().map(RawJson::text) else { return Ok(None) };
-    let Some(task) = Picked::from(&text, ["task"]).ok().and_then(|picked| picked.values[0]) else { return Ok(None) };
-    let task = mcpgen_types::from_str(task.get());
-    task.map(Some).map_err(|error| errors::invalid_params(&error.at_key("task").at_key("params")))
+    let Some(params) = &request.params else { return Ok(None) };
+    let task = params.read(|params| {
+        let [task] = Picked::values(params, &["task"]);
+        task.map(|task| TaskMetadata::decode(task).map_err(|error| error.located_from(params))).transpose()
+    });
+    task.and_then(|task| task).map_err(|error| errors::invalid_params(&error.at_key("params")))
 }
 
 /// Whether this side has said that requests of a type may be run as tasks.

@@ -588,8 +588,8 @@ async fn messages_leave_on_one_line() {
     let answer = wire.ask(&request.to_string()).await;
     assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!("\n"), &json!(said)));
     // Raw JSON may have been written on several lines.
-    let raw: Box<serde_json::value::RawValue> = serde_json::from_str("{\n\"x\":\r\n[1,\n2]}").expect("JSON");
-    peer.raw_notify("my/\n", Some(RawJson::try_from(raw).expect("not deep"))).await.expect("sent");
+    let params = RawJson::try_from("{\n\"x\":\r\n[1,\n2]}".to_owned()).expect("JSON");
+    peer.raw_notify("my/\n", Some(params)).await.expect("sent");
     let notification = wire.hear().await;
     assert_eq!((&notification["method"], &notification["params"]), (&json!("my/\n"), &json!({ "x": [1, 2] })));
 }

@@ -1,10 +1,16 @@
 //! What arrives, and what it is taken for.
 
-use mcpgen_runtime::envelope::{Envelope, Frame};
+use mcpgen_runtime::envelope::{Envelope, Frame, Invalid, scan, scan_bytes};
 
 /// What a frame is, in words: of a message its kind, id, method and raw part; of an error its id and code.
 fn read(bytes: &[u8]) -> String {
-    match Frame::read(bytes) {
+    let refused =
+        |invalid: Invalid| format!("{:?} {}: {}", invalid.id, invalid.error.code, invalid.error.message);
+    let document = match scan_bytes(bytes) {
+        Ok(document) => document,
+        Err(invalid) => return refused(invalid),
+    };
+    match Frame::read(&document) {
         Ok(Frame::One(envelope)) => words(&envelope),
         Ok(Frame::Batch(messages)) => {
             let each = messages.iter().map(|message| match message {
@@ -13,7 +19,7 @@ fn read(bytes: &[u8]) -> String {
             });
             format!("[{}]", each.collect::<Vec<_>>().join("; "))
         }
-        Err(invalid) => format!("{:?} {}: {}", invalid.id, invalid.error.code, invalid.error.message),
+        Err(invalid) => refused(invalid),
     }
 }
 
@@ -21,7 +27,7 @@ fn words(envelope: &Envelope<'_>) -> String {
     match envelope {
         Envelope::Request { id, method, params } => format!("request {id} {method} {params:?}"),
         Envelope::Notification { method, params } => format!("notification {method} {params:?}"),
-        Envelope::Response { id, result } => format!("response {id} {result}"),
+        Envelope::Response { id, result } => format!("response {id} {}", result.text()),
         Envelope::Error { id, error } => format!("error {id:?} {error}"),
     }
 }
@@ -30,8 +36,8 @@ fn words(envelope: &Envelope<'_>) -> String {
 fn messages_are_told_apart() {
     let table = [
         (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request 1 ping None"),
-        (r#"{"id":"a","params":{"x":1},"jsonrpc":"2.0","method":"m"}"#, r#"request a m Some(RawValue({"x":1}))"#),
-        (r#"{"jsonrpc":"2.0","id":1.0,"method":"m","params":null}"#, "request 1 m Some(RawValue(null))"),
+        (r#"{"id":"a","params":{"x":1},"jsonrpc":"2.0","method":"m"}"#, r#"request a m Some(Cursor({"x":1}))"#),
+        (r#"{"jsonrpc":"2.0","id":1.0,"method":"m","params":null}"#, "request 1 m Some(Cursor(null))"),
         (r#"{"jsonrpc":"2.0","method":"a/b","more":[{}]}"#, "notification a/b None"),
         (r#"{"json\u0072pc":"2.\u0030","method":"a\/b"}"#, "notification a/b None"),
         (r#"{"jsonrpc":"2.0","id":1,"result":{"x":1}}"#, r#"response 1 {"x":1}"#),
@@ -92,14 +98,17 @@ fn each_message_of_a_batch_is_read_by_itself() {
 #[test]
 fn messages_say_what_they_are() {
     let text = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-    let notification = Envelope::read(text).expect("a notification");
+    let document = scan(text).expect("JSON");
+    let notification = Envelope::read(&document).expect("a notification");
     assert_eq!(notification.method(), Some("notifications/tools/list_changed"));
     assert_eq!(notification.namespace(), Some("notifications/tools"));
     assert!(notification.is_notification() && !notification.is_request() && !notification.is_response());
-    let ping = Envelope::read(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).expect("a request");
+    let document = scan(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).expect("JSON");
+    let ping = Envelope::read(&document).expect("a request");
     assert_eq!(ping.namespace(), None);
     assert!(ping.is_request());
-    let error = Envelope::read(r#"{"jsonrpc":"2.0","error":{"code":1,"message":""}}"#).expect("an error");
+    let document = scan(r#"{"jsonrpc":"2.0","error":{"code":1,"message":""}}"#).expect("JSON");
+    let error = Envelope::read(&document).expect("an error");
     assert!(error.has_error() && error.is_response());
 }
 
@@ -109,10 +118,11 @@ fn what_is_not_asked_for_is_not_decoded() {
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
     for name in ["params", "more"] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"{name}":{deep},"method":"m"}}"#);
-        assert!(Envelope::read(&text).is_ok_and(|envelope| envelope.is_request()));
+        let document = scan(text).expect("JSON");
+        assert!(Envelope::read(&document).is_ok_and(|envelope| envelope.is_request()));
     }
     let text = format!(r#"{{"jsonrpc":"2.0","id":{deep},"method":"m"}}"#);
-    assert!(Envelope::read(&text).is_err());
+    assert!(Envelope::read(&scan(text).expect("JSON")).is_err());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::fmt;
 use std::ops::Range;
 
 use crate::error::json_text;
@@ -71,6 +72,12 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn is_object(self) -> bool {
         self.kind() == Kind::Object
+    }
+
+    /// Whether the value is an array.
+    #[must_use]
+    pub fn is_array(self) -> bool {
+        self.kind() == Kind::Array
     }
 
     /// Whether the value is a string.
@@ -373,6 +380,9 @@ impl<'a> Cursor<'a> {
     /// The value inside this one that leads to `target`, and the name or index that leads to it.
     #[cold]
     pub(crate) fn step(self, target: u32) -> Option<(Result<String, usize>, Self)> {
+        if target <= self.at {
+            return None;
+        }
         let contains = |value: &Self| target < value.at + value.token().entries() as u32;
         if let Ok(mut elements) = self.elements() {
             let index = elements.clone().position(|element| contains(&element))?;
@@ -468,6 +478,13 @@ pub(super) fn unescaped(escaped: &str) -> String {
                 Err(_) => return text,
             },
         }
+    }
+}
+
+/// The value's JSON text.
+impl fmt::Debug for Cursor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cursor({})", self.text())
     }
 }
 

@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
     ///
     /// [`ErrorKind::Type`] if the value is not an object.
     #[inline(always)]
-    pub(crate) fn known_members(
+    pub fn known_members(
         self,
         names: &'static [&'static str],
     ) -> Result<impl Iterator<Item = (usize, Cursor<'a>, Cursor<'a>)>, Error> {

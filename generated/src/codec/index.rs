@@ -124,7 +124,8 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// Does the same for a text that may be nested too deep. Of such a document, decode no arrays and objects.
+    /// Does the same for a text that may be nested too deep. What is nested deeper reads as `null`; check with
+    /// [`check_depth`](Self::check_depth) before you decode.
     ///
     /// # Errors
     ///

@@ -88,6 +88,7 @@
 mod bounds;
 mod cursor;
 mod decode;
+mod deserialize;
 mod encode;
 mod fields;
 mod index;

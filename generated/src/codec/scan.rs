@@ -118,7 +118,13 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
             }
             at += 1;
             depth -= 1;
-            open = close(open.token, at, tokens);
+            let closed = open.token;
+            open = close(closed, at, tokens);
+            // So that no decoder can exceed the depth, even if nobody checks it.
+            if depth >= MAX_DEPTH {
+                tokens.truncate(closed);
+                tokens.push(Token::new(Kind::Null, at, 0));
+            }
         }
     }
 }

@@ -108,7 +108,7 @@ pub(crate) fn result<T: Encode>(method: &str, revision: Revision, result: &T) ->
     let words = Words::of(revision);
     // A value that is not decoded has its members inside.
     let decoded = match result.encode() {
-        Node::Undecoded(result) => result.decode::<Value>().ok(),
+        Node::Json(result) => mcpgen_types::from_str::<Value>(result).ok(),
         _ => None,
     };
     let node = decoded.as_ref().map_or_else(|| result.encode(), Encode::encode);

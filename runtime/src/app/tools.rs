@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future, ready};
-use std::ops::Range;
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{
     CacheScope, CallToolRequest, CallToolRequestParams, CallToolResult, ContentBlock, Icon, InputRequiredResult,
     ListToolsRequest, ListToolsResult, TextContent, Tool, ToolAnnotations, ToolInputSchema,
 };
+use mcpgen_types::codec::Cursor;
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use super::headers::{self, Header};
 use super::{Asks, Call, DefinitionError, Server, said};
 use crate::context::Context;
 use crate::errors;
-use crate::json::{Picked, place, string};
+use crate::json::Picked;
 use crate::pagination::page;
 use crate::router::{Answer, AnyRequest, Router};
 use crate::subscriptions::Change;
@@ -38,8 +38,8 @@ type Run = Box<dyn Fn(Arc<Entry>, Call, Arguments) -> Answer + Send + Sync>;
 /// What a tool is called with.
 enum Arguments {
     Object(JsonObject),
-    /// The text of an object, which stands there in that of the params.
-    Text(String, Range<usize>),
+    /// An object that is not decoded yet.
+    Raw(RawJson),
 }
 
 impl Arguments {
@@ -50,7 +50,8 @@ impl Arguments {
     fn object(self) -> Result<JsonObject, ErrorObject> {
         match self {
             Self::Object(object) => Ok(object),
-            Self::Text(params, at) => mcpgen_types::from_str(&params[at])
+            Self::Raw(arguments) => arguments
+                .decode()
                 .map_err(|error| errors::invalid_params(&error.at_key("arguments").at_key("params"))),
         }
     }
@@ -58,7 +59,7 @@ impl Arguments {
     fn text(&self) -> String {
         match self {
             Self::Object(object) => mcpgen_types::to_string(object),
-            Self::Text(params, at) => params[at.clone()].to_owned(),
+            Self::Raw(arguments) => arguments.text().to_owned(),
         }
     }
 }
@@ -469,12 +470,15 @@ impl Server {
 
     /// Which tool is called, and with what.
     fn called(&self, mut request: AnyRequest) -> Result<(Arc<Entry>, Arguments), ErrorObject> {
-        let text = request.params.as_ref().map(RawJson::text);
-        let short = text.as_deref().and_then(|params| short(params, &request.context));
-        if let Some((name, arguments)) = short {
-            let entry = self.tool_of(&name)?;
-            let text = request.params.take().map(RawJson::into_text).unwrap_or_default();
-            return Ok((entry, arguments.map_or_else(Arguments::none, |at| Arguments::Text(text, at))));
+        if let Some(params) = request.params.take() {
+            let found = params.into_part(|params| match short(params, &request.context) {
+                Some((name, arguments)) => (Some(self.tool_of(&name)), arguments.map(Cursor::place)),
+                None => (None, Some(params.place())),
+            });
+            match found.map_err(|error| errors::invalid_params(&error.at_key("params")))? {
+                (Some(entry), arguments) => return Ok((entry?, arguments.map_or_else(Arguments::none, Arguments::Raw))),
+                (None, params) => request.params = params,
+            }
         }
         let CallToolRequestParams { name, arguments, .. } = super::params::<CallToolRequest>(request)?;
         Ok((self.tool_of(&name)?, arguments.map_or_else(Arguments::none, Arguments::Object)))
@@ -490,19 +494,19 @@ impl Server {
 
 /// The name and the arguments of a call that says nothing else, as most do. `None` for all others, right or wrong: their
 /// params are read as what they are.
-fn short<'p>(params: &'p str, context: &Context) -> Option<(Cow<'p, str>, Option<Range<usize>>)> {
-    let picked = Picked::from(params, ["name", "arguments", "_meta"]).ok()?;
+fn short<'p>(params: Cursor<'p>, context: &Context) -> Option<(Cow<'p, str>, Option<Cursor<'p>>)> {
+    let picked = Picked::from(params, &["name", "arguments", "_meta"]).ok()?;
     let [name, arguments, meta] = picked.values;
     // What every request of the newest revision says of its maker was read when it came.
     let said = match context.revision().is_legacy() {
         true => meta.is_none(),
         false => meta.is_some() && context.about().is_some(),
     };
-    let is_object = arguments.is_none_or(|arguments| arguments.get().starts_with('{'));
+    let is_object = arguments.is_none_or(Cursor::is_object);
     if !said || !is_object || picked.others || picked.twice.is_some() {
         return None;
     }
-    Some((string(name?)?, arguments.map(|arguments| place(params, arguments))))
+    Some((name?.as_str()?, arguments))
 }
 
 impl Entry {
@@ -568,20 +572,18 @@ where
 /// Arguments as a type, or what the model is told.
 #[cfg(feature = "schemars")]
 fn fit<A: serde::de::DeserializeOwned>(tool: &str, arguments: Arguments) -> Result<A, ToolError> {
-    // Nothing is made of those that fit but the type.
-    if let Arguments::Text(params, at) = &arguments
-        && let Ok(fitting) = serde_json::from_str(&params[at.clone()])
-    {
-        return Ok(fitting);
-    }
-    let arguments = arguments.object()?;
-    // A type without members is `()` for serde.
-    let null = arguments.is_empty().then(|| serde_json::from_value(serde_json::Value::Null).ok()).flatten();
-    serde_path_to_error::deserialize(serde_json::Value::Object(arguments)).or_else(|error| {
-        let path = error.path().to_string();
-        let at = if path == "." { String::new() } else { format!("argument {path}: ") };
-        let why = format!("{tool} takes other arguments: {at}{}. Correct them and call it again.", error.into_inner());
-        null.ok_or_else(|| ToolError::failed(why))
+    let arguments = match arguments {
+        Arguments::Raw(arguments) => arguments,
+        Arguments::Object(arguments) => RawJson::from(&arguments),
+    };
+    arguments.deserialize().or_else(|error| {
+        // A type without members is `()` for serde.
+        let is_empty = arguments.read(|json| json.members().is_ok_and(|mut members| members.next().is_none()));
+        if let (Ok(true), Ok(nothing)) = (is_empty, crate::json::decode(None)) {
+            return Ok(nothing);
+        }
+        let at = if error.path().is_empty() { "" } else { "argument " };
+        Err(ToolError::failed(format!("{tool} takes other arguments: {at}{error}. Correct them and call it again.")))
     })
 }
 

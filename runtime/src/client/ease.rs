@@ -109,9 +109,11 @@ impl<S: Requests, R: Request> Pages<'_, S, R> {
             return Err(exceeds(limits.bytes, "bytes"));
         }
         let result = if R::METHOD == ListToolsRequest::METHOD { sound(result) } else { result };
-        let text = result.text();
-        let next = Picked::from(&text, ["nextCursor"]).ok().and_then(|picked| picked.values[0]);
-        let next = next.and_then(|next| mcpgen_types::from_str::<String>(next.get()).ok());
+        let next = result.read(|page| {
+            let [next] = Picked::values(page, &["nextCursor"]);
+            next.and_then(|next| next.string().ok())
+        });
+        let next = next.ok().flatten();
         if next.is_some() && next == cursor {
             return Err(invalid("a page leads to itself"));
         }
@@ -368,16 +370,18 @@ impl<S: Requests> Client<S> {
 
 /// What older revisions do not say.
 fn newer(result: &RawJson) -> Option<RawJson> {
-    let text = result.text();
-    let picked = Picked::from(&text, ["resultType", "ttlMs", "cacheScope"]).ok()?;
     let defaults = [("resultType", "\"complete\""), ("ttlMs", "0"), ("cacheScope", "\"private\"")];
-    let mut edit = Edit::of(&text);
-    for ((name, value), there) in defaults.into_iter().zip(picked.values) {
-        if there.is_none() {
-            edit.add(name, value);
+    let edited = result.read(|result| {
+        let picked = Picked::from(result, &["resultType", "ttlMs", "cacheScope"])?;
+        let mut edit = Edit::of(result);
+        for ((name, value), there) in defaults.into_iter().zip(picked.values) {
+            if there.is_none() {
+                edit.add(name, value);
+            }
         }
-    }
-    edit.done().ok().flatten()
+        edit.done()
+    });
+    edited.and_then(|edited| edited).ok().flatten()
 }
 
 /// A page of tools without those that may be shown to nobody: whose `x-mcp-header` is not as it must be.

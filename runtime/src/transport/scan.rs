@@ -195,7 +195,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::envelope::Envelope;
+    use crate::envelope::{Envelope, scan};
 
     /// The result of scanning bytes in pieces, each beginning where the one before ended.
     fn scanned(mut bytes: &[u8], pieces: &[usize]) -> Skipped {
@@ -212,7 +212,8 @@ mod tests {
 
     /// What the envelope's reader makes of the whole message.
     fn read(text: &str) -> Skipped {
-        match Envelope::read(text) {
+        let Ok(document) = scan(text) else { return Skipped::Unknown };
+        match Envelope::read(&document) {
             Ok(Envelope::Request { id, .. }) => Skipped::Request(id),
             Ok(Envelope::Notification { .. }) => Skipped::Notification,
             Ok(Envelope::Response { id, .. } | Envelope::Error { id: ErrorId::Id(id), .. }) => Skipped::Response(id),

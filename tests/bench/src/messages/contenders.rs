@@ -120,7 +120,7 @@ where
 fn decode_answer<R: Request>(bytes: &[u8]) {
     let message: ours::ServerMessage = mcpgen_types::from_slice(black_box(bytes)).expect("the corpus is valid");
     let ours::ServerMessage::Response(response) = message else { unreachable!("the corpus says so") };
-    black_box(response.into_result::<R>().expect("the corpus is valid"));
+    black_box(response.decode::<R>().expect("the corpus is valid"));
 }
 
 fn encode_answer<R: Request>(text: &str) -> Option<Encoder>

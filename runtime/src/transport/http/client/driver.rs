@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{ErrorId, ErrorMessage, JsonObject, RequestId, Value};
-use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -16,8 +16,8 @@ use super::session::Restarts;
 use super::unsent::{Notifications, Room, Unsent};
 use super::{Challenge, HttpError, Options};
 use crate::app::headers::{self, Header};
-use crate::envelope::Envelope;
-use crate::json::{Picked, string};
+use crate::envelope::{Envelope, scan, scan_bytes};
+use crate::json::Picked;
 use crate::modern::PROTOCOL_VERSION as VERSION_KEY;
 use crate::transport::http::fields::{self, METHOD, NAME, PROTOCOL_VERSION, SESSION};
 use crate::transport::{ReceiveError, Undelivered};
@@ -305,11 +305,13 @@ impl Shared {
     fn look(&self, bytes: Vec<u8>) -> (Option<RequestId>, Sent) {
         let mut sent = Sent::new(bytes, None);
         let text = String::from_utf8_lossy(&sent.bytes);
-        let (id, method, params) = match Envelope::read(&text) {
-            Ok(Envelope::Request { id, method, params }) => (Some(id), method.into_owned(), params),
-            Ok(Envelope::Notification { method, params }) => (None, method.into_owned(), params),
+        let document = scan(text);
+        let envelope = document.as_ref().ok().filter(|document| document.check_depth().is_ok()).map(Envelope::read);
+        let (id, method, params) = match envelope {
+            Some(Ok(Envelope::Request { id, method, params })) => (Some(id), method.into_owned(), params),
+            Some(Ok(Envelope::Notification { method, params })) => (None, method.into_owned(), params),
             _ => {
-                drop(text);
+                drop(document);
                 return (None, sent);
             }
         };
@@ -328,7 +330,7 @@ impl Shared {
         let annotated = |tool: &str| state.tools.get(tool).cloned();
         let headers = if is_modern { mirrored(&method, params, annotated) } else { HeaderMap::new() };
         drop(state);
-        drop(text);
+        drop(document);
         (sent.method, sent.version, sent.headers) = (Some(method), version, headers);
         (id, sent)
     }
@@ -476,8 +478,7 @@ impl Shared {
         if !known && !text.contains("x-mcp-header") {
             return;
         }
-        let Ok(Envelope::Response { result, .. }) = Envelope::read(&text) else { return };
-        let Ok(result) = mcpgen_types::from_str::<JsonObject>(result.get()) else { return };
+        let Some(result) = result_of(message, |result| JsonObject::decode(result).ok()) else { return };
         for tool in result.get("tools").and_then(Value::as_array).into_iter().flatten() {
             let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
             let schema = tool.get("inputSchema").and_then(Value::as_object);
@@ -521,16 +522,16 @@ impl Shared {
 /// The headers that repeat what the body of a request says.
 fn mirrored(
     method: &str,
-    params: Option<&RawValue>,
+    params: Option<Cursor<'_>>,
     annotated: impl Fn(&str) -> Option<Arc<Vec<Header>>>,
 ) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.extend(HeaderValue::from_str(method).ok().map(|method| (METHOD, method)));
-    let picked = params.and_then(|params| Picked::from(params.get(), ["name", "uri", "arguments"]).ok());
-    let [name, uri, arguments] = picked.map(|picked| picked.values).unwrap_or_default();
+    let picked = params.map(|params| Picked::values(params, &["name", "uri", "arguments"]));
+    let [name, uri, arguments] = picked.unwrap_or_default();
     let subject = match fields::named_by(method) {
-        Some("name") => name.and_then(string),
-        Some(_) => uri.and_then(string),
+        Some("name") => name.and_then(Cursor::as_str),
+        Some(_) => uri.and_then(Cursor::as_str),
         None => None,
     };
     let Some(subject) = subject else { return headers };
@@ -538,8 +539,7 @@ fn mirrored(
     if method == "tools/call"
         && let Some(annotated) = annotated(&subject)
     {
-        let arguments: Option<JsonObject> =
-            arguments.and_then(|arguments| mcpgen_types::from_str(arguments.get()).ok());
+        let arguments = arguments.and_then(|arguments| JsonObject::decode(arguments).ok());
         headers.extend(fields::params(&annotated, &arguments.unwrap_or_default()));
     }
     headers
@@ -547,33 +547,43 @@ fn mirrored(
 
 /// The request that a notification cancels.
 fn cancelled(bytes: &[u8]) -> Option<RequestId> {
-    let text = String::from_utf8_lossy(bytes);
-    let Ok(Envelope::Notification { params: Some(params), .. }) = Envelope::read(&text) else { return None };
-    let [id] = Picked::from(params.get(), ["requestId"]).ok()?.values;
-    mcpgen_types::from_str(id?.get()).ok()
+    let document = scan(String::from_utf8_lossy(bytes)).ok()?;
+    let Ok(Envelope::Notification { params: Some(params), .. }) = Envelope::read(&document) else { return None };
+    let [id] = Picked::values(params, &["requestId"]);
+    RequestId::decode(id?).ok()
 }
 
 /// The revision that the params of a request say, in those without sessions.
-fn version_of(params: Option<&RawValue>) -> Option<String> {
-    let [meta] = Picked::from(params?.get(), ["_meta"]).ok()?.values;
-    let [version] = Picked::from(meta?.get(), [VERSION_KEY]).ok()?.values;
-    string(version?).map(Into::into)
+fn version_of(params: Option<Cursor<'_>>) -> Option<String> {
+    let [meta] = Picked::values(params?, &["_meta"]);
+    let [version] = Picked::values(meta?, &[VERSION_KEY]);
+    version?.string().ok()
 }
 
 /// The revision that an answer to `initialize` agrees on.
 pub(super) fn agreed(message: &[u8]) -> Option<HeaderValue> {
-    let Ok(Envelope::Response { result, .. }) = Envelope::read(std::str::from_utf8(message).ok()?) else { return None };
-    let [version] = Picked::from(result.get(), ["protocolVersion"]).ok()?.values;
-    HeaderValue::from_str(&string(version?)?).ok()
+    result_of(message, |result| {
+        let [version] = Picked::values(result, &["protocolVersion"]);
+        HeaderValue::from_str(&version?.as_str()?).ok()
+    })
+}
+
+/// Reads the result in a message that is a response.
+fn result_of<R>(message: &[u8], read: impl FnOnce(Cursor<'_>) -> Option<R>) -> Option<R> {
+    let document = scan_bytes(message).ok()?;
+    document.check_depth().ok()?;
+    match Envelope::read(&document) {
+        Ok(Envelope::Response { result, .. }) => read(result),
+        _ => None,
+    }
 }
 
 /// Whether a message is the answer to a request.
 fn answers(message: &[u8], id: &RequestId) -> bool {
-    let read = std::str::from_utf8(message).ok().map(Envelope::read);
-    match read {
-        Some(Ok(Envelope::Response { id: of, .. })) => of == *id,
-        Some(Ok(Envelope::Error { id: ErrorId::Id(of), .. })) => of == *id,
-        Some(Err(invalid)) => invalid.answers.as_ref() == Some(id),
+    let Ok(document) = scan_bytes(message) else { return false };
+    match Envelope::read(&document) {
+        Ok(Envelope::Response { id: of, .. } | Envelope::Error { id: ErrorId::Id(of), .. }) => of == *id,
+        Err(invalid) => invalid.answers.as_ref() == Some(id),
         _ => false,
     }
 }
@@ -582,7 +592,8 @@ fn answers(message: &[u8], id: &RequestId) -> bool {
 /// wrong with the message: otherwise it may be of whatever stands before the server.
 fn said(status: StatusCode, body: &str, id: &RequestId) -> Option<Vec<u8>> {
     let of_message = matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND);
-    match Envelope::read(body).ok()? {
+    let document = scan(body).ok()?;
+    match Envelope::read(&document).ok()? {
         Envelope::Error { id: ErrorId::Id(of), .. } if of != *id => None,
         Envelope::Error { id: ErrorId::Null | ErrorId::Absent, .. } if !of_message => None,
         Envelope::Error { error, .. } => Some(mcpgen_types::to_vec(&ErrorMessage::new(id.clone(), error))),

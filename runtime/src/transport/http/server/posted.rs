@@ -1,10 +1,10 @@
 //! What is in the body of a POST.
 
-use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RequestId};
-use serde_json::value::RawValue;
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RawJson, RequestId};
 
-use crate::envelope::{Envelope, Frame};
-use crate::json::{Picked, string};
+use crate::envelope::{Envelope, Frame, Invalid, scan_bytes};
+use crate::json::Picked;
 use crate::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
 use crate::transport::http::fields;
 
@@ -23,12 +23,15 @@ pub(super) struct Posted {
     pub(super) version: Option<String>,
     /// What it is about.
     pub(super) subject: Option<String>,
-    arguments: Option<Box<RawValue>>,
+    arguments: Option<RawJson>,
 }
 
 impl Posted {
     pub(super) fn read(bytes: &[u8]) -> Result<Self, (ErrorId, ErrorObject)> {
-        let frame = Frame::read(bytes).map_err(|invalid| (invalid.id, invalid.error))?;
+        let refused = |invalid: Invalid| (invalid.id, invalid.error);
+        let document = scan_bytes(bytes).map_err(refused)?;
+        let frame = Frame::read(&document).map_err(refused)?;
+        let is_shallow = document.check_depth().is_ok();
         let mut posted = Self {
             message: None,
             batch: Vec::new(),
@@ -41,12 +44,12 @@ impl Posted {
         };
         match frame {
             Frame::One(Envelope::Request { id, method, params }) => {
-                posted.look(&method, params);
+                posted.look(&method, params.filter(|_| is_shallow));
                 posted.begins = method == "initialize";
                 posted.message = Some((Some(id), method.into_owned()));
             }
             Frame::One(Envelope::Notification { method, params }) => {
-                posted.look(&method, params);
+                posted.look(&method, params.filter(|_| is_shallow));
                 posted.message = Some((None, method.into_owned()));
             }
             Frame::One(_) => {}
@@ -65,22 +68,21 @@ impl Posted {
     }
 
     /// What stands in the params is looked at where it is what it should be; whoever handles it says what is wrong with it.
-    fn look(&mut self, method: &str, params: Option<&RawValue>) {
-        let names = ["_meta", "name", "uri", "arguments"];
-        let Some(Ok(picked)) = params.map(|params| Picked::from(params.get(), names)) else { return };
-        let [meta, name, uri, arguments] = picked.values;
-        if let Some(Ok(meta)) = meta.map(|meta| Picked::from(meta.get(), [VERSION_KEY, CLIENT_CAPABILITIES])) {
-            let [version, capabilities] = meta.values;
+    fn look(&mut self, method: &str, params: Option<Cursor<'_>>) {
+        let Some(params) = params else { return };
+        let [meta, name, uri, arguments] = Picked::values(params, &["_meta", "name", "uri", "arguments"]);
+        if let Some(meta) = meta {
+            let [version, capabilities] = Picked::values(meta, &[VERSION_KEY, CLIENT_CAPABILITIES]);
             self.is_meant = version.is_some() || capabilities.is_some();
-            self.version = version.and_then(string).map(Into::into);
+            self.version = version.and_then(|version| version.string().ok());
         }
         let subject = match fields::named_by(method) {
             Some("name") => name,
             Some(_) => uri,
             None => None,
         };
-        self.subject = subject.and_then(string).map(Into::into);
-        self.arguments = arguments.map(ToOwned::to_owned);
+        self.subject = subject.and_then(|subject| subject.string().ok());
+        self.arguments = arguments.map(Cursor::to_raw);
     }
 
     pub(super) fn has_requests(&self) -> bool {
@@ -95,7 +97,7 @@ impl Posted {
     }
 
     pub(super) fn arguments(&self) -> JsonObject {
-        let arguments = self.arguments.as_ref().map(|arguments| mcpgen_types::from_str(arguments.get()));
+        let arguments = self.arguments.as_ref().map(RawJson::decode);
         arguments.and_then(Result::ok).unwrap_or_default()
     }
 }
