@@ -38,7 +38,7 @@ fn find_in(json: Cursor<'_>, depth: u32) -> Option<Error> {
 #[cold]
 fn reserved(value: Cursor<'_>) -> Error {
     let message = "serde_json reserves this key, so it is not accepted; rename it".to_owned();
-    value.error(ErrorKind::Json { message })
+    value.error(ErrorKind::Custom { message })
 }
 
 #[cfg(test)]
