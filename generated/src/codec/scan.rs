@@ -446,11 +446,11 @@ fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
         }
     }
     let low = four_digits(bytes, at + 8)?;
-    let pair = 0x10000 + ((high - 0xd800) << 10) + low.wrapping_sub(0xdc00);
-    match char::from_u32(pair) {
-        Some(character) if (0xdc00..0xe000).contains(&low) => Ok((character, at + 12)),
-        _ => Err(Fault::new(LONE_SURROGATE, at + 12)),
-    }
+    let pair = match low {
+        0xdc00..0xe000 => char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)),
+        _ => None,
+    };
+    pair.map(|character| (character, at + 12)).ok_or(Fault::new(LONE_SURROGATE, at + 12))
 }
 
 fn four_digits(bytes: &[u8], at: usize) -> Result<u32, Fault> {
