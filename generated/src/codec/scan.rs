@@ -3,6 +3,7 @@
 //! It accepts what `serde_json::from_str::<Value>` accepts, and reports what it does not with serde_json's message and
 //! position. (Nesting is limited elsewhere, because a message that is nested too deep has an id all the same.)
 
+use crate::number::parse_double;
 use crate::{Error, ErrorKind};
 
 use super::MAX_DEPTH;
@@ -409,7 +410,7 @@ fn real_number(bytes: &[u8], start: usize, mut at: usize) -> usize {
         }
         is_finite = false;
     }
-    let parse = || std::str::from_utf8(bytes.get(start..at)?).ok()?.parse::<f64>().ok();
+    let parse = || parse_double(std::str::from_utf8(bytes.get(start..at)?).ok()?);
     if is_finite || parse().is_some_and(f64::is_finite) { at } else { WRONG }
 }
 

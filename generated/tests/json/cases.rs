@@ -362,6 +362,17 @@ pub const CASES: &[Case] = &[
     accept("an escaped quote at the end", b"\"a\\\"\""),
     accept("an escaped quote only", b"\"\\\"\""),
     accept("an escape before a character beyond ASCII", b"\"\\n\xc3\xa9\\n\""),
+    accept(
+        "prose",
+        b"\"'Well,' she said.\\n\\nHe opened the letter, which began with \\\"Dear Sir\\\" and went on for two pages:\\n\\\"As \
+        you know, the house was sold in May.\\\"\\n\\\"\\\"\\nNothing more was to be learned from it, or so he thought until \
+        the evening.\\n    \\\"Where is it?\\\"\\n    \\\"Gone.\\\"\\nThey looked at each other for a while; then they went out.\"",
+    ),
+    accept(
+        "prose with other escapes",
+        b"[\"A table:\\n\\tname\\tsize\\n\\ta.txt\\t1\\n\\nand a path, C:\\\\Temp\\\\new, which is long enough to fill some more of \
+        the blocks\\n\\u2014 or not \\ud83e\\udd80 \\\\\\\" quoted \\\\\\\\ and then plain text to the end of the last block of it\"]",
+    ),
     accept("a Unicode escape", b"\"\\u0041\\u00e9\\u20AC\""),
     accept("hexadecimal digits of both cases", b"\"\\uaBcD\\uAbCd\\u00eF\""),
     accept("an escaped NUL", b"\"\\u0000\""),

@@ -122,3 +122,20 @@ fn long_numbers_are_read_exactly() {
         }
     }
 }
+
+/// Exponents that make up for very many digits. (`str::parse` would take the last ones for tenths of themselves.)
+#[test]
+fn exponents_of_very_long_numbers_are_read_exactly() {
+    for zeros in [66_000, 655_300] {
+        let digits = "0".repeat(zeros);
+        for text in [
+            format!("0.{digits}15e{}", zeros + 100),
+            format!("-0.{digits}15e+0{}", zeros + 400),
+            format!("15{digits}e-{}", zeros + 100),
+            format!("-15{digits}.0E-0{}", zeros - 400),
+            format!("0.{digits}e-{}", zeros + 100),
+        ] {
+            check_named("very long number", text.as_bytes());
+        }
+    }
+}
