@@ -1,7 +1,8 @@
 //! The scanner: checks a text against JSON's grammar and records its values, in one pass.
 //!
 //! It accepts what `serde_json::from_str::<Value>` accepts, and reports what it does not with serde_json's message and
-//! position. (Nesting is limited elsewhere, because a message that is nested too deep has an id all the same.)
+//! position. (Nesting is limited elsewhere, because a message that is nested too deep has an id all the same. A number out
+//! of range is reported at its end; serde_json stops within an exponent of more than 32 bits.)
 
 use crate::number::parse_double;
 use crate::{Error, ErrorKind};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use mcpgen_types::codec::{Cursor, Document, MAX_DEPTH};
+use mcpgen_types::codec::{Cursor, Decode, Document, MAX_DEPTH};
 use mcpgen_types::{Error, ErrorKind, RawJson, from_reader, from_slice, from_str, from_value, to_string, to_value};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -183,6 +183,7 @@ fn check_cursor(cursor: Cursor<'_>, value: &Value) {
     let again: String = raw.read(|copy| copy.to_raw().into_text()).unwrap();
     assert_eq!(again, raw.text());
     match value {
+        Value::Number(number) => check_integers(cursor, number),
         Value::Array(elements) => {
             let mut cursors = cursor.elements().unwrap();
             for element in elements {
@@ -202,6 +203,13 @@ fn check_cursor(cursor: Cursor<'_>, value: &Value) {
         }
         _ => {}
     }
+}
+
+fn check_integers(cursor: Cursor<'_>, number: &serde_json::Number) {
+    let whole = |float: &f64| float.fract() == 0.0 && float.abs() < 1e20;
+    let integer = number.as_i128().or(number.as_f64().filter(whole).map(|float| float as i128));
+    assert_eq!(i64::decode(cursor).ok(), integer.and_then(|integer| integer.try_into().ok()), "{number} as i64");
+    assert_eq!(u64::decode(cursor).ok(), integer.and_then(|integer| integer.try_into().ok()), "{number} as u64");
 }
 
 fn assert_same_result(a: &Result<Value, Error>, b: &Result<Value, Error>, what: &str) {

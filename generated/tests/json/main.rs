@@ -99,6 +99,22 @@ fn bytes_beside_each_other_are_told_apart() {
     }
 }
 
+/// Surrogates and their neighbours, one, two and three in a row.
+#[test]
+fn surrogates_are_paired_alike() {
+    let units = [0, 0x41, 0xd7ff, 0xd800, 0xd801, 0xdbff, 0xdc00, 0xdc01, 0xdfff, 0xe000, 0xffff];
+    let escapes = units.map(|unit| format!("\\u{unit:04X}"));
+    for first in &escapes {
+        check_named("one", format!("\"{first}\"").as_bytes());
+        for second in &escapes {
+            check_named("two", format!("\"{first}{second}\"").as_bytes());
+            for third in &escapes {
+                check_named("three", format!("\"{first}{second}{third}\"").as_bytes());
+            }
+        }
+    }
+}
+
 /// Numbers around the lengths at which another way to read them is taken.
 #[test]
 fn long_numbers_are_read_exactly() {
