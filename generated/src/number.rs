@@ -93,8 +93,28 @@ impl Number {
                 return Some(integer.into());
             }
         }
-        text.parse::<f64>().ok()?.try_into().ok()
+        parse_double(text)?.try_into().ok()
     }
+}
+
+/// The double that is nearest to a JSON number, or an infinite one.
+pub(crate) fn parse_double(text: &str) -> Option<f64> {
+    // `str::parse` does not read more of an exponent when that is beyond 65,536. Only so many digits make up for it.
+    if text.len() < 60_000 { text.parse().ok() } else { parse_long_double(text) }
+}
+
+/// The same with all leading zeros, and the position of the point, in the exponent.
+#[cold]
+fn parse_long_double(text: &str) -> Option<f64> {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let (digits, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
+    let (integral, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let digits = [integral, fraction].concat();
+    let significant = digits.trim_start_matches('0');
+    let zeros = digits.len() - significant.len();
+    let limit = if exponent.starts_with('-') { i32::MIN } else { i32::MAX };
+    let exponent = i64::from(exponent.parse().unwrap_or(limit)) + integral.len() as i64 - zeros as i64;
+    format!("{sign}0.{significant}0e{exponent}").parse().ok()
 }
 
 /// The integral part of a double, if it is small enough to be told from its neighbours.

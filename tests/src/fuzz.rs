@@ -1,10 +1,12 @@
 //! Documents of any bytes, held against everything that is known of the right answer.
 //!
-//! The fuzz targets in `tests/fuzz` call [`run`], [`run_edited`] and [`run_dispatch`] and nothing else, and so does the
+//! The fuzz targets in `tests/fuzz` call [`run`], [`run_edited`], [`run_dispatch`] and [`run_json`] and nothing else, and so does the
 //! test of the committed corpus. A panic is a finding.
 
 mod dispatch;
 mod edit;
+#[path = "../../generated/tests/json/check.rs"]
+mod json;
 
 use std::sync::OnceLock;
 
@@ -42,6 +44,15 @@ pub fn run_edited(data: &[u8]) {
     if let Some((target, document)) = edited(data) {
         assert_right(target, document.as_bytes());
     }
+}
+
+/// The bytes are a JSON text.
+///
+/// # Panics
+///
+/// If it is read otherwise than serde_json reads it, or by one entry point otherwise than by another.
+pub fn run_json(data: &[u8]) {
+    drop(json::check(data));
 }
 
 fn assert_right(target: &Target, document: &[u8]) {

@@ -1,5 +1,9 @@
 //! The committed fuzz corpus, on the stable toolchain and in every test run; and the seeds that it grew from.
 
+#[path = "../../generated/tests/json/cases.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the texts of another test")]
+mod cases;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,14 +12,15 @@ use std::sync::Arc;
 
 use mcpgen_tests::Proof;
 use mcpgen_tests::decisions::REVISIONS;
-use mcpgen_tests::fuzz::{Target, name_of, run, run_dispatch, run_edited, target_of, targets};
+use mcpgen_tests::fuzz::{Target, name_of, run, run_dispatch, run_edited, run_json, target_of, targets};
 use mcpgen_tests::judge::{definitions_keyword, subschemas};
 use serde_json::Value;
 
 type Run = fn(&[u8]);
 
 /// The targets of `tests/fuzz`, each with a folder of its name.
-const FUZZED: [(&str, Run); 3] = [("decode", run), ("dispatch", run_dispatch), ("edit", run_edited)];
+const FUZZED: [(&str, Run); 4] =
+    [("decode", run), ("dispatch", run_dispatch), ("edit", run_edited), ("json", run_json)];
 
 fn fuzz_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
@@ -190,6 +195,9 @@ fn write_seeds() -> std::io::Result<()> {
             let data = [&[receiver], messages.as_bytes()].concat();
             fs::write(corpus.join("dispatch").join(format!("{name}-{index:02}")), data)?;
         }
+    }
+    for case in cases::CASES.iter().step_by(5) {
+        fs::write(corpus.join("json").join(case.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-")), case.text)?;
     }
     fs::write(fuzz_folder().join("words.dict"), dictionary())
 }

@@ -87,7 +87,8 @@ impl Kind {
 
 /// A JSON text with its index.
 ///
-/// The index takes at most 8 bytes for each byte of text; for the messages of the protocol, about one.
+/// An entry of the index takes 8 bytes. There is at most one for each byte of text, as in `[[]]`; messages of the protocol
+/// have one for every six to eight bytes. While a text is read, room is made for up to twice as many entries.
 #[derive(Clone, Debug, Default)]
 pub struct Document<'a> {
     pub(super) text: Cow<'a, str>,
@@ -212,3 +213,23 @@ pub(super) fn position(text: &str, end: usize) -> (usize, usize) {
 }
 
 const _: () = assert!((MAX_DEPTH as usize) < MAX_TEXT && size_of::<Token>() == 8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn index_has_at_most_one_entry_for_each_byte() {
+        let elements = ["1", "[]", "\"\"", "{}", "[[]]", "[1]", "{\"\":0}", "{\"\":{}}"];
+        for count in [0, 1, 2, 3, 10, 100, 10_000, 40_000] {
+            let arrays = elements.map(|element| format!("[{}]", vec![element; count].join(",")));
+            let objects = elements.map(|value| format!("{{{}}}", vec![format!("\"\":{value}"); count].join(",")));
+            let nested = ["[".repeat(count) + "0" + &"]".repeat(count), "[".repeat(count + 1) + &"]".repeat(count + 1)];
+            for text in [&arrays[..], &objects, &nested].concat() {
+                let document = Document::read_any_depth(text.as_str()).unwrap();
+                assert!(document.tokens.len() <= text.len());
+                assert!(document.tokens.capacity() <= 2 * text.len() + 8);
+            }
+        }
+    }
+}

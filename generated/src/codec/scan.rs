@@ -1,8 +1,10 @@
 //! The scanner: checks a text against JSON's grammar and records its values, in one pass.
 //!
 //! It accepts what `serde_json::from_str::<Value>` accepts, and reports what it does not with serde_json's message and
-//! position. (Nesting is limited elsewhere, because a message that is nested too deep has an id all the same.)
+//! position. (Nesting is limited elsewhere, because a message that is nested too deep has an id all the same. A number out
+//! of range is reported at its end; serde_json stops within an exponent of more than 32 bits.)
 
+use crate::number::parse_double;
 use crate::{Error, ErrorKind};
 
 use super::MAX_DEPTH;
@@ -415,7 +417,7 @@ fn real_number(bytes: &[u8], start: usize, mut at: usize) -> usize {
         }
         is_finite = false;
     }
-    let parse = || std::str::from_utf8(bytes.get(start..at)?).ok()?.parse::<f64>().ok();
+    let parse = || parse_double(std::str::from_utf8(bytes.get(start..at)?).ok()?);
     if is_finite || parse().is_some_and(f64::is_finite) { at } else { WRONG }
 }
 
@@ -452,11 +454,11 @@ fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
         }
     }
     let low = four_digits(bytes, at + 8)?;
-    let pair = 0x10000 + ((high - 0xd800) << 10) + low.wrapping_sub(0xdc00);
-    match char::from_u32(pair) {
-        Some(character) if (0xdc00..0xe000).contains(&low) => Ok((character, at + 12)),
-        _ => Err(Fault::new(LONE_SURROGATE, at + 12)),
-    }
+    let pair = match low {
+        0xdc00..0xe000 => char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)),
+        _ => None,
+    };
+    pair.map(|character| (character, at + 12)).ok_or(Fault::new(LONE_SURROGATE, at + 12))
 }
 
 fn four_digits(bytes: &[u8], at: usize) -> Result<u32, Fault> {

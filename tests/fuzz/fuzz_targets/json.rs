@@ -1,0 +1,5 @@
+//! Any bytes as JSON text.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mcpgen_tests::fuzz::run_json(data));
