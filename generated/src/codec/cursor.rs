@@ -373,6 +373,9 @@ impl<'a> Cursor<'a> {
     /// The value inside this one that leads to `target`, and the name or index that leads to it.
     #[cold]
     pub(crate) fn step(self, target: u32) -> Option<(Result<String, usize>, Self)> {
+        if target <= self.at {
+            return None;
+        }
         let contains = |value: &Self| target < value.at + value.token().entries() as u32;
         if let Ok(mut elements) = self.elements() {
             let index = elements.clone().position(|element| contains(&element))?;
@@ -382,11 +385,12 @@ impl<'a> Cursor<'a> {
         Some((Ok(name.as_str()?.into_owned()), value))
     }
 
-    /// Line and column of a token, counted from the beginning of this value.
+    /// Line and column of a token, counted from the beginning of this value, or of the text if this is the whole value.
     #[cold]
     pub(crate) fn position_of(self, token: u32) -> (usize, usize) {
-        let range = self.sibling(token).range();
-        position(self.text(), range.start - self.range().start + 1)
+        let first = if self.at == 0 { 0 } else { self.range().start };
+        let end = self.sibling(token).range().start + 1;
+        position(self.document.text.get(first..).unwrap_or_default(), end - first)
     }
 }
 
