@@ -392,11 +392,12 @@ impl<'a> Cursor<'a> {
         Some((Ok(name.as_str()?.into_owned()), value))
     }
 
-    /// Line and column of a token, counted from the beginning of this value.
+    /// Line and column of a token, counted from the beginning of this value, or of the text if this is the whole value.
     #[cold]
     pub(crate) fn position_of(self, token: u32) -> (usize, usize) {
-        let range = self.sibling(token).range();
-        position(self.text(), range.start - self.range().start + 1)
+        let first = if self.at == 0 { 0 } else { self.range().start };
+        let end = self.sibling(token).range().start + 1;
+        position(self.document.text.get(first..).unwrap_or_default(), end - first)
     }
 }
 

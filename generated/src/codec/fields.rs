@@ -108,10 +108,13 @@ impl<'a> Cursor<'a> {
                 has_others = true;
             }
         }
-        if let Some(absent) = required.iter().find(|index| !seen.contains(**index)) {
-            return Err(self.missing(names.get(*absent).copied().unwrap_or_default()));
+        if has_others {
+            fields.read_member(names.len(), self, unread)?;
         }
-        if has_others { fields.read_member(names.len(), self, unread) } else { Ok(()) }
+        match required.iter().find(|index| !seen.contains(**index)) {
+            None => Ok(()),
+            Some(absent) => Err(self.missing(names.get(*absent).copied().unwrap_or_default())),
+        }
     }
 
     /// The members of an object: the index of the name in `names`, or their number; the name; and the value.

@@ -95,7 +95,7 @@ pub struct Document<'a> {
     pub(super) tokens: Vec<Token>,
     /// Whether a line ends between two values.
     pub(super) is_multiline: bool,
-    /// Offset of the first bracket that is nested too deep.
+    /// The token of the first array or object that is nested too deep.
     pub(super) too_deep: Option<u32>,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Document<'a> {
     pub fn check_depth(&self) -> Result<(), Error> {
         match self.too_deep {
             None => Ok(()),
-            Some(offset) => Err(Error::new(ErrorKind::Depth).at_position(position(&self.text, offset as usize + 1))),
+            Some(token) => Err(Error::new(ErrorKind::Depth).at_token(token).located_from(self.root())),
         }
     }
 

@@ -14,7 +14,7 @@ use super::index::{Kind, MAX_TEXT, Token, position};
 pub(super) struct Scanned {
     /// Whether a line ends between two values.
     pub(super) is_multiline: bool,
-    /// Offset of the first bracket that is nested too deep.
+    /// The token of the first array or object that is nested too deep.
     pub(super) too_deep: Option<u32>,
 }
 
@@ -66,12 +66,12 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
             b'"' => at = string(bytes, at + 1, tokens)?,
             b'{' | b'[' => {
                 depth += 1;
-                if depth > MAX_DEPTH && found.too_deep.is_none() {
-                    found.too_deep = Some(at as u32);
-                }
                 let is_object = byte == b'{';
                 let kind = if is_object { Kind::Object } else { Kind::Array };
                 let token = tokens.len();
+                if depth > MAX_DEPTH && found.too_deep.is_none() {
+                    found.too_deep = Some(token as u32);
+                }
                 tokens.push(Token::new(kind, at, open.token));
                 open = Container { token, is_object };
                 at = skip_space(bytes, at + 1, &mut found);
@@ -102,7 +102,10 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
         // The value is complete, or is an array or object without content.
         loop {
             if open.token == NONE {
+                // Lines that end after the value are no part of it.
+                let is_multiline = found.is_multiline;
                 at = skip_space(bytes, at, &mut found);
+                found.is_multiline = is_multiline;
                 return if at == bytes.len() { Ok(found) } else { Err(Fault::new("trailing characters", at + 1)) };
             }
             at = skip_space(bytes, at, &mut found);

@@ -2,7 +2,9 @@
 
 mod read;
 
-use crate::codec::{self, Cursor, Decode, Encode, Literal, Members, Node, Object, deserialize, serialize};
+use crate::codec::{
+    self, Cursor, Decode, DecodeInPlace, Encode, Literal, Members, Node, Object, Unread, deserialize, serialize,
+};
 use crate::{
     Error, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Never, NotificationSet, RawJson, Request, RequestId,
     RequestSet, TaskRequest,
@@ -180,8 +182,7 @@ impl<R: RequestSet, N: NotificationSet> Decode for Message<R, N> {
         let envelope = Envelope::read(json)?;
         Ok(match envelope.kind(R::METHODS, N::METHODS)? {
             Kind::Request(method) => {
-                let request = R::of_method(method, json.body())?;
-                Self::Request(RequestMessage { id: envelope.id()?, request })
+                Self::Request(RequestMessage { id: envelope.id()?, request: R::of_method(method, json.body())? })
             }
             Kind::Notification(method) => {
                 Self::Notification(NotificationMessage { notification: N::of_method(method, json.body())? })
@@ -248,6 +249,28 @@ impl Decode for ErrorMessage {
             other => Err(other.refuse("an error")),
         }
     }
+}
+
+/// Elements of arrays are decoded in place, and messages come in batches.
+macro_rules! in_place {
+    ($(<$($of:ident: $set:ident),*> $type:ty: |$unread:ident| $blank:expr;)*) => {$(
+        impl<$($of: $set),*> DecodeInPlace for $type {
+            fn blank($unread: Unread) -> Self {
+                $blank
+            }
+
+            fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
+                *self = <Self as Decode>::decode(json)?;
+                Ok(())
+            }
+        }
+    )*};
+}
+
+in_place! {
+    <R: RequestSet, N: NotificationSet> Message<R, N>: |unread| Self::Error(DecodeInPlace::blank(unread));
+    <> ResponseMessage: |unread| Self::new(0, RawJson::blank(unread));
+    <> ErrorMessage: |unread| Self::new(ErrorId::Absent, ErrorObject::blank(unread));
 }
 
 const JSONRPC: Literal = Literal::Str("2.0");
