@@ -38,11 +38,17 @@ pub(super) fn record_value(value: &Value) -> Result<Document<'static>, Error> {
 }
 
 /// Writes the text of a document, and its index beside it.
-#[derive(Default)]
 struct Recorder {
     text: Vec<u8>,
     tokens: Vec<Token>,
     depth: u32,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        // Enough for most requests, and not worth growing to.
+        Self { text: Vec::with_capacity(512), tokens: Vec::with_capacity(64), depth: 0 }
+    }
 }
 
 impl Recorder {

@@ -1,6 +1,6 @@
-//! Texts of every kind that JSONTestSuite has, and what becomes of them.
+//! Texts of every kind that JSONTestSuite has, and whether each is accepted.
 
-/// One text, and whether it is accepted. What it decodes to, and what the error is, serde_json tells.
+/// One text. The expected value and the expected error are those of serde_json.
 pub struct Case {
     pub name: &'static str,
     pub text: &'static [u8],
@@ -32,7 +32,7 @@ const LAST: &str = "of a name that occurs twice, the last value stays";
 const DEPTH: &str = "arrays and objects are nested up to 100 deep";
 
 pub const CASES: &[Case] = &[
-    // Values of their own
+    // Single values
     accept("the literal null", b"null"),
     accept("the literal true", b"true"),
     accept("the literal false", b"false"),
@@ -151,6 +151,8 @@ pub const CASES: &[Case] = &[
     reject("an object that ends after a comma", b"{\"a\":1,"),
     reject("an object that ends after its second name", b"{\"a\":1,\"b\""),
     reject("no value", b"{\"a\":}"),
+    reject("a bracket instead of a value", b"{\"a\":]"),
+    reject("a bracket instead of a second element", b"[1,]]"),
     reject("no value before a comma", b"{\"a\":,\"b\":1}"),
     reject("no colon", b"{\"a\" 1}"),
     reject("no colon and no value", b"{\"a\"}"),
@@ -215,7 +217,7 @@ pub const CASES: &[Case] = &[
     accept("the smallest double", b"5e-324"),
     accept("half of the smallest double, and a little more", b"2.4703282292062328e-324"),
     accept("the smallest normal double", b"2.2250738585072014e-308"),
-    accept("the double that once hung Java and PHP", b"[2.2250738585072011e-308,2.2250738585072012e-308]"),
+    accept("doubles on which Java and PHP once hung", b"[2.2250738585072011e-308,2.2250738585072012e-308]"),
     accept("halfway between two doubles", b"[9007199254740993,9007199254740993.0,9007199254740995e0]"),
     accept("just beyond halfway", b"9007199254740993.00000000000000000000000000000000000000000000000001"),
     accept("a fraction near zero", b"-0.000000000000000000000000000000000000000000000000000000000000000000000000001"),
@@ -484,7 +486,7 @@ pub const CASES: &[Case] = &[
     reject("UTF-16 with its mark", b"\xff\xfe[\0\"\0\xe9\0\"\0]\0").because(UTF_8),
     reject("UTF-16, little-endian", b"[\0\"\0a\0\"\0]\0").because(UTF_8),
     reject("UTF-16, big-endian", b"\0[\0\"\0a\0\"\0]").because(UTF_8),
-    reject("UTF-32, big-endian", b"\0\0\01").because(UTF_8),
+    reject("UTF-32, big-endian", b"\0\0\x001").because(UTF_8),
     reject("a byte order mark before an object", b"\xef\xbb\xbf{}").because(BOM),
     reject("a byte order mark after an object", b"{}\xef\xbb\xbf").because(BOM),
     reject("a byte order mark and nothing", b"\xef\xbb\xbf ").because(BOM),
@@ -501,7 +503,7 @@ pub const CASES: &[Case] = &[
     reject("a quote after an object", b"{\"a\":\"b\"}\""),
     reject("a word after an object", b"{} x"),
     reject("a record separator", b"\x1e{}"),
-    // What is not JSON at all
+    // Other formats
     reject("an angle bracket", b"<"),
     reject("an element of XML", b"[<null>]"),
     reject("a sign", b"&"),
@@ -514,13 +516,14 @@ pub const CASES: &[Case] = &[
     reject("a prefix against scripts", b")]}',\n{}"),
     reject("a callback", b"f({})"),
     reject("YAML", b"a: 1\n"),
-    // Nesting: the others are in `deep`
+    // Nesting; `DEEP` has more
     accept("arrays and objects by turns", b"[{\"a\":[{\"a\":[{\"a\":[{\"a\":[{\"a\":[]}]}]}]}]}]"),
     reject("arrays and objects by turns, not closed", b"[{\"a\":[{\"a\":[{\"a\":["),
     reject("closed in the wrong order", b"[{\"a\":[}]]"),
 ];
 
-/// Nested texts: what each level begins with, how many levels, what is inside, and what each level ends with.
+/// Nested texts: the beginning of each level, the number of levels, the innermost text, the end of each level, whether the
+/// text is accepted, and why.
 pub const DEEP: &[(&str, usize, &str, &str, bool, &str)] = &[
     ("[", 100, "", "]", true, DEPTH),
     ("{\"a\":", 100, "1", "}", true, DEPTH),

@@ -11,7 +11,7 @@ use cases::{CASES, DEEP};
 use check::check;
 
 #[test]
-fn cases_are_decided_as_listed() {
+fn accepts_and_rejects_cases_as_listed() {
     let mut names = HashSet::new();
     for case in CASES {
         assert!(names.insert(case.name), "two cases are called {:?}", case.name);
@@ -21,9 +21,8 @@ fn cases_are_decided_as_listed() {
     }
 }
 
-/// Whatever a text begins with, it is no text if it ends there, unless it is a number, or only white space is missing.
 #[test]
-fn truncated_cases_are_decided_like_serde_json() {
+fn reads_truncated_cases_like_serde_json() {
     for case in CASES {
         for length in 0..case.text.len() {
             check_named(case.name, &case.text[..length]);
@@ -32,7 +31,7 @@ fn truncated_cases_are_decided_like_serde_json() {
 }
 
 #[test]
-fn nested_cases_are_decided_as_listed() {
+fn accepts_and_rejects_nested_cases_as_listed() {
     for (open, depth, inside, close, is_accepted, reason) in DEEP {
         let text = [open.repeat(*depth).as_str(), inside, &close.repeat(*depth)].concat();
         let name = format!("{depth} times {open}, {inside}, {close}: {reason}");
@@ -40,7 +39,7 @@ fn nested_cases_are_decided_as_listed() {
     }
 }
 
-/// Names the case if the check panics.
+/// Returns whether the text is accepted. If a check fails, the panic names the case.
 fn check_named(name: &str, text: &[u8]) -> bool {
     match std::panic::catch_unwind(|| check(text).is_ok()) {
         Ok(is_accepted) => is_accepted,
@@ -48,7 +47,7 @@ fn check_named(name: &str, text: &[u8]) -> bool {
     }
 }
 
-/// What a string can contain that the scanner must not skip, or must skip as a whole.
+/// Parts of strings that the scanner must stop at, or must skip as a whole.
 const SPECIAL: &[&str] = &[
     "\"",
     "\\\"",
@@ -71,9 +70,9 @@ const SPECIAL: &[&str] = &[
     "🦀",
 ];
 
-/// Blocks of 8 and of 64 bytes begin at each offset from what is special, in plain text and in text with escapes.
+/// Puts each special part at every offset from blocks of 8 and 64 bytes, in plain text and in text with escapes.
 #[test]
-fn strings_are_scanned_alike_at_every_alignment() {
+fn scans_strings_at_every_alignment() {
     let fillings = ["a", "ab\\n", "\\\"", "some prose of a line\\nand \\\"more\\\" ", "é", "a\\\\"];
     for filling in fillings {
         for (special, rest) in SPECIAL.iter().flat_map(|special| [(special, 0), (special, 9), (special, 150)]) {
@@ -86,9 +85,9 @@ fn strings_are_scanned_alike_at_every_alignment() {
     }
 }
 
-/// Each pair of special and harmless bytes, at each place of a word.
+/// Puts each pair of special and harmless bytes at each place of a word.
 #[test]
-fn bytes_beside_each_other_are_told_apart() {
+fn tells_neighbouring_bytes_apart() {
     let bytes = ["\0", "\u{1f}", " ", "!", "\"", "#", "[", "\\", "]", "\u{7f}", "\u{80}", "\u{a0}", "ÿ", "\u{10ffff}"];
     for (first, second) in bytes.iter().flat_map(|first| bytes.map(|second| (first, second))) {
         for offset in 0..18 {
@@ -101,7 +100,7 @@ fn bytes_beside_each_other_are_told_apart() {
 
 /// Surrogates and their neighbours, one, two and three in a row.
 #[test]
-fn surrogates_are_paired_alike() {
+fn pairs_surrogates_like_serde_json() {
     let units = [0, 0x41, 0xd7ff, 0xd800, 0xd801, 0xdbff, 0xdc00, 0xdc01, 0xdfff, 0xe000, 0xffff];
     let escapes = units.map(|unit| format!("\\u{unit:04X}"));
     for first in &escapes {
@@ -115,9 +114,9 @@ fn surrogates_are_paired_alike() {
     }
 }
 
-/// Numbers around the lengths at which another way to read them is taken.
+/// Numbers around the lengths at which the scanner or the parser changes its method.
 #[test]
-fn long_numbers_are_read_exactly() {
+fn reads_long_numbers_exactly() {
     for length in (1..45).chain(295..330).chain([770, 1100, 5000]) {
         for digits in ["1".repeat(length), "9".repeat(length), format!("1{}", "0".repeat(length - 1))] {
             let zeros = "0".repeat(length);
@@ -139,9 +138,9 @@ fn long_numbers_are_read_exactly() {
     }
 }
 
-/// Exponents that make up for very many digits. (`str::parse` would take the last ones for tenths of themselves.)
+/// Exponents that make up for very many digits. `str::parse` drops the last digits of such exponents.
 #[test]
-fn exponents_of_very_long_numbers_are_read_exactly() {
+fn reads_exponents_of_very_long_numbers_exactly() {
     for zeros in [66_000, 655_300] {
         let digits = "0".repeat(zeros);
         for text in [

@@ -14,12 +14,12 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn documents_are_read_as_serde_json_reads_them(text in document()) {
+    fn reads_documents_like_serde_json(text in document()) {
         let _ = check(text.as_bytes());
     }
 
     #[test]
-    fn damaged_documents_are_read_as_serde_json_reads_them(text in document(), edits in vec(edit(), 1..4)) {
+    fn reads_damaged_documents_like_serde_json(text in document(), edits in vec(edit(), 1..4)) {
         let mut bytes = text.into_bytes();
         for edit in edits {
             edit.apply(&mut bytes);
@@ -28,17 +28,17 @@ proptest! {
     }
 
     #[test]
-    fn numbers_are_read_as_serde_json_reads_them(numbers in vec(number(), 1..50)) {
+    fn reads_numbers_like_serde_json(numbers in vec(number(), 1..50)) {
         let _ = check(format!("[{}]", numbers.join(",")).as_bytes());
     }
 
     #[test]
-    fn strings_are_read_as_serde_json_reads_them(string in string(), offset in 0..70_usize) {
+    fn reads_strings_like_serde_json(string in string(), offset in 0..70_usize) {
         let _ = check(format!("{}{string}", " ".repeat(offset)).as_bytes());
     }
 
     #[test]
-    fn any_bytes_are_read_as_serde_json_reads_them(tokens in vec(token(), 0..20)) {
+    fn reads_any_bytes_like_serde_json(tokens in vec(token(), 0..20)) {
         let _ = check(&tokens.concat());
     }
 }
@@ -163,7 +163,7 @@ fn number() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => any_shape,
         1 => any::<f64>().prop_filter("finite", |double| double.is_finite()).prop_map(|double| format!("{double:e}")),
-        1 => any::<u64>().prop_map(|bits| f64::from_bits(bits)).prop_filter("finite", |double| double.is_finite())
+        1 => any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |double| double.is_finite())
             .prop_map(|double| format!("{double:?}")),
         1 => any::<i64>().prop_map(|integer| integer.to_string()),
         1 => any::<u64>().prop_map(|integer| integer.to_string()),
