@@ -179,7 +179,7 @@ impl Emitter<'_> {
     }
 
     fn object_codec(&self, id: TypeId, body: &Struct) -> TokenStream {
-        let (name, text) = (ident(&self.def(id).rust), &self.def(id).rust);
+        let name = ident(&self.def(id).rust);
         let wires = body.members.iter().map(|member| &member.wire);
         let decode = self.struct_decode(id, body);
         let out = format_ident!("out");
