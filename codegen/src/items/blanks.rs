@@ -10,12 +10,14 @@ use crate::protocol::{Bounded, Content, Protocol, Shape, Struct, Type, TypeId, U
 pub(super) struct Blanks {
     /// The order in which types were found to have one. `None`: no finite value of the type exists.
     rank: Vec<Option<usize>>,
+    /// Whether the blank value of a type has a box in it, and must be dropped.
+    allocates: Vec<bool>,
 }
 
 impl Blanks {
     pub(super) fn new(protocol: &Protocol) -> Self {
         let count = protocol.types.len();
-        let mut blanks = Self { rank: vec![None; count] };
+        let mut blanks = Self { rank: vec![None; count], allocates: vec![false; count] };
         // A type has a blank value if what it cannot do without has one, found before it.
         let mut found = 0;
         loop {
@@ -30,7 +32,36 @@ impl Blanks {
                 break;
             }
         }
+        let mut order: Vec<TypeId> = (0..count).filter(|id| blanks.has_type(*id)).collect();
+        order.sort_by_key(|id| blanks.rank[*id]);
+        for id in order {
+            blanks.allocates[id] = blanks.shape_allocates(id, &protocol.types[id].shape);
+        }
         blanks
+    }
+
+    fn shape_allocates(&self, id: TypeId, shape: &Shape) -> bool {
+        match shape {
+            Shape::Struct(body) => body.members.iter().any(|member| match &member.content {
+                Content::Value(content) => member.required && (member.boxed || self.allocates(content)),
+                Content::Constant(_) => false,
+            }),
+            Shape::Union(union) => {
+                self.variant(id, union).is_some_and(|variant| variant.boxed || self.allocates(&variant.content))
+            }
+            Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => {
+                self.allocates(inner)
+            }
+            Shape::Enum(_) | Shape::Core(_) | Shape::Never => false,
+        }
+    }
+
+    fn allocates(&self, content: &Type) -> bool {
+        matches!(content, Type::Named(id) if self.allocates[*id])
+    }
+
+    pub(super) fn allocates_type(&self, id: TypeId) -> bool {
+        self.allocates[id]
     }
 
     fn shape_has(&self, shape: &Shape) -> bool {
@@ -56,13 +87,17 @@ impl Blanks {
         self.rank[id].is_some()
     }
 
-    /// The variant whose content was found first, so that it does not contain the union itself.
-    pub(super) fn variant<'u>(&self, union: &'u Union) -> Option<&'u Variant> {
-        let rank = |variant: &&Variant| match &variant.content {
-            Type::Named(id) => self.rank[*id].map_or(usize::MAX, |rank| rank + 1),
-            _ => 0,
+    /// A variant whose content was found before the union, so that it does not contain the union itself. Best one that
+    /// does not allocate.
+    pub(super) fn variant<'u>(&self, id: TypeId, union: &'u Union) -> Option<&'u Variant> {
+        let rank = |variant: &Variant| match &variant.content {
+            Type::Named(id) => self.rank[*id],
+            _ => None,
         };
-        union.variants.iter().filter(|variant| self.has(&variant.content)).min_by_key(rank)
+        let variants = union.variants.iter().filter(|variant| self.has(&variant.content));
+        variants
+            .filter(|variant| rank(variant) < self.rank[id])
+            .min_by_key(|variant| (variant.boxed || self.allocates(&variant.content), rank(variant)))
     }
 }
 
@@ -112,9 +147,15 @@ impl Emitter<'_> {
 
     /// The same for a type that is decoded as a whole.
     pub(super) fn replaced_in_place(&self, id: TypeId, blank: TokenStream) -> TokenStream {
+        let decode = quote!(::mcpgen_core::codec::Decode::decode(json)?);
+        let replace = if self.blanks.allocates_type(id) {
+            quote!(*self = #decode;)
+        } else {
+            quote!(::mcpgen_core::codec::set(self, #decode);)
+        };
         let read = quote! {
             let _ = unread;
-            ::mcpgen_core::codec::set(self, ::mcpgen_core::codec::Decode::decode(json)?);
+            #replace
             ::std::result::Result::Ok(())
         };
         self.in_place(id, Some(blank), read)

@@ -140,9 +140,7 @@ impl Emitter<'_> {
         let of_method = if variants.is_empty() || !self.is_by_method(union) {
             quote!(let _ = member; ::mcpgen_core::codec::Decode::decode(json))
         } else {
-            let unused = (variants.len() == 1).then(|| quote!(let _ = member;));
-            let variant = self.build_variant(union);
-            quote!(#unused #variant)
+            self.build_variant(union)
         };
         let (set_trait, set_id) = if messages.requests {
             (quote!(RequestSet), quote! { fn set_id(&mut self, id: ::mcpgen_core::RequestId) { #set_id } })

@@ -18,30 +18,32 @@ impl Emitter<'_> {
         let variants = self.variants(id, union)?;
         let conversions = self.conversions(id, union)?;
         let guards = union.decision.guards.iter().map(guard);
+        let guards = quote!(const GUARDS: &[::mcpgen_core::codec::Guard] = &[#(#guards),*];);
+        let blank = self.blanks.variant(id, union).map(|variant| {
+            let variant = ident(&variant.rust);
+            quote!(Self::#variant(::mcpgen_core::codec::DecodeInPlace::blank(unread)))
+        });
         let set = union.messages.filter(|_| self.is_by_method(union));
-        let read = match set {
+        let as_a_whole = match set {
             Some(Messages { requests, .. }) => {
                 let messages = if requests { quote!(RequestSet) } else { quote!(NotificationSet) };
-                quote! {
-                    let _ = unread;
-                    let index = json.union(GUARDS)?;
-                    ::mcpgen_core::codec::set(self, <Self as ::mcpgen_core::#messages>::of_method(index, json)?);
-                    ::std::result::Result::Ok(())
-                }
+                Some(quote!(<Self as ::mcpgen_core::#messages>::of_method(json.union(GUARDS)?, json)))
             }
-            None => self.read_variant(union),
+            // In place, a box would be allocated for the blank value, and again for the one that is decoded.
+            None if self.blanks.allocates_type(id) => {
+                let build = self.build_variant(union);
+                Some(quote!(let member = json.union(GUARDS)?; #build))
+            }
+            None => None,
         };
-        let in_place = self.in_place(
-            id,
-            self.blanks.variant(union).map(|variant| {
-                let variant = ident(&variant.rust);
-                quote!(Self::#variant(::mcpgen_core::codec::DecodeInPlace::blank(unread)))
-            }),
-            quote! {
-                const GUARDS: &[::mcpgen_core::codec::Guard] = &[#(#guards),*];
-                #read
-            },
-        );
+        let (decode, in_place) = match (as_a_whole, blank) {
+            (Some(decode), Some(blank)) => (quote!(#guards #decode), self.replaced_in_place(id, blank)),
+            (_, blank) => {
+                let read = self.read_variant(union);
+                let in_place = self.in_place(id, blank, quote!(#guards #read));
+                (quote!(::mcpgen_core::codec::decode_in_place(json)), in_place)
+            }
+        };
         let names = union.variants.iter().map(|variant| ident(&variant.rust));
         Ok(quote! {
             #docs
@@ -53,7 +55,7 @@ impl Emitter<'_> {
                 const NAME: &'static str = #text;
                 #[inline]
                 fn decode(json: ::mcpgen_core::codec::Cursor<'_>) -> ::mcpgen_core::codec::Result<Self> {
-                    ::mcpgen_core::codec::decode_in_place(json)
+                    #decode
                 }
             }
             #in_place
@@ -100,7 +102,7 @@ impl Emitter<'_> {
         };
         if let [only] = union.variants.as_slice() {
             let only = decode(only);
-            return quote!(::std::result::Result::Ok(#only));
+            return quote!(let _ = member; ::std::result::Result::Ok(#only));
         }
         let last = union.variants.len() - 1;
         let arms = union.variants.iter().enumerate().map(|(index, variant)| {

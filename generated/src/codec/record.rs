@@ -64,9 +64,9 @@ impl Recorder {
         match value {
             Value::Array(elements) => {
                 let open = self.open(Kind::Array)?;
-                for element in elements {
+                for (index, element) in elements.iter().enumerate() {
                     self.separate();
-                    self.value(element)?;
+                    self.value(element).map_err(|error| error.at_index(index))?;
                 }
                 self.close(open);
             }
@@ -74,7 +74,7 @@ impl Recorder {
                 let open = self.open(Kind::Object)?;
                 for (name, value) in members {
                     self.name(name);
-                    self.value(value)?;
+                    self.value(value).map_err(|error| error.at_key(name.clone()))?;
                 }
                 self.close(open);
             }

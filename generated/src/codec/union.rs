@@ -185,8 +185,11 @@ impl<'a> Cursor<'a> {
                 expected.push(value);
             }
         }
-        let found = self.descend(path).map(Self::describe);
-        let error = Error::new(ErrorKind::NoMember { expected: one_of(&expected), found });
+        let expected = one_of(&expected);
+        if let Some(value) = self.descend(path) {
+            return Some(value.no_member(expected, Some(value.describe())));
+        }
+        let error = Error::new(ErrorKind::NoMember { expected, found: None });
         let error = path.iter().rev().fold(error, |error, segment| match segment.parse() {
             Ok(index) => error.at_index(index),
             Err(_) => error.at_key(*segment),

@@ -65,21 +65,6 @@ impl codec::Decode for ClientNotification {
     const NAME: &'static str = "ClientNotification";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ClientNotification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::Initialized(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -120,9 +105,23 @@ impl codec::DecodeInPlace for ClientNotification {
                 member: 3,
             },
         ];
+        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Self::Initialized(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
@@ -271,21 +270,6 @@ impl codec::Decode for ClientRequest {
     const NAME: &'static str = "ClientRequest";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ClientRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::ListPrompts(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -405,9 +389,23 @@ impl codec::DecodeInPlace for ClientRequest {
                 member: 12,
             },
         ];
+        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Self::ListPrompts(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
@@ -522,21 +520,6 @@ impl codec::Decode for ServerNotification {
     const NAME: &'static str = "ServerNotification";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ServerNotification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -608,9 +591,23 @@ impl codec::DecodeInPlace for ServerNotification {
                 member: 6,
             },
         ];
+        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
@@ -672,21 +669,6 @@ impl codec::Decode for ServerRequest {
     const NAME: &'static str = "ServerRequest";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ServerRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::ListRoots(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -716,9 +698,23 @@ impl codec::DecodeInPlace for ServerRequest {
                 member: 2,
             },
         ];
+        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Self::ListRoots(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }

@@ -66,21 +66,6 @@ impl codec::Decode for ClientNotification {
     const NAME: &'static str = "ClientNotification";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ClientNotification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::Initialized(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -121,9 +106,23 @@ impl codec::DecodeInPlace for ClientNotification {
                 member: 3,
             },
         ];
+        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Self::Initialized(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
@@ -272,21 +271,6 @@ impl codec::Decode for ClientRequest {
     const NAME: &'static str = "ClientRequest";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ClientRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::ListPrompts(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -406,9 +390,23 @@ impl codec::DecodeInPlace for ClientRequest {
                 member: 12,
             },
         ];
+        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Self::ListPrompts(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
@@ -523,21 +521,6 @@ impl codec::Decode for ServerNotification {
     const NAME: &'static str = "ServerNotification";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ServerNotification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -609,9 +592,23 @@ impl codec::DecodeInPlace for ServerNotification {
                 member: 6,
             },
         ];
+        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
@@ -682,21 +679,6 @@ impl codec::Decode for ServerRequest {
     const NAME: &'static str = "ServerRequest";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ServerRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::ListRoots(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -735,9 +717,23 @@ impl codec::DecodeInPlace for ServerRequest {
                 member: 3,
             },
         ];
+        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Self::ListRoots(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }

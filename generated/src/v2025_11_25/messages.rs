@@ -77,21 +77,6 @@ impl codec::Decode for ClientNotification {
     const NAME: &'static str = "ClientNotification";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ClientNotification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::Initialized(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -141,9 +126,23 @@ impl codec::DecodeInPlace for ClientNotification {
                 member: 4,
             },
         ];
+        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Self::Initialized(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
@@ -329,21 +328,6 @@ impl codec::Decode for ClientRequest {
     const NAME: &'static str = "ClientRequest";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ClientRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::CallTool(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -499,9 +483,23 @@ impl codec::DecodeInPlace for ClientRequest {
                 member: 16,
             },
         ];
+        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Self::CallTool(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
@@ -638,21 +636,6 @@ impl codec::Decode for ServerNotification {
     const NAME: &'static str = "ServerNotification";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ServerNotification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -744,9 +727,23 @@ impl codec::DecodeInPlace for ServerNotification {
                 member: 8,
             },
         ];
+        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
@@ -855,21 +852,6 @@ impl codec::Decode for ServerRequest {
     const NAME: &'static str = "ServerRequest";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ServerRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::CancelTask(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -944,9 +926,23 @@ impl codec::DecodeInPlace for ServerRequest {
                 member: 7,
             },
         ];
+        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Self::CancelTask(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }

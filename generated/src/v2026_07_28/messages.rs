@@ -74,7 +74,18 @@ impl codec::Decode for ClientNotification {
     const NAME: &'static str = "ClientNotification";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
+        const GUARDS: &[codec::Guard] = &[
+            codec::Guard {
+                when: &[
+                    codec::Condition::Value {
+                        path: &["method"],
+                        any_of: &[codec::Literal::Str("notifications/cancelled")],
+                    },
+                ],
+                member: 0,
+            },
+        ];
+        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
@@ -89,20 +100,8 @@ impl codec::DecodeInPlace for ClientNotification {
         json: codec::Cursor<'_>,
         unread: codec::Unread,
     ) -> codec::Result<()> {
-        const GUARDS: &[codec::Guard] = &[
-            codec::Guard {
-                when: &[
-                    codec::Condition::Value {
-                        path: &["method"],
-                        any_of: &[codec::Literal::Str("notifications/cancelled")],
-                    },
-                ],
-                member: 0,
-            },
-        ];
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
@@ -221,21 +220,6 @@ impl codec::Decode for ClientRequest {
     const NAME: &'static str = "ClientRequest";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ClientRequest {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::Discover(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -328,9 +312,23 @@ impl codec::DecodeInPlace for ClientRequest {
                 member: 9,
             },
         ];
+        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ClientRequest {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as RequestSet>::of_method(index, json)?);
+        Self::Discover(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        *self = codec::Decode::decode(json)?;
         Ok(())
     }
 }
@@ -450,21 +448,6 @@ impl codec::Decode for ServerNotification {
     const NAME: &'static str = "ServerNotification";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for ServerNotification {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -549,9 +532,23 @@ impl codec::DecodeInPlace for ServerNotification {
                 member: 7,
             },
         ];
+        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+    }
+}
+
+impl codec::DecodeInPlace for ServerNotification {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
         let _ = unread;
-        let index = json.union(GUARDS)?;
-        codec::set(self, <Self as NotificationSet>::of_method(index, json)?);
+        Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }

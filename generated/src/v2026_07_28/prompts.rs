@@ -614,21 +614,6 @@ impl codec::Decode for InputRequiredOrGetPromptResult {
     const NAME: &'static str = "InputRequiredOrGetPromptResult";
     #[inline]
     fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-        codec::decode_in_place(json)
-    }
-}
-
-impl codec::DecodeInPlace for InputRequiredOrGetPromptResult {
-    #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
-        Self::InputRequiredResult(codec::DecodeInPlace::blank(unread))
-    }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[
@@ -644,26 +629,29 @@ impl codec::DecodeInPlace for InputRequiredOrGetPromptResult {
                 member: 1,
             },
         ];
-        match json.union(GUARDS)? {
-            0 => {
-                codec::set(
-                    self,
-                    Self::InputRequiredResult(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::InputRequiredResult(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-            _ => {
-                codec::set(
-                    self,
-                    Self::GetPromptResult(codec::DecodeInPlace::blank(unread)),
-                );
-                if let Self::GetPromptResult(value) = self {
-                    codec::DecodeInPlace::read(value, json, unread)?;
-                }
-            }
-        }
+        let member = json.union(GUARDS)?;
+        Ok(
+            match member {
+                0 => Self::InputRequiredResult(codec::Decode::decode(json)?),
+                _ => Self::GetPromptResult(codec::Decode::decode(json)?),
+            },
+        )
+    }
+}
+
+impl codec::DecodeInPlace for InputRequiredOrGetPromptResult {
+    #[inline]
+    fn blank(unread: codec::Unread) -> Self {
+        let _ = unread;
+        Self::InputRequiredResult(codec::DecodeInPlace::blank(unread))
+    }
+    fn read(
+        &mut self,
+        json: codec::Cursor<'_>,
+        unread: codec::Unread,
+    ) -> codec::Result<()> {
+        let _ = unread;
+        *self = codec::Decode::decode(json)?;
         Ok(())
     }
 }

@@ -109,7 +109,9 @@ impl Candidate<'_, '_> {
         }
         let more = [1, 2, 20][rng.usize(0..3)];
         let below = format!("/{}", escaped(&name));
-        members.insert(name, values::chain(rng, DEPTH_LIMIT - self.site.depth - 1 + more));
+        // An object of a type without values may be too deep already.
+        let levels = (DEPTH_LIMIT + more).checked_sub(self.site.depth + 1)?;
+        members.insert(name, values::chain(rng, levels));
         Some(below)
     }
 
