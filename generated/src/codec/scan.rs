@@ -127,8 +127,9 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
             open = close(closed, at, tokens);
             // So that no decoder can exceed the depth, even if nobody checks it.
             if depth >= MAX_DEPTH {
+                let start = tokens.get(closed).map_or(at, |token| token.start());
                 tokens.truncate(closed);
-                tokens.push(Token::new(Kind::Null, at, 0));
+                tokens.push(Token::new(Kind::Null, start, 0));
             }
         }
     }

@@ -9,6 +9,8 @@ use std::collections::HashSet;
 
 use cases::{CASES, DEEP};
 use check::check;
+use mcpgen_types::Value;
+use mcpgen_types::codec::Document;
 
 #[test]
 fn accepts_and_rejects_cases_as_listed() {
@@ -152,5 +154,22 @@ fn reads_exponents_of_very_long_numbers_exactly() {
         ] {
             check_named("very long number", text.as_bytes());
         }
+    }
+}
+
+/// Nobody has to check the depth to be safe from it.
+#[test]
+fn values_that_are_nested_too_deep_read_as_null() {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        let text = format!("{}0{}", open.repeat(100_000), close.repeat(100_000));
+        let document = Document::read_any_depth(text).expect("JSON");
+        assert!(document.check_depth().is_err());
+        let value: Value = document.root().to_raw().decode().expect("not too deep");
+        let mut innermost = &value;
+        let mut depth = 0;
+        while let Some(inside) = innermost.get(0).or_else(|| innermost.get("a")) {
+            (innermost, depth) = (inside, depth + 1);
+        }
+        assert_eq!((depth, innermost), (100, &Value::Null));
     }
 }
