@@ -709,7 +709,28 @@ fn errors_say_line_and_column() {
     let error = result.decode::<OldPing>().unwrap_err();
     assert_eq!((error.line(), error.column()), (Some(1), Some(9)), "from the beginning of the result");
     let error = mcpgen_types::from_str::<Tool>("{\"name\":\"a\",\"icons\":[{\"src\":}]}").unwrap_err();
-    assert_eq!(error.to_string(), "Tool: expected value at line 1 column 29");
+    assert_eq!(error.path(), "/icons/0/src");
+    assert_eq!(error.to_string(), "Tool: icons[0].src: expected value at line 1 column 29");
+    for (text, path) in [
+        (r#"{"a":[1,{"\u0062":[null,[],1e999]}]}"#, "/a/1/b/2"),
+        (r#"{"a":[[1,2 3]]}"#, "/a/0"),
+        (r#"{"a":[[1,2,]]}"#, "/a/0"),
+        (r#"{"a":[[],"#, "/a/1"),
+        (r#"{"a":[[]"#, "/a"),
+        (r#"{"a":{"b":1,"c"}}"#, "/a/c"),
+        (r#"{"a":{"b":1,c}}"#, "/a"),
+        (r#"{"a":"\ud800A"}"#, "/a"),
+        (r#"{"a":"\ud800\u0041"}"#, "/a"),
+        (r#"{"a":"\ud800\udbff"}"#, "/a"),
+        (r#"{"a":"\udc00"}"#, "/a"),
+        ("[{}{}]", ""),
+        ("[", ""),
+        ("", ""),
+    ] {
+        assert_eq!(mcpgen_types::from_str::<Value>(text).unwrap_err().path(), path, "{text}");
+    }
+    let error = mcpgen_types::from_str::<Value>(&"[".repeat(1_000_000)).unwrap_err();
+    assert_eq!(error.path(), "/0".repeat(100), "no longer than that of a document");
     let error = mcpgen_types::from_str::<bool>("true false").unwrap_err();
     assert_eq!(error.to_string(), "boolean: trailing characters at line 1 column 6");
     let error = mcpgen_types::from_slice::<String>(b"\n\"\xff\"").unwrap_err();

@@ -11,7 +11,7 @@ use mcpgen_tests::decisions::REVISIONS;
 use mcpgen_tests::judge::subschemas;
 use mcpgen_tests::registry::{Entry, REGISTRY};
 use mcpgen_tests::{Proof, schema};
-use mcpgen_types::codec::{self, Bound, Bounds, Decode, Encode, Event, Length, Literal, Node};
+use mcpgen_types::codec::{self, Bound, Bounds, Cursor, Decode, DecodeInPlace, Encode, Length, Literal, Node, Unread};
 use mcpgen_types::{Error, ErrorKind, Never};
 use serde_json::{Map, Value};
 
@@ -210,6 +210,8 @@ fn absence(kind: &str) -> Option<(&'static str, Holds)> {
             let limits = ["minLength", "maxLength", "minItems", "maxItems"];
             !limits.iter().any(|limit| schema.contains_key(*limit))
         })),
+        // The types of a revision are all generated.
+        "Custom" => Some(("it is of types that are not generated", |_| true)),
         "Uninhabited" => Some(("every schema of this revision admits something", |schema| {
             let nothing = |keyword: &str| schema.get(keyword).and_then(Value::as_array).is_some_and(Vec::is_empty);
             !schema.contains_key("not") && !nothing("enum") && !nothing("anyOf") && !nothing("type")
@@ -447,10 +449,27 @@ struct Closed {
 impl Decode for Closed {
     const NAME: &'static str = "Closed";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        let mut name = None;
-        event.object(&["name"], &mut [&mut name], &mut codec::Closed)?;
-        Ok(Self { name: codec::required("name", name)? })
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        codec::decode_in_place(json)
+    }
+}
+
+impl DecodeInPlace for Closed {
+    fn blank(unread: Unread) -> Self {
+        Self { name: String::blank(unread) }
+    }
+
+    fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        json.read_object(&["name"], &[0], &mut &mut *self, unread)
+    }
+}
+
+impl codec::ReadMember for Closed {
+    fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
+        match index {
+            0 => self.name.read(json, unread),
+            _ => codec::refuse_others(json, &["name"], unread),
+        }
     }
 }
 
@@ -467,10 +486,11 @@ struct Digit(i64);
 impl Decode for Digit {
     const NAME: &'static str = "Digit";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
         let end = |value| Some(Bound { value: Literal::Integer(value), exclusive: true });
-        let value = i64::decode(event)?;
-        Bounds { minimum: end(0), maximum: end(10) }.check_number(value.into())?;
+        let value = i64::decode(json)?;
+        let bounds = Bounds { minimum: end(0), maximum: end(10) };
+        bounds.check_number(value.into()).map_err(|error| json.locate(error))?;
         Ok(Self(value))
     }
 }
@@ -488,9 +508,9 @@ struct Short(String);
 impl Decode for Short {
     const NAME: &'static str = "Short";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        let text = event.string()?;
-        Length { min: 1, max: Some(3) }.check_str(&text)?;
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        let text = json.string()?;
+        Length { min: 1, max: Some(3) }.check_str(&text).map_err(|error| json.locate(error))?;
         Ok(Self(text))
     }
 }
@@ -508,8 +528,8 @@ struct Origin;
 impl Decode for Origin {
     const NAME: &'static str = "Origin";
 
-    fn decode(event: Event<'_>) -> Result<Self, Error> {
-        event.constant(&Literal::Json("[0, 0]")).map(|()| Self)
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        json.read_constant(&Literal::Json("[0, 0]")).map(|()| Self)
     }
 }
 

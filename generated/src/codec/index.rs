@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use crate::{Error, ErrorKind};
 
-use super::scan::scan;
+use super::cursor::unescaped;
+use super::scan::{Fault, scan};
 use super::{Cursor, MAX_DEPTH};
 
 /// An entry of the index, in eight bytes: a value, the name of a member, or the end of an array or object.
@@ -139,8 +140,51 @@ impl<'a> Document<'a> {
                 document.too_deep = found.too_deep;
                 Ok(document)
             }
-            Err(fault) => Err(fault.error(&document.text)),
+            Err(fault) => Err(document.fault(fault)),
         }
+    }
+
+    /// The error of a text that is not JSON. The path leads to where the index ends, at most [`MAX_DEPTH`] steps.
+    #[cold]
+    fn fault(&self, fault: Fault) -> Error {
+        struct Open {
+            is_object: bool,
+            entries: usize,
+            name: Token,
+        }
+        let (mut open, mut depth) = (Vec::<Open>::new(), 0_usize);
+        for token in &self.tokens {
+            if token.kind() == Kind::Null && token.length() == 0 {
+                depth -= 1;
+                open.truncate(depth);
+                continue;
+            }
+            if let Some(around) = depth.checked_sub(1).and_then(|index| open.get_mut(index)) {
+                around.entries += 1;
+                if around.is_object && around.entries % 2 == 1 {
+                    around.name = *token;
+                }
+            }
+            if matches!(token.kind(), Kind::Array | Kind::Object) {
+                depth += 1;
+                if depth <= MAX_DEPTH as usize {
+                    open.push(Open { is_object: token.kind() == Kind::Object, entries: 0, name: *token });
+                }
+            }
+        }
+        let mut error = fault.error(&self.text);
+        let mut is_around = depth > open.len();
+        for Open { is_object, entries, name } in open.into_iter().rev() {
+            error = match (is_object, is_around) {
+                (true, false) if entries % 2 == 0 => error,
+                (true, _) => error.at_key(unescaped(self.slice(name))),
+                (false, true) => error.at_index(entries - 1),
+                (false, false) if fault.is_of_value() => error.at_index(entries),
+                (false, false) => error,
+            };
+            is_around = true;
+        }
+        error
     }
 
     /// Checks that no more than [`MAX_DEPTH`](super::MAX_DEPTH) arrays and objects are nested.

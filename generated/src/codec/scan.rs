@@ -32,6 +32,11 @@ impl Fault {
         Self { message, end }
     }
 
+    /// Whether a value is wrong, and not what follows it.
+    pub(super) fn is_of_value(self) -> bool {
+        !matches!(self.message, LIST_END | ELEMENT_END | TRAILING_COMMA)
+    }
+
     #[cold]
     pub(super) fn error(self, text: &str) -> Error {
         Error::new(ErrorKind::Json { message: self.message.to_owned() }).at_position(position(text, self.end))
@@ -472,11 +477,13 @@ fn four_digits(bytes: &[u8], at: usize) -> Result<u32, Fault> {
 }
 
 const CONTROL_CHARACTER: &str = "control character (\\u0000-\\u001F) found while parsing a string";
+const ELEMENT_END: &str = "expected `,` or `]`";
 const INVALID_ESCAPE: &str = "invalid escape";
 const LIST_END: &str = "EOF while parsing a list";
 const LONE_SURROGATE: &str = "lone leading surrogate in hex escape";
 const OBJECT_END: &str = "EOF while parsing an object";
 const STRING_END: &str = "EOF while parsing a string";
+const TRAILING_COMMA: &str = "trailing comma";
 const VALUE_END: &str = "EOF while parsing a value";
 
 #[cold]
@@ -516,7 +523,7 @@ fn no_value(bytes: &[u8], at: usize, open: &Container) -> Fault {
     match bytes.get(at) {
         None => Fault::new(VALUE_END, at),
         // An empty array does not come here.
-        Some(b']') if open.token != NONE && !open.is_object => Fault::new("trailing comma", at + 1),
+        Some(b']') if open.token != NONE && !open.is_object => Fault::new(TRAILING_COMMA, at + 1),
         Some(first) => match words.into_iter().find(|word| word.starts_with(&[*first])) {
             None => Fault::new("expected value", at + 1),
             Some(word) => {
@@ -535,7 +542,7 @@ fn no_value(bytes: &[u8], at: usize, open: &Container) -> Fault {
 fn no_name(bytes: &[u8], at: usize) -> Fault {
     match bytes.get(at) {
         None => Fault::new(VALUE_END, at),
-        Some(b'}') => Fault::new("trailing comma", at + 1),
+        Some(b'}') => Fault::new(TRAILING_COMMA, at + 1),
         Some(_) => Fault::new("key must be a string", at + 1),
     }
 }
@@ -554,6 +561,6 @@ fn no_end(bytes: &[u8], at: usize, open: &Container) -> Fault {
         (None, true) => Fault::new(OBJECT_END, at),
         (None, false) => Fault::new(LIST_END, at),
         (Some(_), true) => Fault::new("expected `,` or `}`", at + 1),
-        (Some(_), false) => Fault::new("expected `,` or `]`", at + 1),
+        (Some(_), false) => Fault::new(ELEMENT_END, at + 1),
     }
 }
