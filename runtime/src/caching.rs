@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mcpgen_types::v2026_07_28::{DiscoverRequest, ReadResourceRequest};
 use mcpgen_types::codec::Decode;
+use mcpgen_types::v2026_07_28::{DiscoverRequest, ReadResourceRequest};
 use mcpgen_types::{JsonObject, RawJson, Request};
 use tokio::time::Instant;
 

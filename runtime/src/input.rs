@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
+use mcpgen_types::codec::Cursor;
 use mcpgen_types::v2026_07_28::{
     CallToolRequest, CallToolResult, GetPromptRequest, GetPromptResult, InputRequest, InputRequiredOrCallToolResult,
     InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
     ReadResourceResult,
 };
-use mcpgen_types::codec::Cursor;
 use mcpgen_types::{JsonObject, RawJson, Request, Value};
 use tower::ServiceExt;
 

@@ -5,10 +5,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::v2026_07_28::{
     CallToolRequest, DiscoverRequest, GetPromptRequest, InputRequiredResult, ReadResourceRequest, RequestMetaObject,
 };
-use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
 use serde::Deserialize;
 use serde_json::json;
@@ -220,9 +220,7 @@ impl Modern {
         match edited {
             Stamped::Edited(edited) => Ok(edited),
             Stamped::Unchanged => Ok(result),
-            Stamped::WithoutMeta => {
-                result.with_member("_meta", &self.stamp).ok_or_else(|| broken(&"it is no object"))
-            }
+            Stamped::WithoutMeta => result.with_member("_meta", &self.stamp).ok_or_else(|| broken(&"it is no object")),
         }
     }
 
@@ -231,8 +229,7 @@ impl Modern {
             tracing::error!(method = request.method(), %why, "a handler gave no result of this revision");
             errors::internal()
         };
-        let picked =
-            Picked::from(json, &["resultType", "_meta", "ttlMs", "cacheScope"]).map_err(|why| broken(&why))?;
+        let picked = Picked::from(json, &["resultType", "_meta", "ttlMs", "cacheScope"]).map_err(|why| broken(&why))?;
         let [kind, meta, ttl, kept_by] = picked.values;
         let kind = match kind.map(|kind| kind.as_str().ok_or("resultType is no string")) {
             None => None,

@@ -14,11 +14,11 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
+use mcpgen_types::codec::Decode;
 use mcpgen_types::v2025_11_25::{
     CancelTaskRequest, CreateTaskResult, GetTaskPayloadRequest, GetTaskRequest, ListTasksRequest, Task, TaskMetadata,
     TaskStatus, TaskStatusNotification,
 };
-use mcpgen_types::codec::Decode;
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Notification, Params, RawJson, Request, TaskRequest};
 use serde_json::json;
 use tokio::sync::{oneshot, watch};

@@ -4,8 +4,7 @@ use mcpgen_runtime::envelope::{Envelope, Frame, Invalid, scan, scan_bytes};
 
 /// What a frame is, in words: of a message its kind, id, method and raw part; of an error its id and code.
 fn read(bytes: &[u8]) -> String {
-    let refused =
-        |invalid: Invalid| format!("{:?} {}: {}", invalid.id, invalid.error.code, invalid.error.message);
+    let refused = |invalid: Invalid| format!("{:?} {}: {}", invalid.id, invalid.error.code, invalid.error.message);
     let document = match scan_bytes(bytes) {
         Ok(document) => document,
         Err(invalid) => return refused(invalid),

@@ -97,7 +97,9 @@ impl<'de> Deserializer<'de> for Cursor<'de> {
         let variant = match &mut members {
             Ok(members) => match (members.next(), members.next()) {
                 (Some((name, value)), None) => Variant { name, value: Some(value) },
-                _ => return Err(self.error(ErrorKind::Custom { message: "expected an object of one member".to_owned() })),
+                _ => {
+                    return Err(self.error(ErrorKind::Custom { message: "expected an object of one member".to_owned() }));
+                }
             },
             Err(_) => Variant { name: self, value: None },
         };

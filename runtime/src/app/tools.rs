@@ -5,11 +5,11 @@ use std::fmt;
 use std::future::{Future, ready};
 use std::sync::Arc;
 
+use mcpgen_types::codec::Cursor;
 use mcpgen_types::v2026_07_28::{
     CacheScope, CallToolRequest, CallToolRequestParams, CallToolResult, ContentBlock, Icon, InputRequiredResult,
     ListToolsRequest, ListToolsResult, TextContent, Tool, ToolAnnotations, ToolInputSchema,
 };
-use mcpgen_types::codec::Cursor;
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request};
 use serde::Serialize;
 
@@ -50,9 +50,9 @@ impl Arguments {
     fn object(self) -> Result<JsonObject, ErrorObject> {
         match self {
             Self::Object(object) => Ok(object),
-            Self::Raw(arguments) => arguments
-                .decode()
-                .map_err(|error| errors::invalid_params(&error.at_key("arguments").at_key("params"))),
+            Self::Raw(arguments) => {
+                arguments.decode().map_err(|error| errors::invalid_params(&error.at_key("arguments").at_key("params")))
+            }
         }
     }
 
@@ -476,7 +476,9 @@ impl Server {
                 None => (None, Some(params.place())),
             });
             match found.map_err(|error| errors::invalid_params(&error.at_key("params")))? {
-                (Some(entry), arguments) => return Ok((entry?, arguments.map_or_else(Arguments::none, Arguments::Raw))),
+                (Some(entry), arguments) => {
+                    return Ok((entry?, arguments.map_or_else(Arguments::none, Arguments::Raw)));
+                }
                 (None, params) => request.params = params,
             }
         }
