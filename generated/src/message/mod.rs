@@ -251,26 +251,39 @@ impl Decode for ErrorMessage {
     }
 }
 
-/// Elements of arrays are decoded in place, and messages come in batches.
-macro_rules! in_place {
-    ($(<$($of:ident: $set:ident),*> $type:ty: |$unread:ident| $blank:expr;)*) => {$(
-        impl<$($of: $set),*> DecodeInPlace for $type {
-            fn blank($unread: Unread) -> Self {
-                $blank
-            }
+// Elements of arrays are decoded in place, and messages come in batches.
 
-            fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
-                *self = <Self as Decode>::decode(json)?;
-                Ok(())
-            }
-        }
-    )*};
+impl<R: RequestSet, N: NotificationSet> DecodeInPlace for Message<R, N> {
+    fn blank(unread: Unread) -> Self {
+        Self::Error(DecodeInPlace::blank(unread))
+    }
+
+    fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
+        *self = Self::decode(json)?;
+        Ok(())
+    }
 }
 
-in_place! {
-    <R: RequestSet, N: NotificationSet> Message<R, N>: |unread| Self::Error(DecodeInPlace::blank(unread));
-    <> ResponseMessage: |unread| Self::new(0, RawJson::blank(unread));
-    <> ErrorMessage: |unread| Self::new(ErrorId::Absent, ErrorObject::blank(unread));
+impl DecodeInPlace for ResponseMessage {
+    fn blank(unread: Unread) -> Self {
+        Self::new(0, RawJson::blank(unread))
+    }
+
+    fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
+        *self = <Self as Decode>::decode(json)?;
+        Ok(())
+    }
+}
+
+impl DecodeInPlace for ErrorMessage {
+    fn blank(unread: Unread) -> Self {
+        Self::new(ErrorId::Absent, ErrorObject::blank(unread))
+    }
+
+    fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
+        *self = Self::decode(json)?;
+        Ok(())
+    }
 }
 
 const JSONRPC: Literal = Literal::Str("2.0");
