@@ -194,7 +194,7 @@ pub fn read_optional<T: DecodeInPlace>(json: Cursor<'_>, field: &mut Option<T>, 
     }
 }
 
-/// Assigns a value to a place with a blank one, which has nothing to drop.
+/// Assigns a value to a place with a blank one that owns no memory. What the place owns is not freed.
 #[inline]
 pub fn set<T>(place: &mut T, value: T) {
     std::mem::forget(std::mem::replace(place, value));
