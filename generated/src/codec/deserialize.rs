@@ -98,7 +98,9 @@ impl<'de> Deserializer<'de> for Cursor<'de> {
             Ok(members) => match (members.next(), members.next()) {
                 (Some((name, value)), None) => Variant { name, value: Some(value) },
                 _ => {
-                    return Err(self.error(ErrorKind::Custom { message: "expected an object of one member".to_owned() }));
+                    return Err(
+                        self.error(ErrorKind::Custom { message: "expected an object of one member".to_owned() })
+                    );
                 }
             },
             Err(_) => Variant { name: self, value: None },
