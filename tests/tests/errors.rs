@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Read};
+use std::net::IpAddr;
 
 use mcpgen_tests::decisions::REVISIONS;
 use mcpgen_tests::judge::subschemas;
@@ -13,6 +14,7 @@ use mcpgen_tests::registry::{Entry, REGISTRY};
 use mcpgen_tests::{Proof, schema};
 use mcpgen_types::codec::{self, Bound, Bounds, Cursor, Decode, DecodeInPlace, Encode, Length, Literal, Node, Unread};
 use mcpgen_types::{Error, ErrorKind, Never};
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 /// A document that a type refuses.
@@ -195,6 +197,7 @@ const CORE: &[(&str, Entry, &str)] = &[
     ("Length", Entry::of::<Short>("core", "Short", None), r#""four""#),
     ("Constant", Entry::of::<Origin>("core", "Origin", None), "[0, 1]"),
     ("Uninhabited", Entry::of::<Never>("core", "Never", None), "null"),
+    ("Custom", Entry::of::<Host>("core", "Host", None), r#""localhost""#),
 ];
 
 /// Whether a schema, one of all those inside a document, cannot bring up a kind of error.
@@ -210,8 +213,7 @@ fn absence(kind: &str) -> Option<(&'static str, Holds)> {
             let limits = ["minLength", "maxLength", "minItems", "maxItems"];
             !limits.iter().any(|limit| schema.contains_key(*limit))
         })),
-        // The types of a revision are all generated.
-        "Custom" => Some(("it is of types that are not generated", |_| true)),
+        "Custom" => Some(("only types that serde decodes report it", |_| true)),
         "Uninhabited" => Some(("every schema of this revision admits something", |schema| {
             let nothing = |keyword: &str| schema.get(keyword).and_then(Value::as_array).is_some_and(Vec::is_empty);
             !schema.contains_key("not") && !nothing("enum") && !nothing("anyOf") && !nothing("type")
@@ -539,4 +541,22 @@ impl Encode for Origin {
     }
 }
 
-codec::serde_impls!(Closed, Digit, Short, Origin);
+/// An IP address, which serde decodes.
+#[derive(Debug, PartialEq)]
+struct Host(IpAddr);
+
+impl Decode for Host {
+    const NAME: &'static str = "Host";
+
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        IpAddr::deserialize(json).map(Self)
+    }
+}
+
+impl Encode for Host {
+    fn encode(&self) -> Node<'_> {
+        Node::Null
+    }
+}
+
+codec::serde_impls!(Closed, Digit, Short, Origin, Host);
