@@ -81,7 +81,7 @@ impl RawJson {
     pub fn text(&self) -> &str {
         match &self.0 {
             Repr::Text(text) => text,
-            Repr::Indexed(document, place) => document.at(*place).text(),
+            Repr::Indexed(document, place) => document.at(*place).slice(),
         }
     }
 
@@ -109,7 +109,7 @@ impl RawJson {
             bytes.push(b',');
         }
         bytes.extend_from_slice(rest.as_bytes());
-        String::from_utf8(bytes).ok().map(|text| Self(Repr::Text(text)))
+        String::from_utf8(bytes).ok().map(Self::from_text)
     }
 
     /// The value at a place of a document, in the document's memory.
@@ -122,13 +122,18 @@ impl RawJson {
         Ok(Self::indexed(document, place))
     }
 
+    /// JSON text on one line.
+    pub(crate) fn from_text(text: String) -> Self {
+        Self(Repr::Text(text))
+    }
+
     /// The same for a document that is known not to be nested too deep.
     pub(crate) fn indexed(document: Document<'static>, place: Place) -> Self {
         Self(Repr::Indexed(document.on_one_line(), place))
     }
 
     pub(crate) fn null() -> Self {
-        Self(Repr::Text("null".to_owned()))
+        Self::from_text("null".to_owned())
     }
 
     /// Whether the value is `null`.
@@ -152,7 +157,7 @@ impl TryFrom<String> for RawJson {
 /// The value's text.
 impl<T: Encode + ?Sized> From<&T> for RawJson {
     fn from(value: &T) -> Self {
-        Self(Repr::Text(crate::to_string(value)))
+        Self::from_text(crate::to_string(value))
     }
 }
 

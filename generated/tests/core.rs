@@ -1137,3 +1137,19 @@ fn schemas_are_local_and_minimal() {
     let leaf = <Leaf as schemars::JsonSchema>::json_schema(&mut generator);
     assert_eq!(leaf.as_value(), &json!({"type": "string"}));
 }
+
+#[test]
+fn strings_are_written_like_serde_json_writes_them() {
+    let characters: String = (0..0x100).filter_map(char::from_u32).chain("漢🦀\u{2028}\u{2029}".chars()).collect();
+    let alone = characters.chars().flat_map(|character| {
+        (0..20).map(move |place| format!("{}{character}{}", "a".repeat(place), "a".repeat(19 - place)))
+    });
+    let short =
+        characters.chars().flat_map(|character| (0..9).map(move |length| "a".repeat(length) + &character.to_string()));
+    let pairs =
+        characters.chars().flat_map(|a| ["\0", "\u{1f}", " ", "!", "\"", "\\", "é"].map(|b| format!("{a}{b}{a}{a}")));
+    let long = (0..40).map(|length| "x".repeat(length) + &characters + &"\n".repeat(length) + "end");
+    for text in alone.chain(short).chain(pairs).chain(long).chain([characters.repeat(20)]) {
+        assert_eq!(mcpgen_types::to_string(&text), serde_json::to_string(&text).unwrap());
+    }
+}

@@ -1,5 +1,6 @@
 //! Between the types of serde and raw JSON, and members of raw objects without decoding the rest.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use mcpgen_types::codec::{Cursor, Document};
@@ -71,7 +72,7 @@ impl<'a, const N: usize> Picked<'a, N> {
 /// Changes to an object's text that leave everything else as it is.
 pub(crate) struct Edit<'a> {
     object: Cursor<'a>,
-    text: &'a str,
+    text: Cow<'a, str>,
     /// Where the object starts in its document.
     start: usize,
     /// In no order, and none over another.

@@ -248,7 +248,7 @@ impl Modern {
             {
                 let is_one = |there: Cursor<'_>| match name {
                     "ttlMs" => u64::decode(there).is_ok(),
-                    _ => matches!(there.text(), "\"public\"" | "\"private\""),
+                    _ => matches!(&*there.text(), "\"public\"" | "\"private\""),
                 };
                 match there {
                     None => edit.add(name, &value),

@@ -15,7 +15,8 @@ const PREFIX: &[u8] = b"$serde_json::private::";
 
 /// The error of the first reserved key in a value, however it is escaped.
 pub(crate) fn find(json: Cursor<'_>) -> Option<Error> {
-    let bytes = json.text().as_bytes();
+    let text = json.text();
+    let bytes = text.as_bytes();
     // Almost no text passes this filter.
     if memmem::find(bytes, PREFIX).is_none() && memmem::find(bytes, b"\\u").is_none() {
         return None;

@@ -99,10 +99,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where the value is in the document's text, in bytes.
+    /// Where the value is in the text that the document was read from, in bytes. Empty if it was not read from text.
     #[must_use]
     pub fn range(self) -> Range<usize> {
         let token = self.token();
+        if self.document.is_recorded {
+            return 0..0;
+        }
         let (start, end) = (token.start(), token.start() + token.length());
         match token.kind() {
             Kind::Null | Kind::False | Kind::True | Kind::Number => start..end,
@@ -111,9 +114,23 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The value's JSON text.
+    /// The value's JSON text, borrowed if the document was read from text.
     #[must_use]
-    pub fn text(self) -> &'a str {
+    pub fn text(self) -> Cow<'a, str> {
+        match self.document.is_recorded {
+            false => Cow::Borrowed(self.slice()),
+            true => Cow::Owned(self.written()),
+        }
+    }
+
+    /// The JSON text of a value that was not read from text.
+    fn written(self) -> String {
+        // A value has no members that are not strings, and no floats that are not finite.
+        serde_json::to_string(&self).unwrap_or_default()
+    }
+
+    /// The value's part of the text that the document was read from.
+    pub(crate) fn slice(self) -> &'a str {
         self.document.text.get(self.range()).unwrap_or_default()
     }
 
@@ -312,14 +329,17 @@ impl<'a> Cursor<'a> {
     /// A copy of the value, to be decoded later.
     #[must_use]
     pub fn to_raw(self) -> RawJson {
+        if self.document.is_recorded {
+            return RawJson::from_text(self.written());
+        }
         let range = self.range();
         let first = self.at as usize;
         let tokens = self.document.tokens.get(first..first + self.token().entries()).unwrap_or_default();
         let copy = Document {
-            text: Cow::Owned(self.text().to_owned()),
+            text: Cow::Owned(self.slice().to_owned()),
             tokens: tokens.iter().map(|token| token.after(range.start)).collect(),
             is_multiline: self.document.is_multiline,
-            too_deep: None,
+            ..Document::default()
         };
         RawJson::indexed(copy, Place::ROOT)
     }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::value::MapDeserializer;
-use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, VariantAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
+use serde::de::{self, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
 use crate::{Error, ErrorKind};
@@ -52,21 +52,24 @@ impl<'de> Cursor<'de> {
     }
 }
 
-fn visit_elements<'de, V: Visitor<'de>>(mut elements: ElementCursors<'de>, visitor: V) -> Result<V::Value, Error> {
+/// Checks that the visitor has read all elements.
+fn visit_elements<'de, V: Visitor<'de>>(elements: ElementCursors<'de>, visitor: V) -> Result<V::Value, Error> {
+    let mut elements = SeqDeserializer::new(elements);
     let value = visitor.visit_seq(&mut elements)?;
-    match elements.next() {
-        None => Ok(value),
-        Some(element) => Err(element.error(ErrorKind::Custom { message: "unexpected element".to_owned() })),
-    }
+    elements.end().map(|()| value)
 }
 
+/// Checks that the visitor has read all members.
 fn visit_members<'de, V: Visitor<'de>>(members: MemberCursors<'de>, visitor: V) -> Result<V::Value, Error> {
-    let mut access = MemberAccess { members, value: None };
-    let value = visitor.visit_map(&mut access)?;
-    match access.members.next() {
-        None => Ok(value),
-        Some((_, member)) => Err(member.error(ErrorKind::Unexpected)),
-    }
+    let mut members = map(members);
+    let value = visitor.visit_map(&mut members)?;
+    members.end().map(|()| value)
+}
+
+fn map<'de>(
+    members: MemberCursors<'de>,
+) -> MapDeserializer<'de, impl Iterator<Item = (Name<'de>, Cursor<'de>)>, Error> {
+    MapDeserializer::new(members.map(|(name, value)| (Name { name, value }, value)))
 }
 
 impl<'de> Deserializer<'de> for Cursor<'de> {
@@ -93,19 +96,14 @@ impl<'de> Deserializer<'de> for Cursor<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        let mut members = self.members();
-        let variant = match &mut members {
-            Ok(members) => match (members.next(), members.next()) {
-                (Some((name, value)), None) => Variant { name, value: Some(value) },
-                _ => {
-                    return Err(
-                        self.error(ErrorKind::Custom { message: "expected an object of one member".to_owned() })
-                    );
-                }
-            },
-            Err(_) => Variant { name: self, value: None },
+        let value = match (self.as_str(), self.members()) {
+            (Some(variant), _) => visitor.visit_enum(variant.into_deserializer()),
+            (None, Ok(members)) if members.clone().count() == 1 => {
+                visitor.visit_enum(MapAccessDeserializer::new(map(members)))
+            }
+            (None, _) => Err(self.mismatch("string or object of one member")),
         };
-        visitor.visit_enum(variant).map_err(|error| self.locate(error))
+        value.map_err(|error| self.locate(error))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -126,42 +124,24 @@ impl<'de> IntoDeserializer<'de, Error> for Cursor<'de> {
     }
 }
 
-impl<'de> de::SeqAccess<'de> for &mut ElementCursors<'de> {
-    type Error = Error;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
-        self.next().map(|element| seed.deserialize(element).map_err(|error| element.locate(error))).transpose()
-    }
+/// The name of a member, which may stand for a number or a boolean. Errors point to the value.
+struct Name<'de> {
+    name: Cursor<'de>,
+    value: Cursor<'de>,
 }
 
-struct MemberAccess<'de> {
-    members: MemberCursors<'de>,
-    /// Of the member whose name was read last.
-    value: Option<Cursor<'de>>,
-}
+impl<'de> IntoDeserializer<'de, Error> for Name<'de> {
+    type Deserializer = Self;
 
-impl<'de> de::MapAccess<'de> for &mut MemberAccess<'de> {
-    type Error = Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
-        let Some((name, value)) = self.members.next() else { return Ok(None) };
-        self.value = Some(value);
-        seed.deserialize(Name(name)).map(Some).map_err(|error| value.locate(error))
-    }
-
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
-        let Some(value) = self.value.take() else { return Err(de::Error::custom("a value was read before its name")) };
-        seed.deserialize(value).map_err(|error| value.locate(error))
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
-
-/// The name of a member, which may stand for a number or a boolean.
-struct Name<'de>(Cursor<'de>);
 
 macro_rules! parsed {
     ($($method:ident: $visit:ident;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-            match self.0.as_str().unwrap_or_default().parse() {
+            match self.name.as_str().unwrap_or_default().parse() {
                 Ok(value) => visitor.$visit(value),
                 Err(_) => self.deserialize_any(visitor),
             }
@@ -173,7 +153,7 @@ impl<'de> Deserializer<'de> for Name<'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.0.visit(visitor)
+        self.name.visit(visitor).map_err(|error| self.value.locate(error))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -190,7 +170,7 @@ impl<'de> Deserializer<'de> for Name<'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.0.deserialize_enum(name, variants, visitor)
+        self.name.deserialize_enum(name, variants, visitor)
     }
 
     parsed! {
@@ -211,52 +191,5 @@ impl<'de> Deserializer<'de> for Name<'de> {
 
     forward_to_deserialize_any! {
         char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
-    }
-}
-
-/// A variant of an enum: its name, and its content if it has one.
-struct Variant<'de> {
-    name: Cursor<'de>,
-    value: Option<Cursor<'de>>,
-}
-
-impl<'de> EnumAccess<'de> for Variant<'de> {
-    type Error = Error;
-    type Variant = Self;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Error> {
-        match seed.deserialize(self.name) {
-            Ok(variant) => Ok((variant, self)),
-            Err(error) => Err(self.value.unwrap_or(self.name).locate(error)),
-        }
-    }
-}
-
-impl<'de> Variant<'de> {
-    fn content(&self, expected: &'static str) -> Result<Cursor<'de>, Error> {
-        self.value.ok_or_else(|| self.name.mismatch(expected))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Variant<'de> {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<(), Error> {
-        match self.value {
-            Some(value) if !value.is_null() => Err(value.mismatch("null")),
-            _ => Ok(()),
-        }
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
-        seed.deserialize(self.content("object with the variant's content")?)
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
-        visit_elements(self.content("object with the variant's elements")?.elements()?, visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
-        self.content("object with the variant's members")?.deserialize_any(visitor)
     }
 }

@@ -94,6 +94,8 @@ impl Kind {
 pub struct Document<'a> {
     pub(super) text: Cow<'a, str>,
     pub(super) tokens: Vec<Token>,
+    /// Whether the document was made from values. Its text then has only numbers and the characters of strings.
+    pub(super) is_recorded: bool,
     /// Whether a line ends between two values.
     pub(super) is_multiline: bool,
     /// The token of the first array or object that is nested too deep.
@@ -101,7 +103,7 @@ pub struct Document<'a> {
 }
 
 /// Where a value is in a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(u32);
 
 impl Place {

@@ -1,17 +1,17 @@
 //! Documents from other sources than text: serde_json's values, and any serde `Deserializer`.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::{Error, ErrorKind, NotFinite, Number};
+use crate::{Error, ErrorKind, Number};
 
 use super::index::{Document, Kind, MAX_TEXT, Token};
 use super::text::named;
-use super::{Decode, MAX_DEPTH, Node, write};
+use super::{Decode, MAX_DEPTH};
 
 /// Reads one value with a `Deserializer` of any self-describing format.
 ///
@@ -37,9 +37,9 @@ pub(super) fn record_value(value: &Value) -> Result<Document<'static>, Error> {
     recorder.finish()
 }
 
-/// Writes the text of a document, and its index beside it.
+/// Writes the index of a document, and into its text only strings, as they are, and numbers.
 struct Recorder {
-    text: Vec<u8>,
+    text: String,
     tokens: Vec<Token>,
     depth: u32,
 }
@@ -47,25 +47,28 @@ struct Recorder {
 impl Default for Recorder {
     fn default() -> Self {
         // Enough for most requests, and not worth growing to.
-        Self { text: Vec::with_capacity(512), tokens: Vec::with_capacity(64), depth: 0 }
+        Self { text: String::with_capacity(512), tokens: Vec::with_capacity(64), depth: 0 }
     }
 }
 
 impl Recorder {
     fn finish(self) -> Result<Document<'static>, Error> {
-        if self.text.len() >= MAX_TEXT {
+        if self.text.len() >= MAX_TEXT || self.tokens.len() >= MAX_TEXT {
             return Err(json_error("values of 512 MiB and more are not supported"));
         }
-        let text = String::from_utf8(self.text).map_err(|_| json_error("invalid UTF-8"))?;
-        Ok(Document { text: Cow::Owned(text), tokens: self.tokens, ..Document::default() })
+        Ok(Document { text: Cow::Owned(self.text), tokens: self.tokens, is_recorded: true, ..Document::default() })
     }
 
     fn value(&mut self, value: &Value) -> Result<(), Error> {
         match value {
+            Value::Null => self.word(Kind::Null),
+            Value::Bool(value) => self.bool(*value),
+            Value::Number(number) if number.as_f64().is_none() => return Err(out_of_range()),
+            Value::Number(number) => self.number(number),
+            Value::String(text) => self.string(text),
             Value::Array(elements) => {
                 let open = self.open(Kind::Array)?;
                 for (index, element) in elements.iter().enumerate() {
-                    self.separate();
                     self.value(element).map_err(|error| error.at_index(index))?;
                 }
                 self.close(open);
@@ -73,39 +76,33 @@ impl Recorder {
             Value::Object(members) => {
                 let open = self.open(Kind::Object)?;
                 for (name, value) in members {
-                    self.name(name);
+                    self.string(name);
                     self.value(value).map_err(|error| error.at_key(name.clone()))?;
                 }
                 self.close(open);
             }
-            Value::Number(number) if number.as_f64().is_none() => return Err(out_of_range()),
-            scalar => self.scalar(Node::Value(scalar)),
         }
         Ok(())
     }
 
-    /// Adds a string, number, boolean or null.
-    fn scalar(&mut self, node: Node<'_>) {
-        let start = self.text.len();
-        write(node, &mut self.text);
-        let written = self.text.get(start..).unwrap_or_default();
-        let token = match written.first() {
-            Some(b'"') => {
-                let kind = if written.contains(&b'\\') { Kind::Escaped } else { Kind::Plain };
-                Token::new(kind, start + 1, written.len() - 2)
-            }
-            Some(b'n') => Token::new(Kind::Null, start, written.len()),
-            Some(b't') => Token::new(Kind::True, start, written.len()),
-            Some(b'f') => Token::new(Kind::False, start, written.len()),
-            _ => Token::new(Kind::Number, start, written.len()),
-        };
-        self.tokens.push(token);
+    fn word(&mut self, kind: Kind) {
+        self.tokens.push(Token::new(kind, self.text.len(), 0));
     }
 
-    fn name(&mut self, name: &str) {
-        self.separate();
-        self.scalar(Node::Str(name));
-        self.text.push(b':');
+    fn bool(&mut self, value: bool) {
+        self.word(if value { Kind::True } else { Kind::False });
+    }
+
+    fn string(&mut self, text: &str) {
+        self.tokens.push(Token::new(Kind::Plain, self.text.len(), text.len()));
+        self.text.push_str(text);
+    }
+
+    fn number(&mut self, number: impl fmt::Display) {
+        let start = self.text.len();
+        // A `String` takes all text.
+        let _ = write!(self.text, "{number}");
+        self.tokens.push(Token::new(Kind::Number, start, self.text.len() - start));
     }
 
     /// Begins an array or object. Returns its entry.
@@ -114,26 +111,17 @@ impl Recorder {
         if self.depth > MAX_DEPTH {
             return Err(Error::new(ErrorKind::Depth));
         }
-        self.tokens.push(Token::new(kind, self.text.len(), 0));
-        self.text.push(if kind == Kind::Array { b'[' } else { b'{' });
+        self.word(kind);
         Ok(self.tokens.len() - 1)
-    }
-
-    /// Writes a comma, unless this is the first element or member.
-    fn separate(&mut self) {
-        if !matches!(self.text.last(), Some(b'[' | b'{')) {
-            self.text.push(b',');
-        }
     }
 
     fn close(&mut self, open: usize) {
         self.depth -= 1;
-        let entries = self.tokens.len() + 1 - open;
+        self.word(Kind::Null);
+        let entries = self.tokens.len() - open;
         if let Some(token) = self.tokens.get_mut(open) {
-            self.text.push(if token.kind() == Kind::Array { b']' } else { b'}' });
             *token = Token::new(token.kind(), token.start(), entries);
         }
-        self.tokens.push(Token::new(Kind::Null, self.text.len(), 0));
     }
 }
 
@@ -151,13 +139,6 @@ fn json_error(message: &str) -> Error {
 /// Records the value that a deserializer is asked for.
 struct Seed<'r>(&'r mut Recorder);
 
-impl Seed<'_> {
-    fn scalar<E>(self, node: Node<'_>) -> Result<(), E> {
-        self.0.scalar(node);
-        Ok(())
-    }
-}
-
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = ();
 
@@ -174,11 +155,13 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
-        self.scalar(Node::Null)
+        self.0.word(Kind::Null);
+        Ok(())
     }
 
     fn visit_none<E>(self) -> Result<(), E> {
-        self.scalar(Node::Null)
+        self.0.word(Kind::Null);
+        Ok(())
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -190,15 +173,18 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<(), E> {
-        self.scalar(Node::Bool(value))
+        self.0.bool(value);
+        Ok(())
     }
 
     fn visit_u64<E>(self, integer: u64) -> Result<(), E> {
-        self.scalar(Node::Unsigned(integer))
+        self.0.number(integer);
+        Ok(())
     }
 
     fn visit_i64<E>(self, integer: i64) -> Result<(), E> {
-        self.scalar(Node::Signed(integer))
+        self.0.number(integer);
+        Ok(())
     }
 
     fn visit_u128<E: serde::de::Error>(self, integer: u128) -> Result<(), E> {
@@ -217,17 +203,19 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, float: f64) -> Result<(), E> {
-        if float.is_finite() { self.scalar(Node::Float(float)) } else { Err(E::custom(NotFinite)) }
+        self.0.number(Number::try_from(float).map_err(E::custom)?);
+        Ok(())
     }
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        self.scalar(Node::Str(text))
+        self.0.string(text);
+        Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
         let recorder = self.0;
         let open = recorder.open(Kind::Array).map_err(A::Error::custom)?;
-        while elements.next_element_seed(Element(recorder))?.is_some() {}
+        while elements.next_element_seed(Seed(recorder))?.is_some() {}
         recorder.close(open);
         Ok(())
     }
@@ -240,7 +228,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         }
         let open = recorder.open(Kind::Object).map_err(A::Error::custom)?;
         if let Some(name) = first {
-            recorder.name(&name);
+            recorder.string(&name);
             members.next_value_seed(Seed(recorder))?;
             while members.next_key_seed(Name(recorder))?.is_some() {
                 members.next_value_seed(Seed(recorder))?;
@@ -248,18 +236,6 @@ impl<'de> Visitor<'de> for Seed<'_> {
         }
         recorder.close(open);
         Ok(())
-    }
-}
-
-/// Records an element, after a comma if it is not the first.
-struct Element<'r>(&'r mut Recorder);
-
-impl<'de> DeserializeSeed<'de> for Element<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.0.separate();
-        Seed(self.0).deserialize(deserializer)
     }
 }
 
@@ -282,7 +258,7 @@ impl Visitor<'_> for Name<'_> {
     }
 
     fn visit_str<E>(self, name: &str) -> Result<(), E> {
-        self.0.name(name);
+        self.0.string(name);
         Ok(())
     }
 }
@@ -292,21 +268,20 @@ const NUMBER_KEY: &str = "$serde_json::private::Number";
 
 /// Records the number that such a map represents, or the object if it only looks like one.
 fn number<'de, A: MapAccess<'de>>(recorder: &mut Recorder, mut members: A) -> Result<(), A::Error> {
-    let (start, first) = (recorder.text.len(), recorder.tokens.len());
     let open = recorder.open(Kind::Object).map_err(A::Error::custom)?;
-    recorder.name(NUMBER_KEY);
+    recorder.string(NUMBER_KEY);
     let value = recorder.text.len();
     members.next_value_seed(Seed(recorder))?;
-    let text = recorder.text.get(value + 1..recorder.text.len() - 1).and_then(|text| std::str::from_utf8(text).ok());
-    if let Some(text) = text.filter(|text| text.parse::<serde_json::Number>().is_ok()).map(ToOwned::to_owned) {
-        if Number::parse(&text).is_none() {
+    let text = recorder.text.get(value..).unwrap_or_default();
+    let is_string = recorder.tokens.last().is_some_and(|token| token.kind() == Kind::Plain);
+    if is_string && text.parse::<serde_json::Number>().is_ok() {
+        if Number::parse(text).is_none() {
             return Err(A::Error::custom(out_of_range()));
         }
-        recorder.text.truncate(start);
-        recorder.tokens.truncate(first);
+        let number = Token::new(Kind::Number, value, text.len());
+        recorder.tokens.truncate(open);
         recorder.depth -= 1;
-        recorder.tokens.push(Token::new(Kind::Number, start, text.len()));
-        recorder.text.extend_from_slice(text.as_bytes());
+        recorder.tokens.push(number);
         return Ok(());
     }
     while members.next_key_seed(Name(recorder))?.is_some() {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Number, Value};
 
+use super::encode::Sink;
 use super::{Elements, Members, Node, Object};
 
 /// Writes a value without white space between tokens.
@@ -35,13 +36,33 @@ fn array(elements: &dyn Elements, out: &mut Vec<u8>) {
 }
 
 fn map(object: &dyn Object, out: &mut Vec<u8>) {
-    let mut mark = b'{';
-    object.members(&mut Members::new(&mut |name, node| {
-        quoted([mark, b'"'], name, *b"\":", out);
-        write(node, out);
-        mark = b',';
-    }));
-    close(mark, b"{}", out);
+    let mut members = Members::of_text(TextMembers { out, mark: b'{' });
+    object.members(&mut members);
+    if let Sink::Text(TextMembers { out, mark }) = members.sink {
+        close(mark, b"{}", out);
+    }
+}
+
+/// The members of an object that is being written.
+pub(super) struct TextMembers<'a> {
+    out: &'a mut Vec<u8>,
+    /// What comes before the next member.
+    mark: u8,
+}
+
+impl TextMembers<'_> {
+    /// The version of JSON-RPC, as the first member.
+    pub(super) fn version(&mut self) {
+        self.out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+        self.mark = b',';
+    }
+
+    #[inline]
+    pub(super) fn member(&mut self, name: &str, node: Node<'_>) {
+        quoted([self.mark, b'"'], name, *b"\":", self.out);
+        write(node, self.out);
+        self.mark = b',';
+    }
 }
 
 fn json(value: &Value, out: &mut Vec<u8>) {
@@ -73,11 +94,13 @@ fn close(mark: u8, [open, close]: &[u8; 2], out: &mut Vec<u8>) {
 /// Room for what comes after a long text, so that a buffer that has just grown for it need not grow again.
 pub(crate) const AFTER: usize = 64;
 
+#[inline(never)]
 fn string(text: &str, out: &mut Vec<u8>) {
     quoted([b'"'], text, [b'"'], out);
 }
 
 /// Writes a string with what stands beside it; the quotation marks are the last before it and the first after it.
+#[inline(always)]
 fn quoted<const B: usize, const A: usize>(before: [u8; B], text: &str, after: [u8; A], out: &mut Vec<u8>) {
     out.reserve(text.len() + AFTER);
     out.extend_from_slice(&before);
@@ -166,37 +189,4 @@ fn escapes(word: u64) -> u64 {
 
 fn scalar<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
     serde_json::to_writer(out, value).expect("a Vec takes all bytes");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_that_are_escaped_are_found_wherever_they_stand() {
-        for byte in 0..0x80 {
-            let escaped = serde_json::to_string(&char::from(byte)).is_ok_and(|text| text.len() > 3);
-            for place in 0..20 {
-                let mut text = [b'a'; 20];
-                text[place] = byte;
-                assert_eq!(is_escaped(&text[..place + 1]), escaped, "{byte} at {place}");
-                assert_eq!(is_escaped(&text), escaped, "{byte} at {place}");
-            }
-        }
-        assert!(!is_escaped("\u{7f}\u{80}\u{a0}é漢🦀".as_bytes()));
-    }
-
-    #[test]
-    fn strings_are_written_as_serde_json_writes_them() {
-        let characters: String = (0..0x100).filter_map(char::from_u32).chain("漢🦀\u{2028}\u{2029}".chars()).collect();
-        let pairs = characters
-            .chars()
-            .flat_map(|a| ["\0", "\u{1f}", " ", "!", "\"", "\\", "é"].map(|b| format!("{a}{b}{a}{a}")));
-        let long = (0..40).map(|length| "x".repeat(length) + &characters + &"\n".repeat(length) + "end");
-        for text in pairs.chain(long).chain([characters.repeat(20)]) {
-            let mut written = Vec::new();
-            string(&text, &mut written);
-            assert_eq!(String::from_utf8(written).ok(), serde_json::to_string(&text).ok());
-        }
-    }
 }

@@ -3,7 +3,7 @@
 mod read;
 
 use crate::codec::{
-    self, Cursor, Decode, DecodeInPlace, Encode, Literal, Members, Node, Object, Unread, deserialize, serialize,
+    self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, Object, Unread, deserialize, serialize,
 };
 use crate::{
     Error, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Never, NotificationSet, RawJson, Request, RequestId,
@@ -286,26 +286,24 @@ impl DecodeInPlace for ErrorMessage {
     }
 }
 
-const JSONRPC: Literal = Literal::Str("2.0");
-
 impl<R: Encode> Object for RequestMessage<R> {
     fn members(&self, out: &mut Members<'_>) {
-        out.constant("jsonrpc", JSONRPC);
+        out.version();
         out.member("id", &self.id);
-        out.members_of(self.request.encode(), &["jsonrpc", "id"]);
+        out.body(self.request.encode());
     }
 }
 
 impl<N: Encode> Object for NotificationMessage<N> {
     fn members(&self, out: &mut Members<'_>) {
-        out.constant("jsonrpc", JSONRPC);
-        out.members_of(self.notification.encode(), &["jsonrpc", "id"]);
+        out.version();
+        out.body(self.notification.encode());
     }
 }
 
 impl Object for ResponseMessage {
     fn members(&self, out: &mut Members<'_>) {
-        out.constant("jsonrpc", JSONRPC);
+        out.version();
         out.member("id", &self.id);
         out.member("result", &self.result);
         out.extra(&self.extra);
@@ -314,7 +312,7 @@ impl Object for ResponseMessage {
 
 impl Object for ErrorMessage {
     fn members(&self, out: &mut Members<'_>) {
-        out.constant("jsonrpc", JSONRPC);
+        out.version();
         match &self.id {
             ErrorId::Absent => {}
             ErrorId::Null => out.node("id", Node::Null),

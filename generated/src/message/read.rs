@@ -54,7 +54,7 @@ impl<'a> Envelope<'a> {
     fn conflict(&self) -> Error {
         let of_kind =
             [METHOD, RESULT, ERROR].into_iter().filter_map(|index| Some((self.members[index]?, NAMES[index])));
-        let start = |(member, _): &(Cursor<'_>, &str)| member.range().start;
+        let start = |(member, _): &(Cursor<'_>, &str)| member.place();
         let (Some((_, first)), Some((second, _))) = (of_kind.clone().min_by_key(start), of_kind.max_by_key(start))
         else {
             return self.json.missing("method");

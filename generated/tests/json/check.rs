@@ -175,7 +175,7 @@ fn check_raw(text: &str, value: &Value) {
 
 /// Checks the text of every value inside this one.
 fn check_cursor(cursor: Cursor<'_>, value: &Value) {
-    assert_same(&from_str(cursor.text()).unwrap(), value, "text of a value");
+    assert_same(&from_str(&cursor.text()).unwrap(), value, "text of a value");
     assert_same(&by_cursors(cursor), value, "value by cursors");
     let raw = cursor.to_raw();
     assert_eq!(raw.text(), cursor.text().replace(['\r', '\n'], " "));

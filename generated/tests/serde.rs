@@ -1,0 +1,253 @@
+//! Types that serde decodes, from a cursor: the same values as from serde_json.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::net::IpAddr;
+
+use mcpgen_types::RawJson;
+use mcpgen_types::codec::Document;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Unit;
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Newtype(u8);
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Pair(i32, Option<String>);
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Point {
+    x: f64,
+    #[serde(default)]
+    y: Option<f64>,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Strict {
+    x: i8,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Flattened {
+    x: u32,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+enum External {
+    A,
+    B(u8),
+    C(u8, String),
+    D { x: i64 },
+    E(Option<u8>),
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(tag = "kind")]
+enum Internal {
+    A,
+    B { x: i64 },
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(tag = "kind", content = "x")]
+enum Adjacent {
+    A,
+    B(i64),
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+enum Untagged {
+    Number(u64),
+    Text(String),
+    List(Vec<Untagged>),
+    Point { x: i64 },
+}
+
+#[derive(Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
+#[serde(rename_all = "lowercase")]
+enum Key {
+    A,
+    B,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Borrowed<'a> {
+    x: &'a str,
+    #[serde(borrow, default)]
+    y: Cow<'a, str>,
+}
+
+const DOCUMENTS: &[&str] = &[
+    "null",
+    "true",
+    "false",
+    "0",
+    "-1",
+    "7",
+    "127",
+    "128",
+    "255",
+    "256",
+    "2147483648",
+    "4294967296",
+    "9223372036854775807",
+    "9223372036854775808",
+    "18446744073709551615",
+    "-9223372036854775808",
+    "-0",
+    "1.0",
+    "1.5",
+    "1e2",
+    "-1.7976931348623157e308",
+    r#""""#,
+    r#""a""#,
+    r#""A""#,
+    r#""B""#,
+    r#""\u0041""#,
+    r#""ab""#,
+    r#""\n\ud83e\udd80""#,
+    r#""127.0.0.1""#,
+    "[]",
+    "[1]",
+    "[1, null]",
+    r#"[1, "a"]"#,
+    r#"[1, "a", 2]"#,
+    "[1.5, 2.5]",
+    r#"["a", "b"]"#,
+    "[[1, 2], [3]]",
+    r#"[3, "x", {"x": 1}]"#,
+    "{}",
+    r#"{"x": 1}"#,
+    r#"{"\u0078": 1}"#,
+    r#"{"x": null}"#,
+    r#"{"x": "a"}"#,
+    r#"{"x": "a\n"}"#,
+    r#"{"x": "a", "y": "b\n"}"#,
+    r#"{"x": 1, "y": 2.5}"#,
+    r#"{"x": 1, "y": null, "z": [1, {"a": "b"}]}"#,
+    r#"{"x": 1, "x": 2}"#,
+    r#"{"A": null}"#,
+    r#"{"A": 1}"#,
+    r#"{"B": 1}"#,
+    r#"{"B": 256}"#,
+    r#"{"C": [1, "a"]}"#,
+    r#"{"C": [1, "a", 2]}"#,
+    r#"{"C": [1]}"#,
+    r#"{"D": {"x": 1}}"#,
+    r#"{"D": {"x": 1, "y": 2}}"#,
+    r#"{"D": {}}"#,
+    r#"{"D": [1]}"#,
+    r#"{"E": null}"#,
+    r#"{"E": 3}"#,
+    r#"{"A": null, "B": 1}"#,
+    r#"{"F": 1}"#,
+    r#"{"kind": "A"}"#,
+    r#"{"x": 1, "kind": "B"}"#,
+    r#"{"kind": "B", "x": 1}"#,
+    r#"{"kind": "C"}"#,
+    r#"{"1": "a", "-2": "b"}"#,
+    r#"{"1": "a", "2": "b"}"#,
+    r#"{"1.5": 1}"#,
+    r#"{"true": 1, "false": 2}"#,
+    r#"{"a": 1, "b": 2}"#,
+    r#"{"a": {"x": 1}, "b": {"x": 2.5, "y": 1}}"#,
+    r#"{"$serde_json::private::Number": "1"}"#,
+];
+
+#[test]
+fn values_are_those_of_serde_json() {
+    for text in DOCUMENTS {
+        check::<()>(text);
+        check::<bool>(text);
+        check::<i8>(text);
+        check::<i16>(text);
+        check::<i32>(text);
+        check::<i64>(text);
+        check::<u8>(text);
+        check::<u16>(text);
+        check::<u32>(text);
+        check::<u64>(text);
+        check::<f64>(text);
+        check::<char>(text);
+        check::<String>(text);
+        check::<Option<String>>(text);
+        check::<Option<Vec<u8>>>(text);
+        check::<Vec<f64>>(text);
+        check::<BTreeSet<String>>(text);
+        check::<[u8; 1]>(text);
+        check::<(u8, String)>(text);
+        check::<(u8, Option<u8>)>(text);
+        check::<BTreeMap<String, u8>>(text);
+        check::<BTreeMap<i8, String>>(text);
+        check::<BTreeMap<u64, String>>(text);
+        check::<BTreeMap<bool, u8>>(text);
+        check::<BTreeMap<Key, u8>>(text);
+        check::<BTreeMap<String, Point>>(text);
+        check::<IpAddr>(text);
+        check::<Unit>(text);
+        check::<Newtype>(text);
+        check::<Pair>(text);
+        check::<Point>(text);
+        check::<Strict>(text);
+        check::<Flattened>(text);
+        check::<External>(text);
+        check::<Internal>(text);
+        check::<Adjacent>(text);
+        check::<Untagged>(text);
+        check::<Borrowed<'_>>(text);
+        check::<Box<External>>(text);
+        check::<Vec<External>>(text);
+    }
+}
+
+/// Both decode the text to the same value, or neither does.
+fn check<'a, T: Deserialize<'a> + Debug + PartialEq>(text: &'a str) {
+    // A value that borrows from the document must not live as long as the text.
+    let document = Box::leak(Box::new(Document::read(text).expect(text)));
+    let ours = document.root().deserialize::<T>();
+    let theirs = serde_json::from_str::<T>(text);
+    assert_eq!(
+        ours.as_ref().ok(),
+        theirs.as_ref().ok(),
+        "{}: {text}: {ours:?}, {theirs:?}",
+        std::any::type_name::<T>()
+    );
+}
+
+#[test]
+fn ignored_values_are_not_read() {
+    let document = Document::read(r#"[1, {"a": [null]}]"#).unwrap();
+    document.root().deserialize::<IgnoredAny>().unwrap();
+    assert_eq!(document.root().deserialize::<(u8, IgnoredAny)>().unwrap().0, 1);
+}
+
+#[test]
+fn errors_have_path_and_position() {
+    let cases = [
+        ("{\"a\": {\"x\": 1},\n \"b\": {\"x\": \"1\"}}", "/b/x", 2, 13),
+        (r#"{"a": {"x": 1}, "b": {}}"#, "/b", 1, 22),
+        (r#"{"a": 5}"#, "/a", 1, 7),
+        (r#"{"a": {"x": 1, "y": [1]}}"#, "/a/y", 1, 21),
+        (r#"{"a": {"x": {"deep": 1}}}"#, "/a/x", 1, 13),
+    ];
+    for (text, path, line, column) in cases {
+        let raw = RawJson::try_from(text.replace('\n', " ")).unwrap();
+        let document = Document::read(text).unwrap();
+        let error = document.root().deserialize::<BTreeMap<String, Point>>().unwrap_err();
+        assert_eq!((&*error.path(), error.line(), error.column()), (path, Some(line), Some(column)), "{error}");
+        assert_eq!(raw.deserialize::<BTreeMap<String, Point>>().unwrap_err().path(), path);
+    }
+    let error = Document::read(r#"{"one": 1}"#).unwrap().root().deserialize::<BTreeMap<u8, u8>>().unwrap_err();
+    assert_eq!(error.path(), "/one");
+    let error = Document::read(r#"[{"B": 1}, {"B": "a"}]"#).unwrap().root().deserialize::<Vec<External>>().unwrap_err();
+    assert_eq!(error.path(), "/1/B");
+}
