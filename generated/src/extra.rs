@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde_json::Value;
 
 use crate::Map;
-use crate::map::Iter;
+use crate::map::{Iter, iterate};
 
 /// The members of a `T` that `T` has no field for, by name: what a later revision or an extension
 /// adds, and what a peer sends on its own account. They are kept, and written back.
@@ -85,7 +85,7 @@ impl<T, V> Extra<T, V> {
 
     /// The members in the order of their names.
     pub fn iter(&self) -> Iter<'_, V> {
-        self.members.as_ref().map(|members| members.iter()).unwrap_or_default()
+        self.members.as_ref().map_or_else(|| iterate(&[]), |members| members.iter())
     }
 }
 

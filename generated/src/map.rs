@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Index;
-use std::{slice, vec};
+use std::{iter, slice, vec};
 
 use crate::Error;
 use crate::codec::{self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, Object, Unread};
@@ -87,7 +87,7 @@ impl<V> Map<String, V> {
 
     /// Iterates over keys and values, in the order of the keys.
     pub fn iter(&self) -> Iter<'_, V> {
-        Iter(self.entries.iter())
+        iterate(&self.entries)
     }
 
     /// Iterates over the keys, in their order.
@@ -120,35 +120,11 @@ impl<V> Map<String, V> {
 }
 
 /// Iterates over the keys and values of a [`Map`].
-#[derive(Clone, Debug)]
-pub struct Iter<'a, V>(slice::Iter<'a, (String, V)>);
+pub type Iter<'a, V> = iter::Map<slice::Iter<'a, (String, V)>, fn(&'a (String, V)) -> (&'a String, &'a V)>;
 
-impl<V> Default for Iter<'_, V> {
-    fn default() -> Self {
-        Self([].iter())
-    }
-}
-
-impl<'a, V> Iterator for Iter<'a, V> {
-    type Item = (&'a String, &'a V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (key, value) = self.0.next()?;
-        Some((key, value))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl<V> ExactSizeIterator for Iter<'_, V> {}
-
-impl<V> DoubleEndedIterator for Iter<'_, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let (key, value) = self.0.next_back()?;
-        Some((key, value))
-    }
+/// Iterates over entries in their order.
+pub(crate) fn iterate<V>(entries: &[(String, V)]) -> Iter<'_, V> {
+    entries.iter().map(|(key, value)| (key, value))
 }
 
 impl<V> Default for Map<String, V> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{FutureExt, SinkExt, Stream, StreamExt};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::AbortHandle;
 
 use crate::context::Carrier;
@@ -225,13 +225,20 @@ impl Drop for End {
 /// Writes in order, and flushes whenever nothing more is there to be written.
 async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
     let mut outgoing = std::pin::pin!(outgoing);
+    let mut written: Option<OwnedSemaphorePermit> = None;
     while let Some(Some(line)) = lines.recv().await {
         let Line { message, room } = line;
         if !message.bytes.is_empty() {
             outgoing.feed(message.bytes).await?;
         }
-        drop(room);
+        // Given back together, as they are flushed.
+        match (&mut written, room) {
+            (Some(written), Some(room)) => written.merge(room),
+            (None, room) => written = room,
+            (Some(_), None) => {}
+        }
         if lines.is_empty() {
+            written = None;
             outgoing.flush().await?;
         }
     }

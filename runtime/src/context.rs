@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, RawJson, Request, RequestId, Revision, Value};
 use serde_json::json;
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use crate::era::{Always, Level, Terms};
 use crate::errors;
@@ -30,9 +30,7 @@ struct Inner {
     over: Once,
     seen: Glance,
     carrier: Option<Carrier>,
-    /// What was reported last; `None` once the answer is on its way, or nobody waits for one. Held while a report is
-    /// sent, so that reports keep their order and none comes after the answer.
-    progress: Mutex<Option<f64>>,
+    reports: Reports,
     /// The answer is on its way.
     sent: Once,
 }
@@ -41,13 +39,17 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Once {
     has_happened: AtomicBool,
+    /// Whether somebody may wait. As a rule nobody does, and nobody has to be woken.
+    is_awaited: AtomicBool,
     told: Notify,
 }
 
 impl Once {
     fn happens(&self) {
         self.has_happened.store(true, Ordering::SeqCst);
-        self.told.notify_waiters();
+        if self.is_awaited.load(Ordering::SeqCst) {
+            self.told.notify_waiters();
+        }
     }
 
     fn has_happened(&self) -> bool {
@@ -57,8 +59,46 @@ impl Once {
     async fn happened(&self) {
         // Who waits is told of all that happens from here on.
         let told = self.told.notified();
+        self.is_awaited.store(true, Ordering::SeqCst);
         if !self.has_happened() {
             told.await;
+        }
+    }
+}
+
+/// The reports of a request's progress, and what is logged for it.
+#[derive(Debug)]
+struct Reports {
+    has_begun: AtomicBool,
+    has_ended: AtomicBool,
+    /// The progress that was reported last. Held while a report is sent, so that reports keep their order.
+    last: Mutex<f64>,
+}
+
+impl Default for Reports {
+    fn default() -> Self {
+        Self {
+            has_begun: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
+            last: Mutex::new(f64::NEG_INFINITY),
+        }
+    }
+}
+
+impl Reports {
+    /// Waits for the reports that are being sent. `None` once the answer is on its way, or nobody waits for one.
+    async fn begin(&self) -> Option<MutexGuard<'_, f64>> {
+        // Either `end` sees that reports have begun, or this sees that they have ended.
+        self.has_begun.store(true, Ordering::SeqCst);
+        let last = self.last.lock().await;
+        (!self.has_ended.load(Ordering::SeqCst)).then_some(last)
+    }
+
+    /// Ends the reports. The last one is sent when this returns.
+    async fn end(&self) {
+        self.has_ended.store(true, Ordering::SeqCst);
+        if self.has_begun.load(Ordering::SeqCst) {
+            drop(self.last.lock().await);
         }
     }
 }
@@ -82,7 +122,7 @@ impl Context {
             over: Once::default(),
             seen,
             carrier: None,
-            progress: Mutex::new(Some(f64::NEG_INFINITY)),
+            reports: Reports::default(),
             sent: Once::default(),
         }))
     }
@@ -107,7 +147,7 @@ impl Context {
             over: Once::default(),
             seen: seen.clone(),
             carrier: carrier.clone(),
-            progress: Mutex::new(Some(f64::NEG_INFINITY)),
+            reports: Reports::default(),
             sent: Once::default(),
         }))
     }
@@ -247,12 +287,12 @@ impl Context {
     /// more than what was reported before, or after the answer.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let Some(token) = self.progress_token() else { return };
-        let mut last = self.0.progress.lock().await;
+        let Some(mut last) = self.0.reports.begin().await else { return };
         // What is not finite is no number of JSON's.
-        match *last {
-            Some(before) if progress.is_finite() && progress > before => *last = Some(progress),
-            _ => return,
+        if !progress.is_finite() || progress <= *last {
+            return;
         }
+        *last = progress;
         let token = mcpgen_types::to_value(&token).unwrap_or_default();
         let mut params = json!({ "progressToken": token, "progress": progress });
         if let Some(total) = total.filter(|total| total.is_finite()) {
@@ -273,9 +313,7 @@ impl Context {
         if let Some(logger) = logger {
             params["logger"] = json!(logger);
         }
-        // As progress is: nothing comes after the answer.
-        let open = self.0.progress.lock().await;
-        if open.is_some() {
+        if let Some(_last) = self.0.reports.begin().await {
             self.report("notifications/message", &params).await;
         }
     }
@@ -305,7 +343,7 @@ impl Context {
 
     /// No more reports; the last one is sent.
     pub(crate) async fn finish(&self) {
-        *self.0.progress.lock().await = None;
+        self.0.reports.end().await;
     }
 }
 

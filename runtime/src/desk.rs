@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -265,17 +266,20 @@ impl<S: Requests> Desk<S> {
         params: Option<RawJson>,
         carrier: Option<&Carrier>,
     ) -> Result<Option<AnyRequest>, Message> {
-        if self.common.open().contains_key(&id) {
-            return Err(refused(id, errors::invalid_request("a request of this id is not answered yet")));
-        }
+        let mut open = self.common.open();
+        let open = match open.entry(id.clone()) {
+            Entry::Occupied(_) => {
+                return Err(refused(id, errors::invalid_request("a request of this id is not answered yet")));
+            }
+            Entry::Vacant(open) => open,
+        };
         let seen = Glance::at(&method, params.as_ref(), &mut self.heard);
         match self.common.era.request(&Asked { method: &method, params: params.as_ref(), meta: &seen.meta }) {
             Err(error) => Err(refused(id, error)),
             Ok(Admission::Answer(result)) => Err(reply(id, Ok(result))),
             Ok(Admission::Handle(terms)) => {
-                let context =
-                    Context::new(Some(id.clone()), method.clone(), terms, &self.common.peer, seen).carried(carrier);
-                self.common.open().insert(id, context.clone());
+                let context = Context::new(Some(id), method.clone(), terms, &self.common.peer, seen).carried(carrier);
+                open.insert(context.clone());
                 Ok(Some(AnyRequest { method, params, context }))
             }
             Ok(Admission::Drop(why)) => {

@@ -6,7 +6,7 @@
 
 use mcpgen_types::codec::{Cursor, MAX_DEPTH};
 use mcpgen_types::{Error, ErrorKind};
-use memchr::memmem;
+use memchr::{memchr2, memmem};
 
 const RESERVED: [&str; 2] = ["$serde_json::private::Number", "$serde_json::private::RawValue"];
 
@@ -17,7 +17,8 @@ const PREFIX: &[u8] = b"$serde_json::private::";
 pub(crate) fn find(json: Cursor<'_>) -> Option<Error> {
     let text = json.text();
     let bytes = text.as_bytes();
-    // Almost no text passes this filter.
+    // Almost no text passes these filters.
+    memchr2(b'$', b'\\', bytes)?;
     if memmem::find(bytes, PREFIX).is_none() && memmem::find(bytes, b"\\u").is_none() {
         return None;
     }
