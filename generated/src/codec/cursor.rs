@@ -151,6 +151,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether the value is this string.
+    #[inline]
     pub(crate) fn is_str(self, text: &str) -> bool {
         let token = self.token();
         match token.kind() {

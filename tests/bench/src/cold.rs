@@ -168,13 +168,17 @@ fn table(profile: Profile, revision: &str, costs: &[Costs]) -> Vec<Case> {
         let measured = figures.filter(|(_, figure)| !figure.is_nan()).collect();
         Case::new(format!("{} {revision}: {what}", profile.as_str()), unit, measured).base(PEER)
     };
+    let (whole, alone) = match profile {
+        Profile::Dev => (0.6, 0.45),
+        Profile::Release => (0.75, 0.85),
+    };
     let mut cases = vec![
         case("cold build", "s", &|costs| median(costs.wall.clone()))
-            .goal(Goal::at_most(0.5, PEER))
+            .goal(Goal::at_most(whole, PEER))
             .goal(Goal::at_most(1.0, CONTROL)),
         case("cold build, work of all cores", "s", &|costs| median(costs.cpu.clone())),
         case("crates compiled", "crates", &|costs| median(costs.crates.clone())),
-        case("the types crate alone", "s", &|costs| median(costs.types.clone())).goal(Goal::at_most(0.55, PEER)),
+        case("the types crate alone", "s", &|costs| median(costs.types.clone())).goal(Goal::at_most(alone, PEER)),
         case("the codec adds", "s", &Costs::codec_adds).goal(Goal::at_most(0.2, PEER)),
     ];
     if profile == Profile::Dev {

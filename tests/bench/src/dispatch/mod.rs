@@ -17,10 +17,10 @@ use child::Process;
 
 const HAND: &str = "hand";
 
-/// Our rate must be this much of what a loop by hand does.
-const RATE: f64 = 0.6;
-/// A call may take so much longer than with a loop by hand: as the rate has it.
-const TIME: f64 = 1.67;
+/// Our rate must be this much of what a loop by hand does, in process and over pipes.
+const RATES: [f64; 2] = [0.5, 0.6];
+/// A call may take so much longer than with a loop by hand.
+const TIME: f64 = 1.8;
 /// The slowest call in a hundred may take so much longer than with a loop by hand.
 const TAIL: f64 = 2.0;
 
@@ -37,9 +37,9 @@ pub(crate) fn run(quick: bool, binaries: &Binaries) -> Result<Vec<Section>> {
         Section {
             name: "dispatch",
             title: "tools/call of a tool that echoes a text of 73 bytes".to_owned(),
-            cases: cases("in process", &within)
+            cases: cases("in process", RATES[0], &within)
                 .into_iter()
-                .chain(cases("over standard input and output", &processes))
+                .chain(cases("over standard input and output", RATES[1], &processes))
                 .collect(),
             notes: NOTES.map(str::to_owned).to_vec(),
         },
@@ -150,7 +150,7 @@ fn take_turn<S: Server>(server: &mut S, single: usize, many: usize, found: &mut 
     Ok(())
 }
 
-fn cases(place: &str, found: &[(&'static str, Found)]) -> [Case; 3] {
+fn cases(place: &str, rate: f64, found: &[(&'static str, Found)]) -> [Case; 3] {
     let case = |what: &str, unit, figure: &dyn Fn(&Found) -> f64, goal| {
         let figures = found.iter().map(|(name, found)| ((*name).to_owned(), figure(found))).collect();
         Case::new(format!("{place}, {what}"), unit, figures).base(HAND).goal(goal)
@@ -158,6 +158,6 @@ fn cases(place: &str, found: &[(&'static str, Found)]) -> [Case; 3] {
     [
         case("one after the other, p50", "ns", &|found| found.percentile(0.5), Goal::at_most(TIME, HAND)),
         case("one after the other, p99", "ns", &|found| found.percentile(0.99), Goal::at_most(TAIL, HAND)),
-        case("64 in flight", "calls/s", &|found| median(found.rates.clone()), Goal::at_least(RATE, HAND)),
+        case("64 in flight", "calls/s", &|found| median(found.rates.clone()), Goal::at_least(rate, HAND)),
     ]
 }
