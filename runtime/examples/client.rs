@@ -5,7 +5,7 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
-use mcpgen_runtime::era::Level;
+use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::transport::{lines, stdio::Server};
 use mcpgen_runtime::{Client, Introduction, Limits, Router, connect};
 use mcpgen_types::{ErrorObject, JsonObject, Revision, Value, v2025_11_25, v2026_07_28};
@@ -44,7 +44,7 @@ async fn main() -> Result<(), Failure> {
 
 #[cfg(feature = "http-client")]
 async fn web(ours: Introduction, handlers: Router, url: &str) -> Result<Client, Failure> {
-    use mcpgen_runtime::transport::http::client::{Options, open};
+    use mcpgen_runtime::http::client::{Options, open};
     let (incoming, outgoing) = open(url, Options::default())?;
     Ok(connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?)
 }

@@ -2,7 +2,7 @@
 //! and a prompt that has one explained.
 
 use mcpgen_runtime::Server;
-use mcpgen_runtime::app::ServeError;
+use mcpgen_runtime::server::ServeError;
 use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource};
 
 const POEMS: [&str; 3] = ["The tide is out.", "The kettle sings.", "Snow, and nobody about."];

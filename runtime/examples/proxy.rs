@@ -2,7 +2,7 @@
 //! for byte; on standard error it says of each message what it is, by its type.
 
 use futures_util::{SinkExt, StreamExt};
-use mcpgen_runtime::envelope::{Envelope, Frame, scan_bytes};
+use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, scan_bytes};
 use mcpgen_runtime::transport::{Incoming, Outgoing, lines, stdio};
 use mcpgen_types::codec::Decode;
 use mcpgen_types::v2026_07_28::{CallToolRequestParams, ClientRequestMethod};

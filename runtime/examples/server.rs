@@ -12,9 +12,9 @@ mod listen;
 
 use std::time::Duration;
 
-use mcpgen_runtime::context::Context;
-use mcpgen_runtime::era::Level;
-use mcpgen_runtime::subscriptions::Subscriptions;
+use mcpgen_runtime::service::context::Context;
+use mcpgen_runtime::protocol::Level;
+use mcpgen_runtime::server::subscriptions::Subscriptions;
 use mcpgen_runtime::transport::{lines, stdio};
 use mcpgen_runtime::{Introduction, Limits, Router, serve, tasks};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Value, v2025_11_25, v2026_07_28};
@@ -39,7 +39,7 @@ async fn main() -> std::io::Result<()> {
 /// Serves an address such as `127.0.0.1:3000` until Ctrl-C, and prints where the server is.
 #[cfg(feature = "http-server")]
 async fn web(address: &str, ours: Introduction, router: Router) -> std::io::Result<()> {
-    use mcpgen_runtime::transport::http::server::{Endpoint, Options};
+    use mcpgen_runtime::http::server::{Endpoint, Options};
     let endpoint = Endpoint::new(ours, router.clone(), router, Options::default());
     let listener = std::net::TcpListener::bind(address)?;
     println!("http://{}/mcp", listener.local_addr()?);
@@ -136,7 +136,7 @@ mod legacy {
 
 /// The server answers with what it asks, and is called again with the answer.
 mod modern {
-    use mcpgen_runtime::subscriptions::{Change, Subscriptions};
+    use mcpgen_runtime::server::subscriptions::{Change, Subscriptions};
 
     use super::v2026_07_28::{
         CacheScope, CallToolRequest, CallToolRequestParams, CallToolResult, CreateMessageRequest,

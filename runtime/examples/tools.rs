@@ -1,7 +1,7 @@
 //! A server of two tools on standard input and output.
 
 use mcpgen_runtime::Server;
-use mcpgen_runtime::app::{ServeError, ToolError};
+use mcpgen_runtime::server::{ServeError, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -18,8 +18,8 @@ use futures_util::StreamExt;
 use mcpgen_types::{JsonObject, Value};
 use serde_json::json;
 
-use crate::context::Context;
-use crate::router::Router;
+use crate::service::context::Context;
+use crate::service::router::Router;
 use crate::transport::Incoming;
 
 /// The dialect's notifications, and what they are called officially.

@@ -49,45 +49,27 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
-pub mod app;
-pub mod caching;
 pub mod client;
 #[cfg(feature = "compat")]
 pub mod compat;
 pub mod connection;
-pub mod context;
-mod desk;
-pub mod envelope;
-pub mod era;
-pub mod eras;
-pub mod errors;
-mod glance;
-pub mod input;
-pub mod introduction;
-mod json;
-pub mod legacy;
-pub mod lenient;
-pub mod modern;
-pub mod negotiation;
-mod outbox;
-pub mod pagination;
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub mod http;
+pub mod jsonrpc;
 pub mod peer;
-mod queue;
-mod reserved_keys;
-pub mod router;
-pub mod seal;
+pub mod protocol;
 pub mod server;
-pub mod subscriptions;
+pub mod service;
 #[cfg(feature = "tasks")]
 pub mod tasks;
 pub mod transport;
 
-pub use app::Server;
 pub use client::{Client, ClientBuilder, connect};
 pub use connection::{Connection, Limits};
-pub use context::Context;
-pub use introduction::Introduction;
-pub use outbox::Closed;
+pub use peer::outbox::Closed;
 pub use peer::{CallError, Peer};
-pub use router::Router;
-pub use server::serve;
+pub use protocol::info::Introduction;
+pub use server::Server;
+pub use server::offer::serve;
+pub use service::context::Context;
+pub use service::router::Router;

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "schemars")]
-use mcpgen_runtime::app::ToolInfo;
-use mcpgen_runtime::app::{Call, DefinitionError, ServeError, Structured, ToolError};
-use mcpgen_runtime::caching::Hint;
-use mcpgen_runtime::era::Level;
-use mcpgen_runtime::subscriptions::Change;
+use mcpgen_runtime::server::ToolInfo;
+use mcpgen_runtime::server::{Call, DefinitionError, ServeError, Structured, ToolError};
+use mcpgen_runtime::protocol::cache_hints::Hint;
+use mcpgen_runtime::protocol::Level;
+use mcpgen_runtime::server::subscriptions::Change;
 use mcpgen_runtime::{Limits, Router, Server};
 use mcpgen_types::v2026_07_28::{
     Annotations, AudioContent, CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitRequestFormParams,
@@ -636,7 +636,7 @@ async fn what_is_asked_of_older_clients_is_in_their_words() {
 
 #[tokio::test]
 async fn a_layer_says_who_may_call_what() {
-    let guard = |request: mcpgen_runtime::router::AnyRequest| match request.context.subject() {
+    let guard = |request: mcpgen_runtime::service::router::AnyRequest| match request.context.subject() {
         Some("nothing") => Err(ErrorObject::new(-32001, "not for you")),
         _ => Ok(request),
     };

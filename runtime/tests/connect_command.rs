@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcpgen_runtime::client::{ClientBuilder, CommandError};
-use mcpgen_runtime::negotiation::{HandshakeError, Opening};
+use mcpgen_runtime::client::handshake::{HandshakeError, Opening};
 use mcpgen_runtime::{CallError, Client};
 use mcpgen_types::Revision;
 use tokio::process::Command;

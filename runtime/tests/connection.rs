@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use mcpgen_runtime::connection::{Connection, Limits};
-use mcpgen_runtime::context::Context;
-use mcpgen_runtime::era::Always;
+use mcpgen_runtime::service::context::Context;
+use mcpgen_runtime::protocol::Always;
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::router::Router;
+use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ContentBlock, EmptyResult, PingRequest, TextContent,
@@ -448,7 +448,7 @@ async fn half_a_message_is_no_message() {
 /// Any layer of tower's is middleware: this one counts and refuses.
 #[tokio::test]
 async fn middleware_is_any_layer() {
-    use mcpgen_runtime::router::AnyRequest;
+    use mcpgen_runtime::service::router::AnyRequest;
     use tower::{ServiceBuilder, ServiceExt};
 
     let counted = Arc::new(AtomicUsize::new(0));
@@ -650,7 +650,7 @@ async fn two_that_flood_each_other_get_their_answers() {
 /// Handlers and layers can be tried without a connection.
 #[tokio::test]
 async fn a_router_answers_by_itself() {
-    use mcpgen_runtime::router::AnyRequest;
+    use mcpgen_runtime::service::router::AnyRequest;
 
     let params = RawJson::from(&json!({ "name": "a" }));
     let context = Context::detached(Revision::V2025_11_25);

@@ -1,6 +1,6 @@
 //! What arrives, and what it is taken for.
 
-use mcpgen_runtime::envelope::{Envelope, Frame, Invalid, scan, scan_bytes};
+use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, Invalid, scan, scan_bytes};
 
 /// What a frame is, in words: of a message its kind, id, method and raw part; of an error its id and code.
 fn read(bytes: &[u8]) -> String {

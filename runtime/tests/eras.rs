@@ -5,9 +5,9 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpgen_runtime::negotiation::{HandshakeError, Opening, Verdict, verdict};
+use mcpgen_runtime::client::handshake::{HandshakeError, Opening, Verdict, verdict};
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::server::Offer;
+use mcpgen_runtime::server::offer::Offer;
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, Closed, Introduction, Limits, Router, connect, serve};
 use mcpgen_types::{ErrorObject, RawJson, Revision, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use mcpgen_runtime::Client;
-use mcpgen_runtime::transport::http::client::Options;
+use mcpgen_runtime::http::client::Options;
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
 use sessions::{Sessions, events, respond};

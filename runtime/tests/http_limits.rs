@@ -15,7 +15,7 @@ use futures_util::StreamExt;
 use http::{Request, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
-use mcpgen_runtime::transport::http::server::{Body, Endpoint, Options};
+use mcpgen_runtime::http::server::{Body, Endpoint, Options};
 use requests::{BOTH, MODERN, call, modern, modern_call, read, request, send, session};
 use serde_json::{Value, json};
 use tower::ServiceExt;

@@ -5,12 +5,12 @@ mod support;
 use std::sync::Arc;
 
 use mcpgen_runtime::connection::Limits;
-use mcpgen_runtime::era::{Level, Side};
-use mcpgen_runtime::introduction::Introduction;
-use mcpgen_runtime::legacy::Legacy;
-use mcpgen_runtime::negotiation::HandshakeError;
+use mcpgen_runtime::protocol::{Level, Side};
+use mcpgen_runtime::protocol::info::Introduction;
+use mcpgen_runtime::protocol::legacy::Legacy;
+use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::router::Router;
+use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, connect};
 use mcpgen_types::{ErrorObject, RawJson, Revision, v2024_11_05, v2025_03_26, v2025_11_25};

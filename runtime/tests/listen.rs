@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum_server::accept::Accept;
-use mcpgen_runtime::transport::http::server::Options;
+use mcpgen_runtime::http::server::Options;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpgen_runtime::era::Level;
+use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::{Client, Limits, Server, transport::lines};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
@@ -209,7 +209,7 @@ async fn refuses_reserved_keys_over_http() {
     for value in values() {
         for (before, after) in REQUESTS {
             let (server, calls) = server();
-            let endpoint = server.http(mcpgen_runtime::transport::http::server::Options::default()).expect("sound");
+            let endpoint = server.http(mcpgen_runtime::http::server::Options::default()).expect("sound");
             let body = format!(r#"{{"jsonrpc":"2.0","id":7,{before}{value}{after}}}"#).replace("META", META);
             let request =
                 http::Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");

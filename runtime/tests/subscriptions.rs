@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::negotiation::Opening;
+use mcpgen_runtime::client::handshake::Opening;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::server::Offer;
-use mcpgen_runtime::subscriptions::{Change, Subscription, Subscriptions, follow};
+use mcpgen_runtime::server::offer::Offer;
+use mcpgen_runtime::server::subscriptions::{Change, Subscription, Subscriptions, follow};
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, Introduction, Limits, Router, connect, serve};
 use mcpgen_types::Revision;

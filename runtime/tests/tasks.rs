@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use mcpgen_runtime::context::Context;
-use mcpgen_runtime::era::Level;
+use mcpgen_runtime::service::context::Context;
+use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::server::Offer;
+use mcpgen_runtime::server::offer::Offer;
 use mcpgen_runtime::tasks::{Entry, Outcome, Support, TaskLimits, TaskStore, Tasks, TasksInMemory, capability};
 use mcpgen_runtime::{Introduction, Limits, Router, connect, serve, transport};
 use mcpgen_types::v2025_11_25::{
@@ -573,7 +573,7 @@ async fn either_side_runs_tasks_for_the_other() {
     let handlers = server_tasks.on::<CallToolRequest>(handlers.clone(), support, move |context, params| {
         let router = handlers.clone();
         async move {
-            let request = mcpgen_runtime::router::AnyRequest {
+            let request = mcpgen_runtime::service::router::AnyRequest {
                 method: "tools/call".into(),
                 params: Some(mcpgen_types::RawJson::from(&params)),
                 context,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::app::DefinitionError;
+use mcpgen_runtime::server::DefinitionError;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, Limits, Server};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum_server::Handle;
 use axum_server::accept::Accept;
-use mcpgen_runtime::transport::http::server::Endpoint;
+use mcpgen_runtime::http::server::Endpoint;
 use tokio::net::TcpStream;
 use tokio_io_timeout::TimeoutStream;
 

@@ -11,16 +11,16 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Value};
 
-use super::ease::Reader;
+use super::methods::Reader;
 use super::{Client, connect};
 use crate::connection::Limits;
-use crate::context::Context;
-use crate::era::Level;
-use crate::errors;
-use crate::introduction::Introduction;
-use crate::lenient::{DecodePolicy, Repair};
-use crate::negotiation::{HandshakeError, Opening};
-use crate::router::Router;
+use crate::service::context::Context;
+use crate::protocol::Level;
+use crate::jsonrpc::errors;
+use crate::protocol::info::Introduction;
+use crate::client::lenient::{DecodePolicy, Repair};
+use crate::client::handshake::{HandshakeError, Opening};
+use crate::service::router::Router;
 use crate::transport::{Incoming, Outgoing};
 
 /// A client that is not connected yet: who it is, and what it answers. The types are those of the newest revision, whichever
@@ -171,10 +171,10 @@ impl ClientBuilder {
     pub async fn connect_http(
         mut self,
         url: &str,
-        options: crate::transport::http::client::Options,
+        options: crate::http::client::Options,
     ) -> Result<Client, ConnectError> {
         self.opening.silence_is_legacy = false;
-        let (incoming, outgoing) = crate::transport::http::client::open(url, options)?;
+        let (incoming, outgoing) = crate::http::client::open(url, options)?;
         Ok(self.connect(incoming, outgoing).await?)
     }
 
@@ -213,7 +213,7 @@ impl Reader {
 pub enum ConnectError {
     /// There is no way to it.
     #[error(transparent)]
-    Open(#[from] crate::transport::http::client::OpenError),
+    Open(#[from] crate::http::client::OpenError),
     /// There is no revision to speak.
     #[error(transparent)]
     Handshake(#[from] HandshakeError),

@@ -10,10 +10,10 @@ use tokio::process::Command;
 
 use super::builder::ClientBuilder;
 use super::{Client, Lifecycle, connect_with};
-use crate::negotiation::{HandshakeError, Opening, Start};
-use crate::outbox::Closed;
+use crate::client::handshake::{HandshakeError, Opening, Start};
+use crate::peer::outbox::Closed;
 use crate::peer::CallError;
-use crate::transport::process::{Process, STOP, describe, exited, trailer};
+use crate::transport::child_process::{Process, STOP, describe, exited, trailer};
 
 /// How long each step of ending a process may take that no connection could be made to.
 const GIVE_UP: Duration = Duration::from_secs(1);
@@ -206,7 +206,7 @@ fn hint(error: &io::Error) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::introduction::Introduction;
+    use crate::protocol::info::Introduction;
 
     fn close_input_after(change: impl FnOnce(&mut Opening)) -> Option<Duration> {
         let mut opening = Opening::from(Introduction::new("client", "1"));

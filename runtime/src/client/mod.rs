@@ -3,7 +3,10 @@
 mod builder;
 #[cfg(feature = "stdio")]
 mod command;
-mod ease;
+pub mod handshake;
+pub mod lenient;
+mod methods;
+pub mod mrtr;
 
 use std::fmt;
 use std::future::Future;
@@ -20,20 +23,20 @@ pub use builder::ClientBuilder;
 pub use builder::ConnectError;
 #[cfg(feature = "stdio")]
 pub use command::CommandError;
-use ease::{Kept, OnRepair, Reader};
-pub use ease::{PageLimits, Pages};
+use methods::{Kept, OnRepair, Reader};
+pub use methods::{PageLimits, Pages};
 
 use crate::connection::{Connection, Limits};
-use crate::era::Side;
-use crate::eras::Eras;
-use crate::input::{self, Interactive, Rounds};
-use crate::introduction::Handled;
-use crate::lenient::DecodePolicy;
-use crate::modern::own_meta;
-use crate::negotiation::{HandshakeError, Opening, Start, negotiate};
+use crate::protocol::Side;
+use crate::protocol::dual::Eras;
+use crate::client::mrtr::{Interactive, Rounds};
+use crate::protocol::info::Handled;
+use crate::client::lenient::DecodePolicy;
+use crate::protocol::modern::own_meta;
+use crate::client::handshake::{HandshakeError, Opening, Start, negotiate};
 use crate::peer::{CallError, Peer};
-use crate::router::{Requests, Router};
-use crate::subscriptions::Subscription;
+use crate::service::router::{Requests, Router};
+use crate::server::subscriptions::Subscription;
 use crate::transport::{Incoming, Outgoing};
 
 /// A client whose connection is ready.
@@ -82,14 +85,14 @@ impl<S: Requests> Client<S> {
     /// Makes a request that may take several rounds: whatever the server asks for is answered by what answers requests
     /// here, and the request is made again, until it is answered.
     ///
-    /// [`Peer::call`] makes one round of it, and [`input::again`] the params of the next one.
+    /// [`Peer::call`] makes one round of it, and [`mrtr::again`] the params of the next one.
     ///
     /// # Errors
     ///
     /// [`Input`](CallError::Input) if the server asks for something that this client has not declared, or that is refused
     /// here; [`Invalid`](CallError::Invalid) if there is no end of it; and all others that a call has.
     pub async fn complete<R: Interactive>(&self, params: R::Params) -> Result<R::Complete, CallError> {
-        input::complete::<R>(&self.peer, self.requests.clone(), self.rounds, params).await
+        mrtr::complete::<R>(&self.peer, self.requests.clone(), self.rounds, params).await
     }
 
     /// Ends the connection and waits until it has ended: what was sent is still written, calls that wait end with an error.
@@ -128,7 +131,7 @@ impl<S: Requests> Client<S> {
         self.ended.cancelled().await;
     }
 
-    /// The server alone, for instance for [`follow`](crate::subscriptions::follow). The connection stays open until the
+    /// The server alone, for instance for [`follow`](crate::server::subscriptions::follow). The connection stays open until the
     /// server ends it or [`Peer::disconnect`] is called; dropping the peer does not end it.
     #[must_use = "only the peer can end the connection"]
     pub fn into_peer(mut self) -> Peer {

@@ -1,10 +1,8 @@
 //! Ways for messages to travel: each is a stream of what arrives and a sink for what leaves.
 
-#[cfg(any(feature = "http-server", feature = "http-client"))]
-pub mod http;
-pub mod lines;
 #[cfg(feature = "stdio")]
-pub(crate) mod process;
+pub(crate) mod child_process;
+pub mod lines;
 mod scan;
 #[cfg(feature = "stdio")]
 pub mod stdio;

@@ -195,7 +195,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::envelope::{Envelope, scan};
+    use crate::jsonrpc::envelope::{Envelope, scan};
 
     /// The result of scanning bytes in pieces, each beginning where the one before ended.
     fn scanned(mut bytes: &[u8], pieces: &[usize]) -> Skipped {

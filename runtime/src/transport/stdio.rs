@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, BufReader}
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
-use super::process::LastOutput;
+use super::child_process::LastOutput;
 use super::{Incoming, Outgoing, lines};
 
 /// Something to read from.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_runtime::connection::{Connection, Limits};
-use mcpgen_runtime::era::Era;
+use mcpgen_runtime::protocol::Era;
 use mcpgen_runtime::peer::Peer;
-use mcpgen_runtime::router::Router;
+use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
-use mcpgen_runtime::transport::http::server::{Body, Endpoint};
+use mcpgen_runtime::http::server::{Body, Endpoint};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 

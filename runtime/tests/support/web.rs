@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::transport::http::server::{Endpoint, Options};
+use mcpgen_runtime::http::server::{Endpoint, Options};
 use mcpgen_runtime::{Limits, Server};
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,
@@ -52,7 +52,7 @@ pub(crate) fn server(seen: &Arc<Seen>) -> Server {
         .tool_by_hand(tool("ask", plain()), move |call, _| async move {
             let schema = ElicitRequestFormParamsRequestedSchema::new(std::collections::BTreeMap::new());
             let answer = call.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
-            Ok::<_, mcpgen_runtime::app::ToolError>(answer.action.as_str().to_owned())
+            Ok::<_, mcpgen_runtime::server::ToolError>(answer.action.as_str().to_owned())
         })
         .tool_by_hand(tool("who", plain()), move |call, _| {
             let all = Arc::clone(&all);

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use axum::serve::ListenerExt;
-use mcpgen_runtime::transport::http::client;
-use mcpgen_runtime::transport::http::server::{Endpoint, Options};
+use mcpgen_runtime::http::client;
+use mcpgen_runtime::http::server::{Endpoint, Options};
 use mcpgen_runtime::{Client, Limits, Server};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};

@@ -1,6 +1,6 @@
 //! A server of one tool, as people write them with mcpgen-runtime.
 
-use mcpgen_runtime::app::ServeError;
+use mcpgen_runtime::server::ServeError;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Limits, Server};
 use schemars::JsonSchema;

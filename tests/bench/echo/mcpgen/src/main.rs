@@ -1,6 +1,6 @@
 //! The server on standard input and output.
 
-use mcpgen_runtime::app::ServeError;
+use mcpgen_runtime::server::ServeError;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), ServeError> {

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use axum::serve::ListenerExt;
 use mcpgen_runtime::Server;
-use mcpgen_runtime::transport::http::server::Options;
+use mcpgen_runtime::http::server::Options;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::TcpListener;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Parser;
-use mcpgen_runtime::transport::http::client::Options;
+use mcpgen_runtime::http::client::Options;
 use mcpgen_runtime::{Client, ClientBuilder};
 use mcpgen_types::Revision;
 

@@ -1,6 +1,6 @@
 //! The scenarios, without the suite: with a server that has what they ask for.
 
-use mcpgen_runtime::app::{Call, ToolError};
+use mcpgen_runtime::server::{Call, ToolError};
 use mcpgen_runtime::{Limits, Server, transport};
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{ElicitRequestParams, Prompt, Resource, Tool, ToolInputSchema};

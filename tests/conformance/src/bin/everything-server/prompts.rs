@@ -1,7 +1,7 @@
 //! Prompts, and the completion of their arguments.
 
 use mcpgen_runtime::Server;
-use mcpgen_runtime::app::{Call, PromptError};
+use mcpgen_runtime::server::{Call, PromptError};
 use mcpgen_types::v2026_07_28::{
     EmbeddedResource, ImageContent, Prompt, PromptArgument, PromptMessage, Role, StringSchema, TextContent,
     TextResourceContents,

@@ -1,0 +1,344 @@
+//! Which revision a client and its server speak.
+//!
+//! A client that speaks both eras asks with `server/discover`, and falls back to `initialize` on anything that no modern
+//! server answers. [`verdict`] is that decision, whatever the answer came over.
+
+use std::time::Duration;
+
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision, Value};
+
+use crate::protocol::dual::Eras;
+use crate::jsonrpc::errors;
+use crate::protocol::info::Introduction;
+use crate::protocol::modern::Reading;
+use crate::peer::outbox::Closed;
+use crate::peer::{CallError, InFlight, Peer};
+
+/// How a client opens a connection. An [`Introduction`] is one, with the defaults.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// What it says of itself.
+    pub ours: Introduction,
+    /// How it reads results.
+    pub reading: Reading,
+    /// How long to wait for the answer to `server/discover` before the server is taken to be silent; by default 30 seconds,
+    /// since a cold start through a package manager takes 15 seconds and more.
+    pub patience: Duration,
+    /// Whether a silent server is sent `initialize`; otherwise connecting fails. The answer to `server/discover` still
+    /// decides if it arrives before the one to `initialize`; after a refusal of `initialize`, the client waits for it for
+    /// the patience once more. A server that was started by
+    /// [`connect_command`](crate::ClientBuilder::connect_command) is started again instead, so that no process receives
+    /// both. `true` by default. HTTP does not use this: there servers of the older revisions answer too.
+    pub silence_is_legacy: bool,
+    /// The revision that was agreed on with this server before: [`Client::revision`](crate::Client::revision). It is tried
+    /// first, so that an older server is not asked what it does not know.
+    pub known: Option<Revision>,
+    /// Whether a known revision without a handshake is asked for at all. Without it nothing is sent before the first
+    /// request, and nothing is known of the server; if it turns out to be another one by now, connect again.
+    pub check: bool,
+}
+
+impl From<Introduction> for Opening {
+    fn from(ours: Introduction) -> Self {
+        Self {
+            ours,
+            reading: Reading::default(),
+            patience: Duration::from_secs(30),
+            silence_is_legacy: true,
+            known: None,
+            check: true,
+        }
+    }
+}
+
+/// Why a connection could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum HandshakeError {
+    /// The server refused, or said nothing.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The server speaks a revision that we do not.
+    #[error("the server speaks revision {0:?}, which is not supported here")]
+    Version(String),
+    /// The server's answer is not one to `initialize`.
+    #[error("initialize: the result lacks {0}")]
+    Invalid(&'static str),
+    /// The server speaks only these revisions.
+    #[error("the server speaks {}, none of which is supported here", .0.join(", "))]
+    Incompatible(Vec<String>),
+    /// The server speaks none of the revisions without a handshake, and we speak no other.
+    #[error("the server speaks no revision that is supported here: it answers `server/discover` with {0}")]
+    NotModern(String),
+    /// What we say of ourselves is not what a request may say.
+    #[error("our own introduction: {0}")]
+    Introduction(mcpgen_types::Error),
+}
+
+/// What an answer to `server/discover` says of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It speaks this revision, which needs no handshake.
+    Modern(Revision),
+    /// It does not speak the revision that it was asked in, but this one.
+    Again(Revision),
+    /// It wants `initialize`.
+    Legacy,
+    /// It speaks only these revisions, and we speak none of them.
+    Incompatible(Vec<String>),
+    /// It speaks some revision that needs no handshake, and does not take what it was asked.
+    Refused,
+}
+
+/// What an answer to `server/discover` says of a server, to one who speaks these revisions, best first.
+///
+/// Whatever is not known to be the answer of a modern server is that of an older one: which error it is, or whether there
+/// is an answer at all, makes no difference.
+#[must_use]
+pub fn verdict(ours: &[Revision], answer: &Result<RawJson, CallError>) -> Verdict {
+    let named = |versions: Option<&Value>| -> Option<Vec<String>> {
+        versions?.as_array()?.iter().map(|version| version.as_str().map(str::to_owned)).collect()
+    };
+    let speaks = |versions: &[String], legacy: bool| {
+        let spoken = |revision: &&Revision| versions.iter().any(|version| version == revision.as_str());
+        ours.iter().filter(|revision| revision.is_legacy() == legacy).find(spoken).copied()
+    };
+    match answer {
+        Ok(result) => {
+            let result: JsonObject = result.decode().unwrap_or_default();
+            let is_one = result.get("capabilities").is_some_and(Value::is_object);
+            match named(result.get("supportedVersions")).filter(|_| is_one) {
+                Some(versions) => match speaks(&versions, false) {
+                    Some(revision) => Verdict::Modern(revision),
+                    // It may say so before a handshake, and mean what comes after one.
+                    None if knows_legacy(&versions) => Verdict::Legacy,
+                    None => Verdict::Incompatible(versions),
+                },
+                None => Verdict::Legacy,
+            }
+        }
+        Err(CallError::Refused(error)) => match supported(error) {
+            Some(versions) => match speaks(&versions, false) {
+                Some(revision) => Verdict::Again(revision),
+                None if knows_legacy(&versions) => Verdict::Legacy,
+                None => Verdict::Incompatible(versions),
+            },
+            None if is_modern_refusal(error) => Verdict::Refused,
+            None => Verdict::Legacy,
+        },
+        Err(_) => Verdict::Legacy,
+    }
+}
+
+/// Whether only a server of a modern revision refuses a request like this.
+fn is_modern_refusal(error: &ErrorObject) -> bool {
+    matches!(error.code.0, errors::HEADER_MISMATCH | errors::MISSING_CAPABILITY)
+}
+
+fn knows_legacy(versions: &[String]) -> bool {
+    versions.iter().any(|version| version.parse().is_ok_and(Revision::is_legacy))
+}
+
+/// What a server says that it speaks, if it refuses a revision as modern ones do.
+fn supported(error: &ErrorObject) -> Option<Vec<String>> {
+    let data = error.data.as_ref().filter(|_| error.code.0 == errors::UNSUPPORTED_VERSION)?;
+    let versions = data.get("supported")?.as_array()?;
+    versions.iter().map(|version| version.as_str().map(str::to_owned)).collect()
+}
+
+/// How a connection begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// On streams that cannot be opened again.
+    Streams,
+    /// With a process that can be started again.
+    #[cfg(feature = "stdio")]
+    Command,
+    /// With a process that was started again, with `initialize`.
+    #[cfg(feature = "stdio")]
+    Restarted,
+}
+
+impl Start {
+    #[cfg(feature = "stdio")]
+    fn is_restarted(self) -> bool {
+        self == Self::Restarted
+    }
+
+    #[cfg(not(feature = "stdio"))]
+    fn is_restarted(self) -> bool {
+        false
+    }
+}
+
+#[cfg(feature = "stdio")]
+impl Opening {
+    /// The known revision, if the client accepts it.
+    fn accepted_known(&self) -> Option<Revision> {
+        self.known.filter(|known| self.ours.revisions.contains(known))
+    }
+
+    /// Whether a server that does not answer the first request may be one of a legacy revision.
+    pub(crate) fn silence_suggests_legacy(&self) -> bool {
+        let accepts = |legacy| self.ours.of_era(legacy).next().is_some();
+        self.silence_is_legacy && self.accepted_known().is_none() && accepts(false) && accepts(true)
+    }
+
+    /// The first request of the handshake.
+    pub(crate) fn first_method(&self) -> &'static str {
+        let known = self.accepted_known();
+        match known.map_or(self.ours.of_era(false).next().is_none(), Revision::is_legacy) {
+            true => "initialize",
+            false => "server/discover",
+        }
+    }
+
+    /// Whether a server that failed like this may accept `initialize` as its first message.
+    pub(crate) fn suggests_restart(&self, error: &HandshakeError) -> bool {
+        let is_legacy = match error {
+            HandshakeError::Call(CallError::Closed(_) | CallError::Invalid(_)) | HandshakeError::Invalid(_) => true,
+            HandshakeError::Call(CallError::Timeout(_)) => self.silence_is_legacy,
+            HandshakeError::Call(CallError::Refused(error)) => supported(error).is_none() && !is_modern_refusal(error),
+            _ => false,
+        };
+        is_legacy && self.first_method() == "server/discover" && self.ours.of_era(true).next().is_some()
+    }
+}
+
+/// Finds out which revision is spoken, and sees to it that it can be.
+pub(crate) async fn negotiate(
+    peer: &Peer,
+    era: &Eras,
+    opening: &Opening,
+    start: Start,
+) -> Result<Revision, HandshakeError> {
+    let ours = &opening.ours.revisions;
+    let known = opening.known.filter(|known| ours.contains(known));
+    let speaks_legacy = opening.ours.of_era(true).next().is_some();
+    let mut next = known.filter(|known| !known.is_legacy()).or(opening.ours.of_era(false).next());
+    if let Some(known) = known.filter(|known| !known.is_legacy() && !opening.check) {
+        era.agree(known);
+        return Ok(known);
+    }
+    let mut refusal = None;
+    if start.is_restarted() || known.is_some_and(Revision::is_legacy) {
+        match initialize(peer, era).await {
+            Err(error) if next.is_some() && may_be_modern(&error, start) => refusal = Some(error),
+            shaken => return shaken,
+        }
+    }
+    for last in [false, true] {
+        let Some(revision) = next else { break };
+        let answer = match discover(peer, era, opening, start, revision).await {
+            Reply::Discover(answer) => answer,
+            // It is a modern one that was too slow to say so.
+            Reply::Initialize(Err(error)) if !last && names_supported(&error) => continue,
+            Reply::Initialize(shaken) => return shaken,
+        };
+        match (verdict(ours, &answer), answer) {
+            (_, Err(CallError::Closed(closed))) => return Err(refusal.unwrap_or(CallError::Closed(closed).into())),
+            (_, Err(CallError::Undelivered(why))) if !why.reached => return Err(CallError::Undelivered(why).into()),
+            (_, Err(CallError::Timeout(after))) => return Err(CallError::Timeout(after).into()),
+            (Verdict::Refused, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
+            (Verdict::Modern(revision), _) => {
+                era.agree(revision);
+                return Ok(revision);
+            }
+            (Verdict::Again(revision), _) if !last => next = Some(revision),
+            (Verdict::Again(revision), _) => return Err(HandshakeError::Incompatible(vec![revision.to_string()])),
+            (Verdict::Incompatible(versions), _) => return Err(HandshakeError::Incompatible(versions)),
+            (Verdict::Legacy, answer) if !speaks_legacy => {
+                return Err(HandshakeError::NotModern(match answer {
+                    Ok(result) => result.to_string(),
+                    Err(error) => error.to_string(),
+                }));
+            }
+            (Verdict::Legacy, _) => match initialize(peer, era).await {
+                Err(error) if !last && names_supported(&error) => {}
+                shaken => return shaken,
+            },
+        }
+    }
+    initialize(peer, era).await
+}
+
+/// Whether a server that does not accept `initialize` may be a modern one, to be asked on the same connection.
+fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
+    match error {
+        // The process was started again because it seemed not to be.
+        error if start.is_restarted() => names_supported(error),
+        // A server that was known to be legacy may have been upgraded. Which error it is says nothing.
+        HandshakeError::Call(CallError::Refused(_) | CallError::Invalid(_)) => true,
+        HandshakeError::Call(CallError::Timeout(_)) => start == Start::Streams,
+        HandshakeError::Call(CallError::Undelivered(why)) => why.reached,
+        _ => false,
+    }
+}
+
+/// Whether a server refuses as modern ones do, with the revisions that it supports.
+fn names_supported(error: &HandshakeError) -> bool {
+    matches!(error, HandshakeError::Call(CallError::Refused(error)) if supported(error).is_some())
+}
+
+/// The request that was answered first.
+enum Reply {
+    Discover(Result<RawJson, CallError>),
+    Initialize(Result<Revision, HandshakeError>),
+}
+
+/// Sends `server/discover`, and on silence `initialize` too if the opening allows that.
+async fn discover(peer: &Peer, era: &Eras, opening: &Opening, start: Start, revision: Revision) -> Reply {
+    era.agree(revision);
+    // The probe stays pending for as long as nothing else decides.
+    let probe = peer.raw_request("server/discover", None).idle_timeout(None).timeout(None);
+    let mut probe = probe.send();
+    let sends_both = opening.silence_is_legacy && start == Start::Streams && opening.ours.of_era(true).next().is_some();
+    match tokio::time::timeout(opening.patience, &mut probe).await {
+        Ok(answer) => Reply::Discover(answer),
+        Err(_) if sends_both => initialize_beside(peer, era, opening, &mut probe).await,
+        Err(_) => Reply::Discover(Err(CallError::Timeout(opening.patience))),
+    }
+}
+
+/// Sends `initialize` while `server/discover` is pending. The answer to the latter decides if it comes first and only a
+/// modern server gives it.
+///
+/// A modern server that answers requests concurrently may refuse `initialize` before its slow answer to the probe. After a
+/// refusal the probe has the patience once more.
+async fn initialize_beside(peer: &Peer, era: &Eras, opening: &Opening, probe: &mut InFlight<RawJson>) -> Reply {
+    let ours = &opening.ours.revisions;
+    let mut initialized = std::pin::pin!(initialize(peer, era));
+    let refusal = tokio::select! {
+        biased;
+        answer = &mut *probe => return match verdict(ours, &answer) {
+            Verdict::Modern(_) | Verdict::Again(_) | Verdict::Refused => Reply::Discover(answer),
+            Verdict::Legacy | Verdict::Incompatible(_) => Reply::Initialize(initialized.await),
+        },
+        shaken = &mut initialized => match shaken {
+            Err(error @ HandshakeError::Call(CallError::Refused(_))) if !names_supported(&error) => error,
+            shaken => return Reply::Initialize(shaken),
+        },
+    };
+    match tokio::time::timeout(opening.patience, probe).await {
+        Ok(answer) if verdict(ours, &answer) != Verdict::Legacy => Reply::Discover(answer),
+        _ => Reply::Initialize(Err(refusal)),
+    }
+}
+
+/// The handshake of the older revisions, from now on.
+async fn initialize(peer: &Peer, era: &Eras) -> Result<Revision, HandshakeError> {
+    era.agree(Revision::V2024_11_05);
+    shake(peer, era).await
+}
+
+/// The handshake of the older revisions.
+async fn shake(peer: &Peer, era: &Eras) -> Result<Revision, HandshakeError> {
+    let legacy = era.legacy().ok_or(CallError::Closed(Closed))?;
+    // What the result says is known before anything after it is looked at: see `Era::answered`.
+    peer.raw_request("initialize", Some(legacy.introduce())).await?;
+    if let Some(error) = legacy.failure() {
+        return Err(error);
+    }
+    peer.raw_notify("notifications/initialized", None).await?;
+    let about = peer.about().ok_or(HandshakeError::Invalid("everything"))?;
+    Ok(about.revision)
+}

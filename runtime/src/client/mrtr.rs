@@ -1,0 +1,170 @@
+//! Requests that take several rounds (2026-07-28): a server that needs something from its client answers with what it
+//! needs, and the client makes the request again with that.
+
+use std::time::Duration;
+
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::v2026_07_28::{
+    CallToolRequest, CallToolResult, GetPromptRequest, GetPromptResult, InputRequest, InputRequiredOrCallToolResult,
+    InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
+    ReadResourceResult,
+};
+use mcpgen_types::{JsonObject, RawJson, Request, Value};
+use tower::ServiceExt;
+
+use crate::service::context::Context;
+use crate::protocol::Terms;
+use crate::jsonrpc::errors;
+use crate::jsonrpc::json::Picked;
+use crate::peer::{CallError, Peer, member};
+use crate::service::router::{AnyRequest, Requests};
+
+/// A request that may be answered by asking for input.
+pub trait Interactive: Request<Result: Send + 'static, Params: Send> {
+    /// What there is in the end.
+    type Complete;
+
+    /// What an answer is.
+    ///
+    /// # Errors
+    ///
+    /// The answer asks for input.
+    fn outcome(answer: Self::Result) -> Result<Self::Complete, Box<InputRequiredResult>>;
+}
+
+macro_rules! interactive {
+    ($($request:ident: $answer:ident of $complete:ident;)*) => {$(
+        impl Interactive for $request {
+            type Complete = $complete;
+
+            fn outcome(answer: $answer) -> Result<$complete, Box<InputRequiredResult>> {
+                match answer {
+                    $answer::$complete(result) => Ok(*result),
+                    $answer::InputRequiredResult(asks) => Err(asks),
+                }
+            }
+        }
+    )*};
+}
+
+interactive! {
+    CallToolRequest: InputRequiredOrCallToolResult of CallToolResult;
+    GetPromptRequest: InputRequiredOrGetPromptResult of GetPromptResult;
+    ReadResourceRequest: InputRequiredOrReadResourceResult of ReadResourceResult;
+}
+
+/// How long a client goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rounds {
+    /// How often a request is made again.
+    pub most: usize,
+    /// How many things a server may ask for at a time.
+    pub requests: usize,
+    /// How long a client waits before it makes a request again for which nothing was asked of it; twice as long the next
+    /// time, and five seconds at most.
+    pub pause: Duration,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        Self { most: 16, requests: 64, pause: Duration::from_millis(50) }
+    }
+}
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The params of the next round: those of the first one, with the answers to what was asked, and with the state as it
+/// came. Neither is there if it was not asked for.
+///
+/// # Errors
+///
+/// The params are no object.
+pub fn again(
+    params: &RawJson,
+    asks: &InputRequiredResult,
+    answers: JsonObject,
+) -> Result<RawJson, mcpgen_types::Error> {
+    let mut params: JsonObject = params.decode()?;
+    let mut set = |name: &str, value: Option<Value>| match value {
+        Some(value) => params.insert(name.to_owned(), value),
+        None => params.remove(name),
+    };
+    set("inputResponses", asks.input_requests.is_some().then_some(Value::Object(answers)));
+    set("requestState", asks.request_state.clone().map(Value::String));
+    Ok(RawJson::from(&params))
+}
+
+/// Makes a request, and makes it again for as long as it is answered by asking for input, which `requests` answers.
+pub(crate) async fn complete<R: Interactive>(
+    peer: &Peer,
+    requests: impl Requests,
+    limits: Rounds,
+    params: R::Params,
+) -> Result<R::Complete, CallError> {
+    let invalid =
+        |error: mcpgen_types::Error| CallError::Invalid(error.with_type_name(format!("{} result", R::METHOD)).into());
+    let result = rounds::<R>(peer, requests, limits, member(&params)).await?;
+    match R::outcome(result.decode().map_err(invalid)?) {
+        Ok(complete) => Ok(complete),
+        Err(_) => Err(CallError::Invalid("the last round asks for input".into())),
+    }
+}
+
+/// As [`complete`], of JSON as it is.
+pub(crate) async fn rounds<R: Interactive>(
+    peer: &Peer,
+    requests: impl Requests,
+    rounds: Rounds,
+    params: Option<RawJson>,
+) -> Result<RawJson, CallError> {
+    let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
+    let first = params.unwrap_or_else(|| RawJson::from(&JsonObject::new()));
+    let (mut params, mut pause) = (first.clone(), rounds.pause);
+    let without_end = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
+    for round in 0.. {
+        let result = peer.call_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;
+        let asks = result.read(|result| {
+            let [kind] = Picked::values(result, &["resultType"]);
+            kind.and_then(Cursor::as_str).as_deref() == Some("input_required")
+        });
+        if !asks.unwrap_or(false) {
+            return Ok(result);
+        }
+        let asks: InputRequiredResult = result.decode().map_err(invalid)?;
+        if round == rounds.most {
+            break;
+        }
+        if asks.input_requests.iter().flatten().count() > rounds.requests {
+            return Err(without_end(&format!("asks for more than {} things at a time", rounds.requests)));
+        }
+        let mut answers = JsonObject::new();
+        for (key, asked) in asks.input_requests.iter().flatten() {
+            let answer = answer::<R>(peer, requests.clone(), asked).await?;
+            answers.insert(key.clone(), answer.decode().map_err(invalid)?);
+        }
+        if answers.is_empty() {
+            tokio::time::sleep(pause).await;
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+        }
+        params = again(&first, &asks, answers).map_err(invalid)?;
+    }
+    Err(without_end(&format!("still asks for input after {} rounds", rounds.most)))
+}
+
+/// The client's answer to what a server asks for.
+async fn answer<R: Request>(peer: &Peer, requests: impl Requests, asked: &InputRequest) -> Result<RawJson, CallError> {
+    let (method, params) = parts(asked);
+    peer.may_be_asked(&method, params.as_ref())?;
+    let params = params.map(|params| RawJson::from(&params));
+    let terms = Terms { revision: R::REVISION, about: peer.about(), level: None };
+    let context = Context::without_peer(&method, terms, params.as_ref());
+    let answer = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
+    answer.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })
+}
+
+/// The method of an input request, and its params.
+pub(crate) fn parts(asked: &InputRequest) -> (String, Option<JsonObject>) {
+    let asked = mcpgen_types::to_value(asked).unwrap_or_default();
+    let method = asked.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+    (method, asked.get("params").and_then(Value::as_object).cloned())
+}

@@ -1,0 +1,220 @@
+//! The headers of Streamable HTTP, and how values stand in them.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use mcpgen_types::{JsonObject, Value};
+
+use crate::protocol::header_params::Header;
+
+/// The revision that a message is of.
+pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// The method of a request, since 2026-07-28.
+pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+/// What a request is about, since 2026-07-28: the name of a tool or a prompt, the URI of a resource.
+pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// The session that a message belongs to, until 2025-11-25.
+pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+/// What was received last of a stream that is come back to, until 2025-11-25.
+pub const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+/// Asks a proxy not to keep back what is streamed.
+pub const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// What stands before the name of an argument that is a header too, since 2026-07-28.
+pub const PARAM: &str = "mcp-param-";
+
+/// The member of the params that [`NAME`] repeats; `None` for methods that have none.
+#[must_use]
+pub fn named_by(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        _ => None,
+    }
+}
+
+/// A text as the value of a header: as it is where that is safe, otherwise in Base64 between two marks.
+#[must_use]
+pub fn encode(text: &str) -> HeaderValue {
+    // A tab may stand in a header, but not everybody takes it for one.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+        && text.trim_matches(' ') == text
+        && inside(text).is_none();
+    let plain = is_plain.then(|| HeaderValue::from_str(text).ok()).flatten();
+    plain.unwrap_or_else(|| {
+        let encoded = format!("{BEGIN}{}{END}", STANDARD.encode(text));
+        HeaderValue::from_str(&encoded).unwrap_or_else(|_| HeaderValue::from_static(""))
+    })
+}
+
+/// The text that the value of a header stands for; `None` if it stands for none.
+#[must_use]
+pub fn decode(value: &HeaderValue) -> Option<String> {
+    let text = value.to_str().ok()?;
+    match inside(text) {
+        Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
+        None => Some(text.to_owned()),
+    }
+}
+
+const BEGIN: &str = "=?base64?";
+const END: &str = "?=";
+
+fn inside(text: &str) -> Option<&str> {
+    text.strip_prefix(BEGIN)?.strip_suffix(END)
+}
+
+/// The headers that the arguments of a tool are sent as too. An argument that is absent or null has none.
+pub fn params<'h>(
+    headers: &'h [Header],
+    arguments: &'h JsonObject,
+) -> impl Iterator<Item = (HeaderName, HeaderValue)> + 'h {
+    headers.iter().filter_map(|header| {
+        let name = param(header)?;
+        let text = text_of(argument(header, arguments)?)?;
+        Some((name, encode(&text)))
+    })
+}
+
+/// Whether what the headers say of the arguments of a tool is what the arguments are.
+///
+/// # Errors
+///
+/// One is not: a sentence that says which.
+pub fn check_params(found: &HeaderMap, headers: &[Header], arguments: &JsonObject) -> Result<(), String> {
+    for header in headers {
+        let Some(name) = param(header) else { continue };
+        let said = only(found, &name)?;
+        match (argument(header, arguments), said) {
+            (None, None) => {}
+            (None, Some(_)) => return Err(format!("{name} is there, and the argument is not")),
+            (Some(_), None) => return Err(format!("{name} is missing, and the argument is there")),
+            (Some(value), Some(said)) if is_same(value, &said) => {}
+            (Some(_), Some(_)) => return Err(format!("{name} is not what the argument is")),
+        }
+    }
+    Ok(())
+}
+
+/// The text of a header that may be there once.
+///
+/// # Errors
+///
+/// It is there twice, or is no text.
+pub fn only(found: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String> {
+    let mut values = found.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(format!("{name} is there more than once"));
+    }
+    decode(value).map(Some).ok_or_else(|| format!("{name} has characters that it may not have"))
+}
+
+fn param(header: &Header) -> Option<HeaderName> {
+    HeaderName::from_bytes(format!("{PARAM}{}", header.name).as_bytes()).ok()
+}
+
+fn argument<'v>(header: &Header, arguments: &'v JsonObject) -> Option<&'v Value> {
+    let (last, above) = header.path.split_last()?;
+    let inside = above.iter().try_fold(arguments, |object, name| object.get(name)?.as_object());
+    inside?.get(last).filter(|value| !value.is_null())
+}
+
+/// What has no text of its own cannot be sent as a header.
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(is) => Some(is.to_string()),
+        Value::Number(number) => Some(whole(number.as_f64()?).map_or_else(|| number.to_string(), |it| it.to_string())),
+        _ => None,
+    }
+}
+
+fn is_same(value: &Value, said: &str) -> bool {
+    match value {
+        // By what they mean: 42.0 is 42.
+        Value::Number(number) => match (number.as_i64(), said.parse::<i64>()) {
+            (Some(number), Ok(said)) => number == said,
+            _ => said.parse::<f64>().is_ok_and(|said| Some(said) == number.as_f64()),
+        },
+        value => text_of(value).is_some_and(|text| text == said),
+    }
+}
+
+/// An integer that every reader of JSON has.
+fn whole(number: f64) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole, and small enough")]
+    let is_one = || number as i64;
+    (number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0).then(is_one)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_are_encoded_where_they_must_be() {
+        let table = [
+            ("us-west1", "us-west1"),
+            ("two words", "two words"),
+            ("a\tb", "=?base64?YQli?="),
+            ("", ""),
+            ("Grüße", "=?base64?R3LDvMOfZQ==?="),
+            (" padded ", "=?base64?IHBhZGRlZCA=?="),
+            ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+            ("a\r\nX-Evil: 1", "=?base64?YQ0KWC1FdmlsOiAx?="),
+            ("=?base64?a?=", "=?base64?PT9iYXNlNjQ/YT89?="),
+            ("=?base64?a", "=?base64?a"),
+        ];
+        for (text, value) in table {
+            assert_eq!(encode(text), value, "{text:?}");
+            assert_eq!(decode(&HeaderValue::from_static(value)).as_deref(), Some(text), "{value}");
+        }
+        for wrong in ["=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?gA==?="] {
+            assert_eq!(decode(&HeaderValue::from_static(wrong)), None, "{wrong}");
+        }
+        assert_eq!(decode(&HeaderValue::from_bytes(b"\xe9").expect("a value")), None);
+        assert_eq!(decode(&HeaderValue::from_static("=?BASE64?YQ==?=")).as_deref(), Some("=?BASE64?YQ==?="));
+    }
+
+    #[test]
+    fn arguments_are_headers_too() {
+        let header = |name: &str, path: &[&str]| Header {
+            name: name.to_owned(),
+            path: path.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let headers =
+            [header("Region", &["region"]), header("N", &["deep", "n"]), header("On", &["on"]), header("S", &["s"])];
+        let arguments = json!({ "region": "über", "deep": { "n": 42.0 }, "on": true, "s": null });
+        let arguments = arguments.as_object().expect("an object");
+        let sent: HeaderMap = params(&headers, arguments).collect();
+        assert_eq!(sent.len(), 3);
+        assert_eq!(sent["mcp-param-n"], "42");
+        assert_eq!(sent["mcp-param-on"], "true");
+        assert_eq!(check_params(&sent, &headers, arguments), Ok(()));
+        let wrong: [(&str, Option<&str>); 7] = [
+            ("mcp-param-region", None),
+            ("mcp-param-region", Some("uber")),
+            ("mcp-param-n", Some("43")),
+            ("mcp-param-n", Some("x")),
+            ("mcp-param-on", Some("True")),
+            ("mcp-param-s", Some("x")),
+            ("mcp-param-region", Some("=?base64?!?=")),
+        ];
+        for (name, value) in wrong {
+            let mut sent = sent.clone();
+            match value {
+                Some(value) => drop(sent.insert(name, HeaderValue::from_static(value))),
+                None => drop(sent.remove(name)),
+            }
+            assert!(check_params(&sent, &headers, arguments).is_err(), "{name}: {value:?}");
+        }
+        let mut fraction = sent.clone();
+        fraction.insert("mcp-param-n", HeaderValue::from_static("42.0"));
+        assert_eq!(check_params(&fraction, &headers, arguments), Ok(()));
+        let mut twice = sent;
+        twice.append("mcp-param-on", HeaderValue::from_static("true"));
+        assert!(check_params(&twice, &headers, arguments).is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! One request of revision 2026-07-28 and its answer. Nothing of it outlives the response.
+
+use std::io;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use http::{Response, StatusCode};
+use mcpgen_types::ErrorId;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::body::{self, Body};
+use super::places::Permit;
+use crate::connection::{Arrived, Connection};
+use crate::jsonrpc::errors;
+use crate::peer::outbox::{Line, Outcome, Place};
+use crate::service::router::Requests;
+use crate::http::sse;
+
+/// A request that is being answered. Dropped, it is taken back: whoever asked has gone.
+pub(super) struct Exchange {
+    running: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
+    lines: mpsc::UnboundedReceiver<Line>,
+    over: bool,
+    permit: Permit,
+}
+
+impl Exchange {
+    /// Nothing else arrives, and the server may end it.
+    pub(super) fn begin<S: Requests>(
+        connection: Connection<S>,
+        arrived: Arrived,
+        closing: CancellationToken,
+        permit: Permit,
+    ) -> Self {
+        let (out, lines) = mpsc::unbounded_channel();
+        let closed = stream::once(closing.cancelled_owned()).filter_map(|()| std::future::ready(None));
+        let arrived = stream::once(std::future::ready(Ok(arrived))).chain(closed);
+        let running = connection.run_by(arrived, move |mut lines| async move {
+            while let Some(Some(line)) = lines.recv().await {
+                if out.send(line).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        Self { running: Box::pin(running), lines, over: false, permit }
+    }
+
+    async fn next(&mut self) -> Option<Line> {
+        if !self.over {
+            tokio::select! {
+                biased;
+                line = self.lines.recv() => return line,
+                _ = &mut self.running => self.over = true,
+            }
+        }
+        self.lines.recv().await
+    }
+
+    /// The answer as it is if it comes first, and otherwise as the last of several events.
+    pub(super) async fn respond(mut self, keep_alive: Duration) -> Response<Body> {
+        let first = match self.said(keep_alive).await {
+            Said::Answer(outcome, answer) => {
+                return body::json(status(outcome), body::holding(answer, self.permit));
+            }
+            Said::Nothing => {
+                return body::error(StatusCode::INTERNAL_SERVER_ERROR, ErrorId::Absent, errors::ended());
+            }
+            Said::Message(message) => sse::event(None, &message),
+            Said::NotYet => sse::COMMENT,
+        };
+        body::events(stream::once(std::future::ready(first)).chain(self.events(keep_alive)))
+    }
+
+    /// What comes until the answer.
+    fn events(self, keep_alive: Duration) -> impl Stream<Item = Bytes> + Send {
+        stream::unfold(Some(self), move |this| async move {
+            let mut this = this?;
+            match this.said(keep_alive).await {
+                Said::Answer(_, answer) => Some((body::holding(sse::event(None, &answer), this.permit), None)),
+                Said::Message(message) => Some((sse::event(None, &message), Some(this))),
+                Said::NotYet => Some((sse::COMMENT, Some(this))),
+                Said::Nothing => None,
+            }
+        })
+    }
+
+    /// What is said next, if it is said before so long.
+    async fn said(&mut self, patience: Duration) -> Said {
+        let message = async {
+            loop {
+                let Some(Line { message, .. }) = self.next().await else { return Said::Nothing };
+                match message.place {
+                    Place::Answer(_, outcome) => return Said::Answer(outcome, message.bytes),
+                    Place::Unanswered(_) => return Said::Nothing,
+                    // There is no way back in this revision.
+                    Place::Later(..) => {}
+                    Place::Anywhere | Place::Within(_) => return Said::Message(message.bytes.into()),
+                }
+            }
+        };
+        tokio::time::timeout(patience, message).await.unwrap_or(Said::NotYet)
+    }
+}
+
+enum Said {
+    Answer(Outcome, Vec<u8>),
+    Message(Bytes),
+    /// Not before it was to be.
+    NotYet,
+    /// And nothing comes any more.
+    Nothing,
+}
+
+/// The status of a response that is an answer: what is not a matter of HTTP is 200.
+fn status(outcome: Outcome) -> StatusCode {
+    match outcome {
+        Outcome::Failed(METHOD_NOT_FOUND) | Outcome::Refused(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Outcome::Refused(_)
+        | Outcome::Failed(errors::HEADER_MISMATCH | errors::MISSING_CAPABILITY | errors::UNSUPPORTED_VERSION) => {
+            StatusCode::BAD_REQUEST
+        }
+        Outcome::Result | Outcome::Failed(_) => StatusCode::OK,
+    }
+}
+
+const METHOD_NOT_FOUND: i64 = mcpgen_types::ErrorCode::METHOD_NOT_FOUND.0;

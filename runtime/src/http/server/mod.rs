@@ -1,0 +1,569 @@
+//! The server's side of Streamable HTTP: a [`Service`] for axum, hyper, or whatever takes those.
+//!
+//! ```no_run
+//! use axum::serve::ListenerExt;
+//! use mcpgen_runtime::Server;
+//! use mcpgen_runtime::http::server::Options;
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let endpoint = Server::new("greeter", "1.0.0").http(Options::default())?;
+//! let app = axum::Router::new().route_service("/mcp", endpoint);
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+//! // Without TCP_NODELAY each streamed answer takes 40 ms longer.
+//! let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
+//! axum::serve(listener, app).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Both eras are on one endpoint. A request of 2026-07-28 needs nothing but itself, so that any of several processes may
+//! answer it; a session of an older revision lives in the process that it began in.
+//!
+//! # On a network
+//!
+//! `axum::serve` is enough behind a reverse proxy that buffers requests and responses. It waits without limit for a client
+//! that does not finish its headers or does not read its answer, and its graceful shutdown waits for both. Where clients
+//! connect directly, serve with the crate `axum-server` instead:
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use axum_server::Handle;
+//! use axum_server::accept::NoDelayAcceptor;
+//! # use mcpgen_runtime::http::server::Endpoint;
+//!
+//! # async fn run(endpoint: Endpoint, listener: std::net::TcpListener) -> std::io::Result<()> {
+//! let handle = Handle::new();
+//! let app = axum::Router::new().route_service("/mcp", endpoint.clone());
+//! let mut server = axum_server::from_tcp(listener)?
+//!     .acceptor(NoDelayAcceptor::new())
+//!     .handle(handle.clone())
+//!     .first_request_timeout(Duration::from_secs(30));
+//! server.http_builder().http1().header_read_timeout(Duration::from_secs(30));
+//! server
+//!     .http_builder()
+//!     .http2()
+//!     .max_concurrent_streams(100)
+//!     .max_header_list_size(16 << 10)
+//!     .keep_alive_interval(Some(Duration::from_secs(30)))
+//!     .keep_alive_timeout(Duration::from_secs(10));
+//! tokio::spawn(async move {
+//!     if tokio::signal::ctrl_c().await.is_ok() {
+//!         endpoint.close().await; // Answers what is in flight.
+//!         handle.graceful_shutdown(Some(Duration::from_secs(5)));
+//!     }
+//! });
+//! server.serve(app.into_make_service()).await
+//! # }
+//! ```
+//!
+//! An answer holds its place among [`Options::requests`] until it is written, so limit the time of a write too. The example
+//! `server` does so in its acceptor: see `examples/support/listen.rs` in the crate. A write limit does not end
+//! an HTTP/2 client that keeps its flow-control window closed: set [`Options::owner`], or put a proxy in front that reads
+//! answers and limits how long a client may take to fetch them.
+//!
+//! # Limits
+//!
+//! [`Options`] bounds what all clients take together, and what each session and each owner takes of it. Without
+//! [`Options::owner`] one client can open enough sessions to take everything, so set it wherever clients do not trust each
+//! other: to the authenticated user, or to the client's address.
+
+mod body;
+mod door;
+mod exchange;
+mod options;
+mod places;
+mod posted;
+mod quota;
+mod reading;
+mod registry;
+mod session;
+mod stream;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use http::request::Parts;
+use http::{Request, Response, StatusCode};
+use mcpgen_types::{ErrorId, Revision};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::{BoxError, Service};
+
+pub use body::Body;
+pub use door::Names;
+pub use options::{Options, Owner, ToolHeaders};
+
+use self::door::{Errand, Refusal};
+use self::exchange::Exchange;
+use self::posted::Posted;
+use self::quota::{Kind, Quotas};
+use self::reading::{Bodies, Charge};
+use self::registry::Registry;
+use self::session::{Parcel, Session, Used};
+use super::fields::{self, LAST_EVENT, METHOD, NAME, PROTOCOL_VERSION, SESSION};
+use crate::connection::{Arrived, Connection};
+use crate::jsonrpc::errors;
+use crate::peer::outbox::Outcome;
+use crate::service::router::{Requests, Router};
+use crate::server::request_state::random;
+use crate::server::offer::Offer;
+
+/// A server at a place of the web. Clones are the same.
+///
+/// What a message came with is in [`Context::carrier`](crate::Context::carrier), as [`Parts`].
+#[derive(Clone)]
+pub struct Endpoint<S = Router> {
+    requests: S,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// Take the notifications.
+    handlers: Router,
+    /// Say what the server is able to do, besides what it says itself.
+    able: Router,
+    offer: OfferNow,
+    options: Options,
+    keeps_sessions: bool,
+    speaks_modern: bool,
+    sessions: Mutex<Registry>,
+    bodies: Bodies,
+    requests: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    /// Bytes of notifications without a session whose handlers run.
+    notifications: Arc<Semaphore>,
+    quotas: Arc<Quotas>,
+    closing: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// What the server is now.
+type OfferNow = Box<dyn Fn() -> Offer + Send + Sync>;
+
+/// A request to the endpoint: its head, and who made it, where owners are identified.
+struct Caller {
+    parts: Parts,
+    owner: Option<Arc<str>>,
+}
+
+/// Bytes of notifications without a session whose handlers run, at a time.
+const NOTIFICATION_BYTES: usize = 16 << 20;
+
+/// What such a notification costs at least, so that their number is bounded too.
+const NOTIFICATION_COST: usize = 16 << 10;
+
+impl<S: Requests> Endpoint<S> {
+    /// An endpoint of a server: see [`serve`](crate::serve) for the three.
+    pub fn new(offer: impl Into<Offer>, requests: S, handlers: Router, options: Options) -> Self {
+        let offer = offer.into();
+        Self::of(move || offer.clone(), requests, (handlers.clone(), handlers), options)
+    }
+
+    /// An endpoint of a server that may change: the second of the routers has the handlers that say what it is able to do.
+    pub(crate) fn of(
+        offer: impl Fn() -> Offer + Send + Sync + 'static,
+        requests: S,
+        (handlers, able): (Router, Router),
+        options: Options,
+    ) -> Self {
+        let (spoken, quotas) = (offer().spoken(&able), Arc::<Quotas>::default());
+        let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
+        Self {
+            requests,
+            shared: Arc::new(Shared {
+                keeps_sessions: !legacy.is_empty(),
+                speaks_modern: !modern.is_empty(),
+                handlers,
+                able,
+                offer: Box::new(offer),
+                sessions: Mutex::default(),
+                bodies: Bodies::new(&options, &quotas),
+                requests: Arc::new(Semaphore::new(options.requests.clamp(1, Semaphore::MAX_PERMITS))),
+                streams: Arc::new(Semaphore::new(options.streams.clamp(1, Semaphore::MAX_PERMITS))),
+                notifications: Arc::new(Semaphore::new(NOTIFICATION_BYTES)),
+                quotas,
+                options,
+                closing: CancellationToken::new(),
+                tasks: TaskTracker::new(),
+            }),
+        }
+    }
+
+    /// Sessions that there are.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.shared.sessions().len()
+    }
+
+    /// Refuses new requests, ends all streams and sessions, and waits until requests in flight are answered and their answers
+    /// are read, but at most twice [`Limits::drain`](crate::Limits::drain). Call it before you stop the HTTP server, which
+    /// waits for open streams.
+    pub async fn close(&self) {
+        self.shared.closing.cancel();
+        self.shared.tasks.close();
+        let patience = self.shared.options.limits.drain.saturating_mul(2).max(Duration::from_secs(1));
+        if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
+            tracing::warn!(left = self.shared.tasks.len(), "some answers are not read");
+        }
+    }
+
+    async fn answer<B>(self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Error: Into<BoxError>>,
+    {
+        let (parts, body) = request.into_parts();
+        let answered = async {
+            let errand = door::admit(&parts, &self.shared.options.names, self.shared.keeps_sessions)?;
+            self.shared.check_open()?;
+            let owner = self.shared.options.owner.as_ref().map(|owner| owner(&parts).into());
+            let caller = Caller { parts, owner };
+            match errand {
+                Errand::Post => self.post(caller, body).await,
+                Errand::Listen => self.listen(&caller),
+                Errand::End => self.end(&caller),
+            }
+        };
+        answered.await.unwrap_or_else(Into::into)
+    }
+
+    async fn post<B>(&self, caller: Caller, body: B) -> Result<Response<Body>, Refusal>
+    where
+        B: http_body::Body<Error: Into<BoxError>>,
+    {
+        let shared = &self.shared;
+        let (bytes, charge) = shared.bodies.read(&caller.parts, caller.owner.as_ref(), body).await?;
+        shared.check_open()?;
+        let posted = match Posted::read(&bytes) {
+            Ok(posted) => posted,
+            Err((id, error)) => return Ok(body::error(StatusCode::BAD_REQUEST, id, error)),
+        };
+        match shared.is_modern(&caller.parts, &posted)? {
+            true => self.exchange(caller, (bytes, charge), posted).await,
+            false => self.post_to_session(caller, (bytes, charge), &posted).await,
+        }
+    }
+
+    /// A message of a session.
+    async fn post_to_session(
+        &self,
+        caller: Caller,
+        (bytes, charge): (Vec<u8>, Charge),
+        posted: &Posted,
+    ) -> Result<Response<Body>, Refusal> {
+        let shared = &self.shared;
+        let begins = posted.begins;
+        let (used, permit) = match (shared.session(&caller)?, begins) {
+            (Some(used), _) => {
+                let permit = posted.has_requests().then(|| shared.request(&caller, Some(&used.0))).transpose()?;
+                (used, permit)
+            }
+            (None, true) => {
+                let permit = shared.request(&caller, None)?;
+                (self.begin(&caller)?, Some(permit))
+            }
+            (None, false) => {
+                return Err(Refusal::bad(
+                    "a message of a session needs `Mcp-Session-Id`, as `initialize` was answered",
+                ));
+            }
+        };
+        let session = Arc::clone(&used.0);
+        if posted.is_batch && !session.takes_batches() {
+            let error = errors::not_in_batches();
+            return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
+        }
+        let arrived = Arrived { bytes, carrier: Some(Arc::new(caller.parts)) };
+        let parcel = Parcel { arrived, requests: permit.map(|permit| (posted.ids(), permit)) };
+        // From here on the inbox of the session bounds the bytes.
+        drop(charge);
+        let (mut response, outcome) = session.post(parcel, used).await?;
+        match (begins, outcome) {
+            (true, Some(Outcome::Refused(_) | Outcome::Failed(_))) if session.revision().is_none() => {
+                session.end();
+                *response.status_mut() = StatusCode::BAD_REQUEST;
+            }
+            (true, _) => session::name(&mut response, &session),
+            _ => {}
+        }
+        Ok(response)
+    }
+
+    /// A request that needs no session, or a notification of no session.
+    async fn exchange(
+        &self,
+        caller: Caller,
+        (bytes, charge): (Vec<u8>, Charge),
+        posted: Posted,
+    ) -> Result<Response<Body>, Refusal> {
+        let shared = &self.shared;
+        let (id, method) = match &posted.message {
+            Some((Some(id), method)) => (id.clone(), method.as_str()),
+            // In these revisions a request is cancelled by closing its response.
+            Some((None, method)) if method == "notifications/cancelled" => {
+                return Ok(body::empty(StatusCode::ACCEPTED));
+            }
+            Some((None, _)) => return self.notify(caller, bytes),
+            None => return Err(Refusal::bad("a single request or notification is expected")),
+        };
+        // Whoever begins a session knows nothing of these headers, and is told what is spoken here.
+        let begins = posted.begins && !posted.is_meant;
+        if let Some(why) = shared.check(&caller.parts, &posted, method).err().filter(|_| !begins) {
+            let error = errors::header_mismatch(&why);
+            return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Id(id), error));
+        }
+        let permit = match method {
+            "subscriptions/listen" => shared.stream(&caller, None)?,
+            _ => shared.request(&caller, None)?,
+        };
+        let arrived = Arrived { bytes, carrier: Some(Arc::new(caller.parts)) };
+        let exchange = Exchange::begin(self.connection(), arrived, shared.closing.clone(), permit);
+        // From here on the permit bounds the bytes.
+        drop((charge, posted));
+        Ok(exchange.respond(shared.options.keep_alive).await)
+    }
+
+    /// Hands a notification of no session to its handlers.
+    fn notify(&self, caller: Caller, bytes: Vec<u8>) -> Result<Response<Body>, Refusal> {
+        let shared = &self.shared;
+        let quota = shared.quota(&caller, Kind::Notifications, shared.options.requests_per_owner);
+        let quota = quota.ok_or_else(|| {
+            Refusal::busy("too many notifications of this owner are being handled (`Options::requests_per_owner`)")
+        })?;
+        let cost = u32::try_from(bytes.len().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
+        let room = Arc::clone(&shared.notifications).try_acquire_many_owned(cost);
+        let room = room.map_err(|_| {
+            Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are being handled"))
+        })?;
+        let arrived = Arrived { bytes, carrier: Some(Arc::new(caller.parts)) };
+        let arrived = futures_util::stream::once(std::future::ready(Ok(arrived)));
+        let handled = self.connection().run_by(arrived, |mut lines| async move {
+            while let Some(Some(_)) = lines.recv().await {}
+            Ok(())
+        });
+        shared.tasks.spawn(async move {
+            let _held = (room, quota);
+            handled.await
+        });
+        Ok(body::empty(StatusCode::ACCEPTED))
+    }
+
+    /// A connection for one message without a session.
+    fn connection(&self) -> Connection<S> {
+        let shared = &self.shared;
+        let (era, limits) = (shared.offer().modern(&shared.able), shared.options.limits.clone());
+        Connection::new(self.requests.clone(), shared.handlers.clone(), Arc::new(era), limits)
+    }
+
+    /// Begins a session. Evicts the least recently used idle one if there are too many.
+    fn begin(&self, caller: &Caller) -> Result<Used, Refusal> {
+        let shared = &self.shared;
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let random = random::<20>().ok();
+        let id = random
+            .map(|bytes| (hex(&bytes[..16]), hex(&bytes[16..])))
+            .ok_or_else(|| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random bytes"))?;
+        let most = shared.options.sessions_per_owner;
+        let quota = || shared.quota(caller, Kind::Sessions, most);
+        let evicted = || caller.owner.as_ref().is_some_and(|owner| shared.sessions().evict_of(owner));
+        let quota = quota().or_else(|| evicted().then(quota).flatten()).ok_or_else(|| {
+            Refusal::busy(format!("this owner uses {most} sessions, its limit (`Options::sessions_per_owner`)"))
+        })?;
+        let (session, running) = Session::begin(
+            id,
+            caller.owner.clone(),
+            shared.offer().legacy(&shared.able),
+            (self.requests.clone(), shared.handlers.clone()),
+            &shared.options,
+            shared.closing.child_token(),
+        );
+        let used = Used::by(&session);
+        let mut sessions = shared.sessions();
+        let most = shared.options.sessions;
+        if sessions.len() >= most && !sessions.evict() {
+            return Err(Refusal::busy(format!("all {most} sessions are in use (`Options::sessions`)")));
+        }
+        sessions.insert(&session, quota);
+        drop(sessions);
+        let (shared, ended) = (Arc::clone(shared), session);
+        self.shared.tasks.spawn(async move {
+            // However it ends, it is forgotten.
+            let _forgotten = Forgotten { shared, session: ended };
+            running.await;
+        });
+        Ok(used)
+    }
+
+    fn listen(&self, caller: &Caller) -> Result<Response<Body>, Refusal> {
+        let used = self.shared.session(caller)?;
+        let used = used.ok_or_else(|| Refusal::bad("a stream of a session needs `Mcp-Session-Id`"))?;
+        let session = Arc::clone(&used.0);
+        let permit = self.shared.stream(caller, Some(&session))?;
+        session.listen(caller.parts.headers.get(LAST_EVENT), used, permit)
+    }
+
+    fn end(&self, caller: &Caller) -> Result<Response<Body>, Refusal> {
+        let used = self.shared.session(caller)?;
+        let used = used.ok_or_else(|| Refusal::bad("`Mcp-Session-Id` is required to end a session"))?;
+        used.0.end();
+        self.shared.sessions().remove(&used.0.id);
+        Ok(body::empty(StatusCode::NO_CONTENT))
+    }
+}
+
+impl Shared {
+    fn sessions(&self) -> MutexGuard<'_, Registry> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn offer(&self) -> Offer {
+        (self.offer)()
+    }
+
+    fn check_open(&self) -> Result<(), Refusal> {
+        match self.closing.is_cancelled() {
+            true => Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down")),
+            false => Ok(()),
+        }
+    }
+
+    /// The session that a request names, if it names one. It is in use from here on, so it is not evicted meanwhile.
+    fn session(&self, caller: &Caller) -> Result<Option<Used>, Refusal> {
+        let Some(id) = caller.parts.headers.get(SESSION) else { return Ok(None) };
+        let used = id.to_str().ok().and_then(|id| {
+            let sessions = self.sessions();
+            let session = sessions.get(id)?;
+            (session.owner == caller.owner && !session.has_ended()).then(|| Used::by(session))
+        });
+        let used = used.ok_or_else(session::gone)?;
+        self.check_version(&caller.parts)?;
+        used.0.touch();
+        Ok(Some(used))
+    }
+
+    /// Whoever says a revision says one that there is.
+    fn check_version(&self, parts: &Parts) -> Result<(), Refusal> {
+        match said_version(parts)? {
+            None => Ok(()),
+            Some(version) => {
+                let spoken = self.offer().spoken(&self.able);
+                match spoken.iter().any(|known| known.as_str() == version) {
+                    true => Ok(()),
+                    false => Err(Refusal::bad(format!(
+                        "`MCP-Protocol-Version`: {version:?} is not supported here, but {}",
+                        spoken.iter().map(|known| known.as_str()).collect::<Vec<_>>().join(", ")
+                    ))),
+                }
+            }
+        }
+    }
+
+    /// Whether a message is meant for a server without sessions: by what it says of itself, otherwise by its header.
+    fn is_modern(&self, parts: &Parts, posted: &Posted) -> Result<bool, Refusal> {
+        if !self.keeps_sessions || !self.speaks_modern {
+            return Ok(self.speaks_modern);
+        }
+        if posted.is_meant {
+            return Ok(true);
+        }
+        match said_version(parts)? {
+            Some(version) => match version.parse::<Revision>() {
+                Ok(revision) => Ok(!revision.is_legacy()),
+                Err(_) => self.check_version(parts).map(|()| false),
+            },
+            None => Ok(false),
+        }
+    }
+
+    /// Whether the headers of a request say what its body says.
+    fn check(&self, parts: &Parts, posted: &Posted, method: &str) -> Result<(), String> {
+        let headers = &parts.headers;
+        let missing = |name: &http::HeaderName| format!("{name} is missing");
+        let version = said_version(parts).map_err(|refusal| refusal.why)?;
+        let version = version.ok_or_else(|| missing(&PROTOCOL_VERSION))?;
+        match &posted.version {
+            Some(said) if *said != version => {
+                return Err(format!("{PROTOCOL_VERSION} is {version:?}, and the body says {said:?}"));
+            }
+            _ => {}
+        }
+        match headers.get_all(METHOD).iter().collect::<Vec<_>>()[..] {
+            [] => return Err(missing(&METHOD)),
+            [said] if said.as_bytes() == method.as_bytes() => {}
+            _ => return Err(format!("{METHOD} is not the method of the body, {method:?}")),
+        }
+        if fields::named_by(method).is_some() {
+            match (fields::only(headers, &NAME)?, &posted.subject) {
+                (said, subject) if said == *subject => {}
+                (None, _) => return Err(missing(&NAME)),
+                (Some(said), _) => return Err(format!("{NAME} is {said:?}, and the body says something else")),
+            }
+        }
+        match &posted.subject {
+            Some(tool) if method == "tools/call" => {
+                let annotated = self.options.tool_headers.as_ref().map_or_else(Vec::new, |of| of(tool));
+                match annotated.is_empty() {
+                    true => Ok(()),
+                    false => fields::check_params(headers, &annotated, &posted.arguments()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The revision that the headers say.
+fn said_version(parts: &Parts) -> Result<Option<&str>, Refusal> {
+    let mut values = parts.headers.get_all(PROTOCOL_VERSION).iter();
+    match (values.next().map(|value| value.to_str()), values.next()) {
+        (None, _) => Ok(None),
+        (Some(Ok(version)), None) => Ok(Some(version)),
+        _ => Err(Refusal::bad(format!("{PROTOCOL_VERSION} is no text, or is there more than once"))),
+    }
+}
+
+/// A session that has ended.
+struct Forgotten {
+    shared: Arc<Shared>,
+    session: Arc<Session>,
+}
+
+impl Drop for Forgotten {
+    fn drop(&mut self) {
+        self.shared.sessions().remove(&self.session.id);
+    }
+}
+
+impl<S, B> Service<Request<B>> for Endpoint<S>
+where
+    S: Requests + Sync,
+    B: http_body::Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.clone().answer(request).map(Ok).boxed()
+    }
+}
+
+impl<S> fmt::Debug for Endpoint<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sessions = self.shared.sessions().len();
+        f.debug_struct("Endpoint")
+            .field("sessions", &sessions)
+            .field("options", &self.shared.options)
+            .finish_non_exhaustive()
+    }
+}

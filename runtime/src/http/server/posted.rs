@@ -1,0 +1,103 @@
+//! What is in the body of a POST.
+
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RawJson, RequestId};
+
+use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, scan_bytes};
+use crate::jsonrpc::json::Picked;
+use crate::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
+use crate::http::fields;
+
+/// What is in the body of a POST, as far as it matters to HTTP.
+pub(super) struct Posted {
+    /// The request or the notification that it is: its id, if it has one, and its method.
+    pub(super) message: Option<(Option<RequestId>, String)>,
+    /// The ids of the requests of a batch.
+    batch: Vec<RequestId>,
+    pub(super) is_batch: bool,
+    /// It begins a session.
+    pub(super) begins: bool,
+    /// It says of itself what those without sessions must.
+    pub(super) is_meant: bool,
+    /// The revision that it says.
+    pub(super) version: Option<String>,
+    /// What it is about.
+    pub(super) subject: Option<String>,
+    arguments: Option<RawJson>,
+}
+
+impl Posted {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, (ErrorId, ErrorObject)> {
+        let refused = |invalid: Invalid| (invalid.id, invalid.error);
+        let document = scan_bytes(bytes).map_err(refused)?;
+        let frame = Frame::read(&document).map_err(refused)?;
+        let is_shallow = document.check_depth().is_ok();
+        let mut posted = Self {
+            message: None,
+            batch: Vec::new(),
+            is_batch: false,
+            begins: false,
+            is_meant: false,
+            version: None,
+            subject: None,
+            arguments: None,
+        };
+        match frame {
+            Frame::One(Envelope::Request { id, method, params }) => {
+                posted.look(&method, params.filter(|_| is_shallow));
+                posted.begins = method == "initialize";
+                posted.message = Some((Some(id), method.into_owned()));
+            }
+            Frame::One(Envelope::Notification { method, params }) => {
+                posted.look(&method, params.filter(|_| is_shallow));
+                posted.message = Some((None, method.into_owned()));
+            }
+            Frame::One(_) => {}
+            Frame::Batch(messages) => {
+                posted.is_batch = true;
+                for message in messages {
+                    match message {
+                        Ok(Envelope::Request { id, .. }) => posted.batch.push(id),
+                        Ok(_) => {}
+                        Err(invalid) => return Err((invalid.id, invalid.error)),
+                    }
+                }
+            }
+        }
+        Ok(posted)
+    }
+
+    /// What stands in the params is looked at where it is what it should be; whoever handles it says what is wrong with it.
+    fn look(&mut self, method: &str, params: Option<Cursor<'_>>) {
+        let Some(params) = params else { return };
+        let [meta, name, uri, arguments] = Picked::values(params, &["_meta", "name", "uri", "arguments"]);
+        if let Some(meta) = meta {
+            let [version, capabilities] = Picked::values(meta, &[VERSION_KEY, CLIENT_CAPABILITIES]);
+            self.is_meant = version.is_some() || capabilities.is_some();
+            self.version = version.and_then(|version| version.string().ok());
+        }
+        let subject = match fields::named_by(method) {
+            Some("name") => name,
+            Some(_) => uri,
+            None => None,
+        };
+        self.subject = subject.and_then(|subject| subject.string().ok());
+        self.arguments = arguments.map(Cursor::to_raw);
+    }
+
+    pub(super) fn has_requests(&self) -> bool {
+        matches!(&self.message, Some((Some(_), _))) || !self.batch.is_empty()
+    }
+
+    pub(super) fn ids(&self) -> Vec<RequestId> {
+        match &self.message {
+            Some((Some(id), _)) => vec![id.clone()],
+            _ => self.batch.clone(),
+        }
+    }
+
+    pub(super) fn arguments(&self) -> JsonObject {
+        let arguments = self.arguments.as_ref().map(RawJson::decode);
+        arguments.and_then(Result::ok).unwrap_or_default()
+    }
+}

@@ -1,0 +1,6 @@
+//! JSON-RPC 2.0: messages, their errors, and JSON text.
+
+pub mod envelope;
+pub mod errors;
+pub(crate) mod json;
+pub(crate) mod reserved_keys;

@@ -1,0 +1,76 @@
+//! Finds member names that serde_json reserves for itself.
+//!
+//! serde_json's `Value` reads an object whose first key is one of these as a number, or as the JSON text in its string,
+//! with a new recursion limit for each. Data from outside must not choose that, so [`Envelope`](crate::jsonrpc::envelope::Envelope)
+//! refuses messages with such a key before any handler sees them.
+
+use mcpgen_types::codec::{Cursor, MAX_DEPTH};
+use mcpgen_types::{Error, ErrorKind};
+use memchr::{memchr2, memmem};
+
+const RESERVED: [&str; 2] = ["$serde_json::private::Number", "$serde_json::private::RawValue"];
+
+/// What both names begin with.
+const PREFIX: &[u8] = b"$serde_json::private::";
+
+/// The error of the first reserved key in a value, however it is escaped.
+pub(crate) fn find(json: Cursor<'_>) -> Option<Error> {
+    let text = json.text();
+    let bytes = text.as_bytes();
+    // Almost no text passes these filters.
+    memchr2(b'$', b'\\', bytes)?;
+    if memmem::find(bytes, PREFIX).is_none() && memmem::find(bytes, b"\\u").is_none() {
+        return None;
+    }
+    find_in(json, MAX_DEPTH).map(|error| error.located_from(json))
+}
+
+fn find_in(json: Cursor<'_>, depth: u32) -> Option<Error> {
+    // Values that are nested deeper are refused for that.
+    let depth = depth.checked_sub(1)?;
+    if let Ok(mut elements) = json.elements() {
+        return elements.find_map(|element| find_in(element, depth));
+    }
+    json.members().ok()?.find_map(|(name, value)| match name.as_str() {
+        Some(name) if RESERVED.contains(&&*name) => Some(reserved(value)),
+        _ => find_in(value, depth),
+    })
+}
+
+#[cold]
+fn reserved(value: Cursor<'_>) -> Error {
+    let message = "serde_json reserves this key, so it is not accepted; rename it".to_owned();
+    value.error(ErrorKind::Custom { message })
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpgen_types::codec::Document;
+
+    use super::*;
+
+    #[test]
+    fn finds_reserved_keys_however_they_are_spelled() {
+        let table = [
+            (r#"{"$serde_json::private::Number":"1"}"#, Some("/$serde_json::private::Number")),
+            (r#"{"a":1,"$serde_json::private::RawValue" : 1}"#, Some("/$serde_json::private::RawValue")),
+            (
+                r#"[0,[],{"a":"x","b":[{"\u0024serde_json::private::Number":1}]}]"#,
+                Some("/2/b/0/$serde_json::private::Number"),
+            ),
+            (r#"{"\u0061":{"$serde_json::private\u003a:RawValue":1}}"#, Some("/a/$serde_json::private::RawValue")),
+            (r#"{"a":"$serde_json::private::Number"}"#, None),
+            (r#"{"$serde_json::private::Numbers":1,"x$serde_json::private::Number":1}"#, None),
+            (r#"["$serde_json::private::Number",{"\\":"\u0024"}]"#, None),
+            (r#"{"\"$serde_json::private::Number\"":1}"#, None),
+        ];
+        for (json, expected) in table {
+            let document = Document::read(json).expect("JSON");
+            let found = find(document.root()).map(|error| error.path());
+            assert_eq!(found.as_deref(), expected, "{json}");
+        }
+        let deep = format!("{}{{\"$serde_json::private::Number\":1}}{}", "[".repeat(1000), "]".repeat(1000));
+        let document = Document::read_any_depth(deep).expect("JSON");
+        assert!(find(document.root()).is_none());
+    }
+}

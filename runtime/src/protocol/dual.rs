@@ -1,0 +1,144 @@
+//! Both kinds of revisions on one connection.
+//!
+//! A server tells them apart by each request: what says its revision is modern, and what does not belongs to the handshake
+//! that there was. A client finds out once, see [`connect`](crate::connect), and stays with it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
+
+use crate::service::context::Context;
+use crate::protocol::{Admission, Asked, Era, Level, Side, Terms};
+use crate::protocol::info::{About, Handled, Introduction};
+use crate::protocol::legacy::Legacy;
+use crate::protocol::modern::Modern;
+use crate::service::router::Router;
+
+/// One end of a connection of either era, or of both.
+#[derive(Debug)]
+pub struct Eras {
+    side: Side,
+    /// What there is none of is not spoken.
+    legacy: Option<Legacy>,
+    modern: Option<Modern>,
+    /// What a client speaks.
+    is_legacy: AtomicBool,
+}
+
+impl Eras {
+    /// One end, of one who speaks these revisions, and is able to do what is handled besides what it says that it is.
+    pub fn new(side: Side, ours: Introduction, handlers: &Router, modern: impl FnOnce(Modern) -> Modern) -> Self {
+        let handled = Handled::by(handlers, side);
+        let spoken = ours.revisions.clone();
+        let (speaks_legacy, speaks_modern) = (ours.of_era(true).next().is_some(), ours.of_era(false).next().is_some());
+        Self {
+            side,
+            legacy: (speaks_legacy || !speaks_modern)
+                .then(|| Legacy::new(side, ours.clone()).handling(handled.clone())),
+            modern: speaks_modern.then(|| modern(Modern::new(side, ours).handling(handled, spoken))),
+            is_legacy: AtomicBool::new(!speaks_modern),
+        }
+    }
+
+    pub(crate) fn legacy(&self) -> Option<&Legacy> {
+        self.legacy.as_ref()
+    }
+
+    /// A client speaks this from now on.
+    pub(crate) fn agree(&self, revision: Revision) {
+        self.is_legacy.store(revision.is_legacy(), Ordering::Release);
+        if let Some(modern) = self.modern.as_ref().filter(|_| !revision.is_legacy()) {
+            modern.agree(revision);
+        }
+    }
+
+    /// The one that has the say over what is of no request.
+    fn current(&self) -> &dyn Era {
+        let is_legacy = match self.side {
+            Side::Client => self.is_legacy.load(Ordering::Acquire),
+            Side::Server => self.legacy.as_ref().is_some_and(|legacy| legacy.about().is_some()),
+        };
+        self.of(is_legacy)
+    }
+
+    fn of(&self, is_legacy: bool) -> &dyn Era {
+        match (&self.legacy, &self.modern) {
+            (Some(legacy), modern) if is_legacy || modern.is_none() => legacy,
+            (_, Some(modern)) => modern,
+            _ => unreachable!("one of them is there since `new`"),
+        }
+    }
+
+    fn under(&self, terms: &Terms) -> &dyn Era {
+        self.of(terms.revision.is_legacy())
+    }
+}
+
+impl Era for Eras {
+    fn request(&self, asked: &Asked<'_>) -> Result<Admission, ErrorObject> {
+        let begins = matches!(asked.method, "initialize" | "ping") && self.legacy.is_some();
+        match self.side {
+            Side::Server if Modern::is_meant(asked) => self.of(false).request(asked),
+            Side::Server if begins => self.of(true).request(asked),
+            _ => self.current().request(asked),
+        }
+    }
+
+    fn notification(&self, method: &str, params: Option<&RawJson>) -> Option<Revision> {
+        self.current().notification(method, params)
+    }
+
+    fn batches(&self) -> bool {
+        self.current().batches()
+    }
+
+    fn answer(&self, request: &Context, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+        self.under(request.terms()).answer(request, answer)
+    }
+
+    fn may_send(
+        &self,
+        terms: Option<&Terms>,
+        method: &str,
+        revision: Option<Revision>,
+        params: Option<&RawJson>,
+    ) -> Result<(), String> {
+        let era = terms.map_or_else(|| self.current(), |terms| self.under(terms));
+        era.may_send(terms, method, revision, params)
+    }
+
+    fn params(&self, method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+        self.current().params(method, params)
+    }
+
+    fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
+        self.current().may_cancel(method, params)
+    }
+
+    fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
+        let era = match (self.side, method) {
+            // Both may be pending while a client finds out which revision is spoken.
+            (Side::Client, "initialize") => self.of(true),
+            (Side::Client, "server/discover") => self.of(false),
+            _ => self.current(),
+        };
+        era.answered(method, result)
+    }
+
+    fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {
+        self.current().may_be_asked(method, params)
+    }
+
+    fn has_declared(&self, capability: &[&str]) -> bool {
+        self.current().has_declared(capability)
+    }
+
+    fn about(&self) -> Option<Arc<About>> {
+        self.current().about()
+    }
+
+    fn logs(&self, terms: &Terms, level: Level) -> bool {
+        self.under(terms).logs(terms, level)
+    }
+}

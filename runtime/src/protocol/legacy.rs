@@ -1,0 +1,306 @@
+//! The revisions that begin with `initialize`: 2024-11-05 to 2025-11-25.
+//!
+//! Both sides agree on a revision and on what each is able to do; the connection holds to it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
+use serde_json::json;
+
+use crate::service::context::Context;
+use crate::protocol::{Admission, Asked, Era, Level, Side, Terms};
+use crate::jsonrpc::errors;
+use crate::protocol::info::{About, Handled, Introduction, lacking};
+use crate::jsonrpc::json::with_meta;
+use crate::client::handshake::HandshakeError;
+use crate::peer::CallError;
+
+/// The member of `_meta` that says which task a message belongs to (2025-11-25).
+pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
+/// One end of a connection of this era.
+#[derive(Debug)]
+pub struct Legacy {
+    side: Side,
+    ours: Introduction,
+    handled: Handled,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Known once the handshake is through.
+    theirs: Option<Arc<About>>,
+    /// The other side knows that it is.
+    ready: bool,
+    level: Option<Level>,
+    /// Why the handshake failed.
+    failed: Option<HandshakeError>,
+}
+
+impl Legacy {
+    /// One end, of one who speaks those of its revisions that are of this era.
+    pub fn new(side: Side, ours: Introduction) -> Self {
+        Self { side, ours: ours.speaking(Revision::is_legacy), handled: Handled::default(), state: Mutex::default() }
+    }
+
+    /// With what is handled besides what is said.
+    pub(crate) fn handling(mut self, handled: Handled) -> Self {
+        self.handled = handled;
+        self
+    }
+
+    /// What this side is able to do in a revision.
+    fn capabilities(&self, revision: Revision) -> JsonObject {
+        self.handled.capabilities(&self.ours, revision)
+    }
+
+    fn can(&self, revision: Revision, path: &[&str]) -> bool {
+        self.handled.can(&self.ours, revision, path)
+    }
+
+    /// The params of `initialize`.
+    pub(crate) fn introduce(&self) -> RawJson {
+        let best = self.ours.revisions.first().copied();
+        RawJson::from(&json!({
+            "protocolVersion": best.map_or("", Revision::as_str),
+            "capabilities": best.map_or_else(JsonObject::new, |revision| self.capabilities(revision)),
+            "clientInfo": self.ours.implementation,
+        }))
+    }
+
+    /// Why the answer to `initialize` was none.
+    pub(crate) fn failure(&self) -> Option<HandshakeError> {
+        self.state().failed.take()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer to `initialize`: the revision that was asked for if we speak it, otherwise the best that we speak.
+    fn initialize(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
+        let invalid = |what: &str| Err(errors::invalid_params_in_words(what));
+        let mut state = self.state();
+        if state.theirs.is_some() {
+            return Err(errors::invalid_request("the connection is initialized already"));
+        }
+        let mut params: JsonObject = match params.map(RawJson::decode) {
+            Some(Ok(params)) => params,
+            Some(Err(error)) => return Err(errors::invalid_params(&error.at_key("params"))),
+            None => return invalid("params: missing required member"),
+        };
+        let Some(Value::String(asked)) = params.remove("protocolVersion") else {
+            return invalid("params.protocolVersion: expected a string");
+        };
+        let Some(Value::Object(capabilities)) = params.remove("capabilities") else {
+            return invalid("params.capabilities: expected an object");
+        };
+        let Some(Value::Object(implementation)) = params.remove("clientInfo") else {
+            return invalid("params.clientInfo: expected an object");
+        };
+        let spoken = &self.ours.revisions;
+        let Some(revision) = spoken.iter().find(|revision| revision.as_str() == asked).or(spoken.first()).copied()
+        else {
+            let data = json!({ "supported": [], "requested": asked });
+            return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "unsupported protocol version").with_data(data));
+        };
+        state.theirs = Some(Arc::new(About { revision, capabilities, implementation, instructions: None }));
+        let mut result = json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": self.capabilities(revision),
+            "serverInfo": self.ours.implementation,
+        });
+        if let Some(instructions) = &self.ours.instructions {
+            result["instructions"] = json!(instructions);
+        }
+        Ok(RawJson::from(&result))
+    }
+
+    /// What a server says of itself.
+    fn introduced(&self, result: &RawJson) -> Result<About, HandshakeError> {
+        let mut result: JsonObject = result.decode().map_err(|error| CallError::Invalid(error.into()))?;
+        let Some(Value::String(version)) = result.remove("protocolVersion") else {
+            return Err(HandshakeError::Invalid("the string `protocolVersion`"));
+        };
+        let Some(revision) = self.ours.revisions.iter().find(|revision| revision.as_str() == version).copied() else {
+            return Err(HandshakeError::Version(version));
+        };
+        let Some(Value::Object(capabilities)) = result.remove("capabilities") else {
+            return Err(HandshakeError::Invalid("the object `capabilities`"));
+        };
+        let Some(Value::Object(implementation)) = result.remove("serverInfo") else {
+            return Err(HandshakeError::Invalid("the object `serverInfo`"));
+        };
+        let instructions = result.get("instructions").and_then(Value::as_str).map(str::to_owned);
+        Ok(About { revision, capabilities, implementation, instructions })
+    }
+
+    fn set_level(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
+        let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
+        let level = params.get("level").and_then(Value::as_str).and_then(Level::from_name);
+        let Some(level) = level else {
+            return Err(errors::invalid_params_in_words("params.level: expected the name of a level"));
+        };
+        self.state().level = Some(level);
+        Ok(RawJson::from(&json!({})))
+    }
+
+    /// Which side must be able to do what. `answers` is the side that a request goes to.
+    fn needs(method: &str, revision: Revision, answers: Side) -> (Side, &'static [&'static str]) {
+        match method {
+            "tasks/get" | "tasks/result" => (answers, &["tasks"]),
+            "tasks/list" => (answers, &["tasks", "list"]),
+            "tasks/cancel" => (answers, &["tasks", "cancel"]),
+            "tools/list" | "tools/call" => (Side::Server, &["tools"]),
+            "resources/list" | "resources/read" | "resources/templates/list" => (Side::Server, &["resources"]),
+            "resources/subscribe" | "resources/unsubscribe" | "notifications/resources/updated" => {
+                (Side::Server, &["resources", "subscribe"])
+            }
+            "prompts/list" | "prompts/get" => (Side::Server, &["prompts"]),
+            "logging/setLevel" | "notifications/message" => (Side::Server, &["logging"]),
+            // The first revision had no name for this capability.
+            "completion/complete" if revision != Revision::V2024_11_05 => (Side::Server, &["completions"]),
+            "notifications/tools/list_changed" => (Side::Server, &["tools", "listChanged"]),
+            "notifications/resources/list_changed" => (Side::Server, &["resources", "listChanged"]),
+            "notifications/prompts/list_changed" => (Side::Server, &["prompts", "listChanged"]),
+            "roots/list" => (Side::Client, &["roots"]),
+            "notifications/roots/list_changed" => (Side::Client, &["roots", "listChanged"]),
+            "sampling/createMessage" => (Side::Client, &["sampling"]),
+            "elicitation/create" => (Side::Client, &["elicitation"]),
+            _ => (Side::Server, &[]),
+        }
+    }
+
+    /// Whether one of the two lacks what the method takes: its words for an error.
+    fn lacks(&self, method: &str, theirs: &About, answers: Side) -> Option<String> {
+        let (side, path) = Self::needs(method, theirs.revision, answers);
+        if !method.starts_with("notifications/") && !path.is_empty() && side != answers {
+            return Some(format!(
+                "{method}: no request to a {}",
+                if answers == Side::Server { "server" } else { "client" }
+            ));
+        }
+        let able = if side == self.side { self.can(theirs.revision, path) } else { theirs.can(path) };
+        let who = if side == Side::Server { "server" } else { "client" };
+        (!able).then(|| format!("{method}: the {who} has not declared the capability {}", path.join(".")))
+    }
+}
+
+/// What the params of a request take beyond its method, and the other side has not declared.
+fn asks_too_much(method: &str, theirs: &About, params: &RawJson) -> Option<String> {
+    let task: &'static [&'static str] = match method {
+        "tools/call" => &["tasks", "requests", "tools", "call"],
+        "sampling/createMessage" => &["tasks", "requests", "sampling", "createMessage"],
+        "elicitation/create" => &["tasks", "requests", "elicitation", "create"],
+        _ => return None,
+    };
+    if theirs.revision < Revision::V2025_11_25 {
+        return None;
+    }
+    let params: JsonObject = params.decode().ok()?;
+    let lacking = match params.contains_key("task") && !theirs.can(task) {
+        true => task,
+        false => lacking(method, &params, &theirs.capabilities)?,
+    };
+    Some(format!("{method}: the other side has not declared the capability {}", lacking.join(".")))
+}
+
+impl Era for Legacy {
+    fn request(&self, asked: &Asked<'_>) -> Result<Admission, ErrorObject> {
+        let Asked { method, params, .. } = *asked;
+        let theirs = self.state().theirs.clone();
+        match (method, theirs) {
+            ("ping", _) => Ok(Admission::Answer(RawJson::from(&json!({})))),
+            ("initialize", _) if self.side == Side::Server => self.initialize(params).map(Admission::Answer),
+            (_, None) => Err(errors::invalid_request("the connection is not initialized yet")),
+            (_, Some(theirs)) => match self.lacks(method, &theirs, self.side) {
+                Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
+                None if method == "logging/setLevel" => self.set_level(params).map(Admission::Answer),
+                None => Ok(Admission::Handle(Terms { revision: theirs.revision, about: Some(theirs), level: None })),
+            },
+        }
+    }
+
+    fn notification(&self, method: &str, _: Option<&RawJson>) -> Option<Revision> {
+        let mut state = self.state();
+        if method == "notifications/initialized" {
+            state.ready = state.theirs.is_some();
+        }
+        state.theirs.as_ref().map(|theirs| theirs.revision)
+    }
+
+    fn batches(&self) -> bool {
+        self.about().is_some_and(|theirs| theirs.revision == Revision::V2025_03_26)
+    }
+
+    fn may_send(
+        &self,
+        _: Option<&Terms>,
+        method: &str,
+        revision: Option<Revision>,
+        params: Option<&RawJson>,
+    ) -> Result<(), String> {
+        let State { theirs, ready, .. } = &*self.state();
+        let early = match (self.side, method) {
+            (_, "ping" | "notifications/cancelled" | "notifications/progress") | (Side::Client, "initialize") => {
+                return Ok(());
+            }
+            (Side::Server, "notifications/message") => true,
+            _ => false,
+        };
+        match theirs {
+            Some(theirs) if revision.is_some_and(|revision| revision != theirs.revision) => {
+                let spoken = theirs.revision.as_str();
+                let of = revision.map_or("", Revision::as_str);
+                Err(format!("{method}: the type is of revision {of}, and the connection of {spoken}"))
+            }
+            Some(theirs) if *ready || early || self.side == Side::Client => {
+                let lacks = self.lacks(method, theirs, self.side.other());
+                lacks.or_else(|| asks_too_much(method, theirs, params?)).map_or(Ok(()), Err)
+            }
+            _ => Err(format!("{method}: the connection is not initialized yet")),
+        }
+    }
+
+    fn answer(&self, request: &Context, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+        match request.meta().get(RELATED_TASK) {
+            Some(task) if !request.method().starts_with("tasks/") => {
+                let related = with_meta(Some(answer?), &[(RELATED_TASK, task.to_string())], false);
+                related.ok().flatten().ok_or_else(errors::internal)
+            }
+            _ => answer,
+        }
+    }
+
+    fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
+        let is_task = |params: &RawJson| params.decode().is_ok_and(|params: JsonObject| params.contains_key("task"));
+        let tasks = self.about().is_some_and(|theirs| theirs.revision >= Revision::V2025_11_25);
+        // A task has a request of its own for this.
+        method != "initialize" && !(tasks && params.is_some_and(is_task))
+    }
+
+    fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
+        if method == "initialize" && self.side == Side::Client {
+            let introduced = self.introduced(&result);
+            let mut state = self.state();
+            match introduced {
+                Ok(about) => state.theirs = Some(Arc::new(about)),
+                Err(error) => state.failed = Some(error),
+            }
+        }
+        Ok(result)
+    }
+
+    fn has_declared(&self, capability: &[&str]) -> bool {
+        self.about().is_some_and(|theirs| self.can(theirs.revision, capability))
+    }
+
+    fn about(&self) -> Option<Arc<About>> {
+        self.state().theirs.clone()
+    }
+
+    fn logs(&self, _: &Terms, level: Level) -> bool {
+        self.has_declared(&["logging"]) && self.state().level.is_none_or(|least| level >= least)
+    }
+}

@@ -1,0 +1,222 @@
+//! What a connection's revisions have in common: when a message may be sent, and which revision it is of.
+
+pub mod cache_hints;
+pub mod dual;
+pub mod header_params;
+pub mod info;
+pub mod legacy;
+pub mod modern;
+pub(crate) mod params;
+
+use std::sync::Arc;
+
+use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
+
+use crate::service::context::Context;
+use crate::protocol::info::About;
+
+/// What a kind of revisions does with what arrives before any handler is asked, and with what is about to leave.
+pub trait Era: Send + Sync + 'static {
+    /// What becomes of a request.
+    ///
+    /// # Errors
+    ///
+    /// The request may not be made, or not yet.
+    fn request(&self, asked: &Asked<'_>) -> Result<Admission, ErrorObject>;
+
+    /// The revision that a notification is of; `None` if it means nothing now.
+    fn notification(&self, method: &str, params: Option<&RawJson>) -> Option<Revision>;
+
+    /// Whether several messages may come at once.
+    fn batches(&self) -> bool {
+        false
+    }
+
+    /// What an answer is sent as, after its handler has given it.
+    ///
+    /// # Errors
+    ///
+    /// What is answered is an error, or may not be answered.
+    fn answer(&self, _request: &Context, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+        answer
+    }
+
+    /// Whether a request or a notification of this method may be sent now; `revision` is that of its type, if it has one,
+    /// and `terms` are those of the request that it is sent on behalf of, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// It may not: a sentence that says why.
+    fn may_send(
+        &self,
+        _terms: Option<&Terms>,
+        _method: &str,
+        _revision: Option<Revision>,
+        _params: Option<&RawJson>,
+    ) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// The params that a request is sent with.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be those of any request: a sentence that says why.
+    fn params(&self, _method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+        Ok(params)
+    }
+
+    /// Whether the other side is told when nobody waits for its answer any more.
+    fn may_cancel(&self, _method: &str, _params: Option<&RawJson>) -> bool {
+        true
+    }
+
+    /// What is made of the answer to a call. Called before anything that came after the answer is looked at.
+    ///
+    /// # Errors
+    ///
+    /// It is no answer of this era: a sentence that says why.
+    fn answered(&self, _method: &str, result: RawJson) -> Result<RawJson, String> {
+        Ok(result)
+    }
+
+    /// Whether the other side may ask for this by its answer to a request.
+    ///
+    /// # Errors
+    ///
+    /// It was not told that it may.
+    fn may_be_asked(&self, method: &str, _params: Option<&JsonObject>) -> Result<(), ErrorObject> {
+        Err(crate::jsonrpc::errors::method_not_found(method))
+    }
+
+    /// Whether this side has declared a capability.
+    fn has_declared(&self, _capability: &[&str]) -> bool {
+        false
+    }
+
+    /// What is known of the other side, whatever it asks.
+    fn about(&self) -> Option<Arc<About>> {
+        None
+    }
+
+    /// Whether whoever made a request wants to hear of events of this level.
+    fn logs(&self, _terms: &Terms, _level: Level) -> bool {
+        false
+    }
+}
+
+/// Which end of a connection one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The one that begins.
+    Client,
+    /// The one that is asked.
+    Server,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+}
+
+/// A request that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// What is asked for.
+    pub method: &'a str,
+    /// Not decoded yet; `None` if absent.
+    pub params: Option<&'a RawJson>,
+    /// `_meta` of the params; empty if there is none. That of the request before, if it says the same.
+    pub meta: &'a Arc<JsonObject>,
+}
+
+/// What is done with a request.
+#[derive(Clone, Debug)]
+pub enum Admission {
+    /// It is handled.
+    Handle(Terms),
+    /// It is answered at once, whatever else is running.
+    Answer(RawJson),
+    /// It is not answered at all, for this reason.
+    Drop(&'static str),
+}
+
+/// What a request was made under.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The revision that it is of.
+    pub revision: Revision,
+    /// Who has made it, as far as that is known.
+    pub about: Option<Arc<About>>,
+    /// From which level on whoever made it wants to hear of events, if that was said with it.
+    pub level: Option<Level>,
+}
+
+impl Terms {
+    /// Those of a revision, from someone unknown.
+    #[must_use]
+    pub fn of(revision: Revision) -> Self {
+        Self { revision, about: None, level: None }
+    }
+}
+
+/// How grave an event is, as in syslog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names are syslog's")]
+pub enum Level {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+impl Level {
+    const NAMES: [(Self, &'static str); 8] = [
+        (Self::Debug, "debug"),
+        (Self::Info, "info"),
+        (Self::Notice, "notice"),
+        (Self::Warning, "warning"),
+        (Self::Error, "error"),
+        (Self::Critical, "critical"),
+        (Self::Alert, "alert"),
+        (Self::Emergency, "emergency"),
+    ];
+
+    /// The level as messages spell it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES[self as usize].1
+    }
+
+    /// The level that messages spell so.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(level, _)| *level)
+    }
+}
+
+/// One revision from the first message to the last, without a handshake.
+#[derive(Clone, Copy, Debug)]
+pub struct Always(pub Revision);
+
+impl Era for Always {
+    fn request(&self, _: &Asked<'_>) -> Result<Admission, ErrorObject> {
+        Ok(Admission::Handle(Terms::of(self.0)))
+    }
+
+    fn notification(&self, _: &str, _: Option<&RawJson>) -> Option<Revision> {
+        Some(self.0)
+    }
+
+    fn batches(&self) -> bool {
+        self.0 == Revision::V2025_03_26
+    }
+}

@@ -1,0 +1,535 @@
+//! The revisions without a handshake: 2026-07-28.
+//!
+//! Every request says which revision it is of, who makes it, and what its maker is able to do; nothing is inferred from
+//! what came before it. Only clients make requests: a server that needs something asks for it in its answer.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcpgen_types::codec::{Cursor, Decode};
+use mcpgen_types::v2026_07_28::{
+    CallToolRequest, DiscoverRequest, GetPromptRequest, InputRequiredResult, ReadResourceRequest, RequestMetaObject,
+};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::protocol::cache_hints::{CACHEABLE, Caching};
+use crate::service::context::Context;
+use crate::protocol::{Admission, Asked, Era, Level, Side, Terms};
+use crate::jsonrpc::errors;
+use crate::protocol::info::{About, Handled, Introduction, can, lacking};
+use crate::jsonrpc::json::{Edit, Picked, with_meta};
+
+/// The revision of a request.
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// What the maker of a request is able to do.
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Who makes a request.
+pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// From which level on the maker of a request wants to hear of events.
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// Who gives a result.
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// The subscription that a notification belongs to.
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+impl Reading {
+    fn knows(&self, kind: &str) -> bool {
+        matches!(kind, "complete" | "input_required") || self.result_types.iter().any(|known| known == kind)
+    }
+}
+
+/// The requests that may be answered by asking for input.
+pub const MAY_ASK: [&str; 3] = [CallToolRequest::METHOD, GetPromptRequest::METHOD, ReadResourceRequest::METHOD];
+
+/// One end of a connection of this era, or of what there is instead of connections.
+#[derive(Debug)]
+pub struct Modern {
+    side: Side,
+    ours: Introduction,
+    /// What `_meta` of each result says of us.
+    stamp: RawJson,
+    handled: Handled,
+    /// All that is spoken here, be it of another era.
+    spoken: Vec<Revision>,
+    caching: Caching,
+    reading: Reading,
+    agreed: Mutex<Agreed>,
+    /// The last one: most requests say the same of who makes them.
+    admitted: Mutex<Option<Admitted>>,
+}
+
+/// What a client knows of its server.
+#[derive(Debug)]
+struct Agreed {
+    revision: Option<Revision>,
+    about: Option<Arc<About>>,
+}
+
+/// What a request was admitted under, and the `_meta` that said so.
+type Admitted = (Arc<JsonObject>, Terms);
+
+/// Which results there are, and how a client reads them.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// Whether a client refuses a result that does not say of which kind it is. Servers of earlier revisions do not; without
+    /// this, such a result is complete.
+    pub strict: bool,
+    /// Kinds of results that extensions add to `complete` and `input_required`.
+    pub result_types: Vec<String>,
+}
+
+impl Modern {
+    /// One end, of one who speaks those of its revisions that are of this era.
+    pub fn new(side: Side, ours: Introduction) -> Self {
+        let ours = ours.speaking(|revision| !revision.is_legacy());
+        let agreed = Mutex::new(Agreed { revision: ours.revisions.first().copied(), about: None });
+        let stamp = JsonObject::from_iter([(SERVER_INFO.to_owned(), Value::Object(ours.implementation.clone()))]);
+        Self {
+            side,
+            stamp: RawJson::from(&stamp),
+            handled: Handled::default(),
+            spoken: ours.revisions.clone(),
+            ours,
+            caching: Caching::default(),
+            reading: Reading::default(),
+            agreed,
+            admitted: Mutex::default(),
+        }
+    }
+
+    /// With what is handled besides what is said, beside someone who speaks these too.
+    pub(crate) fn handling(mut self, handled: Handled, spoken: Vec<Revision>) -> Self {
+        (self.handled, self.spoken) = (handled, spoken);
+        self
+    }
+
+    /// What this side is able to do.
+    fn capabilities(&self) -> JsonObject {
+        self.handled.capabilities(&self.ours, self.best())
+    }
+
+    fn can(&self, path: &[&str]) -> bool {
+        self.handled.can(&self.ours, self.best(), path)
+    }
+
+    fn best(&self) -> Revision {
+        self.ours.revisions.first().copied().unwrap_or(Revision::V2026_07_28)
+    }
+
+    /// With hints for whoever receives results.
+    #[must_use]
+    pub fn caching(mut self, caching: Caching) -> Self {
+        self.caching = caching;
+        self
+    }
+
+    /// With other results than those of the revision, and for a client another way to read them.
+    #[must_use]
+    pub fn reading(mut self, reading: Reading) -> Self {
+        self.reading = reading;
+        self
+    }
+
+    fn agreed(&self) -> MutexGuard<'_, Agreed> {
+        self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn admitted(&self) -> MutexGuard<'_, Option<Admitted>> {
+        self.admitted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on requests are of this revision.
+    pub(crate) fn agree(&self, revision: Revision) {
+        self.agreed().revision = Some(revision);
+    }
+
+    /// Whether a request says what those of this era must.
+    pub(crate) fn is_meant(asked: &Asked<'_>) -> bool {
+        asked.meta.contains_key(PROTOCOL_VERSION) || asked.meta.contains_key(CLIENT_CAPABILITIES)
+    }
+
+    /// The terms of a request, as it says them.
+    fn terms(&self, asked: &Asked<'_>) -> Result<Terms, ErrorObject> {
+        if let Some((_, terms)) = self.admitted().as_ref().filter(|(meta, _)| Arc::ptr_eq(meta, asked.meta)) {
+            return Ok(terms.clone());
+        }
+        let terms = self.read_terms(asked)?;
+        *self.admitted() = Some((Arc::clone(asked.meta), terms.clone()));
+        Ok(terms)
+    }
+
+    fn read_terms(&self, asked: &Asked<'_>) -> Result<Terms, ErrorObject> {
+        let missing = |key: &str| {
+            let why = format!("params._meta[{key:?}]: missing required member");
+            errors::invalid_params_in_words(&why)
+        };
+        let revision = match asked.meta.get(PROTOCOL_VERSION) {
+            None => return Err(missing(PROTOCOL_VERSION)),
+            Some(Value::String(version)) => {
+                let spoken = self.ours.revisions.iter().find(|revision| revision.as_str() == version);
+                spoken.copied().ok_or_else(|| self.unsupported(version))?
+            }
+            // The decoder below has the words for it.
+            Some(_) => Revision::V2026_07_28,
+        };
+        let meta = RequestMetaObject::deserialize(&**asked.meta).or_else(|_| {
+            // Our own decoder has better words for what is wrong.
+            let meta = mcpgen_types::from_value::<RequestMetaObject>(Value::Object(JsonObject::clone(asked.meta)));
+            meta.map_err(|error| errors::invalid_params(&error.at_key("_meta").at_key("params")))
+        })?;
+        let object = |key: &str| asked.meta.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
+        let about = About {
+            revision,
+            capabilities: object(CLIENT_CAPABILITIES),
+            implementation: object(CLIENT_INFO),
+            instructions: None,
+        };
+        let level = meta.log_level.and_then(|level| Level::from_name(level.as_str()));
+        Ok(Terms { revision, about: Some(Arc::new(about)), level })
+    }
+
+    fn unsupported(&self, requested: &str) -> ErrorObject {
+        errors::unsupported_version(self.spoken.iter().copied(), requested)
+    }
+
+    /// The answer to `server/discover`.
+    fn discovered(&self) -> RawJson {
+        let hint = self.caching.hint(DiscoverRequest::METHOD, None).unwrap_or_default();
+        let mut result = json!({
+            "resultType": "complete",
+            "supportedVersions": self.spoken.iter().map(|revision| revision.as_str()).collect::<Vec<_>>(),
+            "capabilities": self.capabilities(),
+            "ttlMs": hint.ttl_ms(),
+            "cacheScope": hint.scope(),
+            "_meta": { SERVER_INFO: self.ours.implementation },
+        });
+        if let Some(instructions) = &self.ours.instructions {
+            result["instructions"] = json!(instructions);
+        }
+        RawJson::from(&result)
+    }
+
+    /// A result with what every result says.
+    fn stamped(&self, request: &Context, result: RawJson) -> Result<RawJson, ErrorObject> {
+        let broken = |why: &dyn std::fmt::Display| {
+            tracing::error!(method = request.method(), %why, "a handler gave no result of this revision");
+            errors::internal()
+        };
+        let edited = result.read(|json| self.stamped_text(request, &result, json)).map_err(|why| broken(&why))??;
+        match edited {
+            Stamped::Edited(edited) => Ok(edited),
+            Stamped::Unchanged => Ok(result),
+            Stamped::WithoutMeta => result.with_member("_meta", &self.stamp).ok_or_else(|| broken(&"it is no object")),
+        }
+    }
+
+    fn stamped_text(&self, request: &Context, result: &RawJson, json: Cursor<'_>) -> Result<Stamped, ErrorObject> {
+        let broken = |why: &dyn std::fmt::Display| {
+            tracing::error!(method = request.method(), %why, "a handler gave no result of this revision");
+            errors::internal()
+        };
+        let picked = Picked::from(json, &["resultType", "_meta", "ttlMs", "cacheScope"]).map_err(|why| broken(&why))?;
+        let [kind, meta, ttl, kept_by] = picked.values;
+        let kind = match kind.map(|kind| kind.as_str().ok_or("resultType is no string")) {
+            None => None,
+            Some(Ok(kind)) if self.reading.knows(&kind) => Some(kind),
+            Some(Ok(_)) => return Err(broken(&"resultType is of no kind that there is")),
+            Some(Err(why)) => return Err(broken(&why)),
+        };
+        let mut edit = Edit::of(json);
+        if kind.as_deref() == Some("input_required") {
+            self.may_ask(request, result)?;
+        } else if CACHEABLE.contains(&request.method()) {
+            let hint = self.caching.hint(request.method(), request.subject());
+            let sent = hint.unwrap_or_default();
+            for (name, there, value) in
+                [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]
+            {
+                let is_one = |there: Cursor<'_>| match name {
+                    "ttlMs" => u64::decode(there).is_ok(),
+                    _ => matches!(&*there.text(), "\"public\"" | "\"private\""),
+                };
+                match there {
+                    None => edit.add(name, &value),
+                    Some(old) if hint.is_some() || !is_one(old) => edit.replace(old, value),
+                    Some(_) => {}
+                }
+            }
+        }
+        if kind.is_none() {
+            edit.add("resultType", "\"complete\"");
+        }
+        // As a rule nothing else is to be added.
+        if let (None, true) = (meta, edit.is_empty()) {
+            return Ok(Stamped::WithoutMeta);
+        }
+        let ours = mcpgen_types::to_string(&self.ours.implementation);
+        match meta {
+            None => edit.add("_meta", &format!("{{\"{SERVER_INFO}\":{ours}}}")),
+            Some(meta) => {
+                let known = Picked::from(meta, &[SERVER_INFO]).map_err(|why| broken(&why))?;
+                if known.values[0].is_none() {
+                    edit.add_to(Some(meta), SERVER_INFO, &ours);
+                }
+            }
+        }
+        let edited = edit.done().map_err(|why| broken(&why))?;
+        Ok(edited.map_or(Stamped::Unchanged, Stamped::Edited))
+    }
+
+    /// A result with the kind that it does not name.
+    fn completed(&self, method: &str, result: Cursor<'_>) -> Result<Option<RawJson>, String> {
+        let picked = Picked::from(result, &["resultType"]).map_err(|error| format!("{method} result: {error}"))?;
+        match picked.values[0].map(Cursor::as_str) {
+            None if self.reading.strict => Err(format!("{method} result: missing required member `resultType`")),
+            None => {
+                let mut edit = Edit::of(result);
+                edit.add("resultType", "\"complete\"");
+                edit.done().map_err(|error| error.to_string())
+            }
+            Some(Some(kind)) if kind == "input_required" && !MAY_ASK.contains(&method) => {
+                Err(format!("{method} result: it may not ask for input"))
+            }
+            Some(Some(kind)) if self.reading.knows(&kind) => Ok(None),
+            Some(kind) => Err(format!("{method} result: resultType: {:?} is unknown", kind.unwrap_or_default())),
+        }
+    }
+
+    /// Whether a request may be answered by asking for these inputs.
+    fn may_ask(&self, request: &Context, result: &RawJson) -> Result<(), ErrorObject> {
+        let broken = |why: String| {
+            tracing::error!(method = request.method(), why, "a handler asks for input as it may not");
+            Err(errors::internal())
+        };
+        if !MAY_ASK.contains(&request.method()) {
+            return broken("no request of this method may be answered so".to_owned());
+        }
+        let asks: InputRequiredResult = match result.decode() {
+            Ok(asks) => asks,
+            Err(error) => return broken(error.to_string()),
+        };
+        if asks.input_requests.is_none() && asks.request_state.is_none() {
+            return broken("there is neither `inputRequests` nor `requestState`".to_owned());
+        }
+        let nothing = JsonObject::new();
+        let declared = request.about().map_or(&nothing, |about| &about.capabilities);
+        let mut missing: Vec<&[&str]> = Vec::new();
+        for asked in asks.input_requests.iter().flat_map(|asked| asked.values()) {
+            let (method, params) = crate::client::mrtr::parts(asked);
+            missing.extend(lacks(&method, params.as_ref(), declared));
+        }
+        if missing.is_empty() { Ok(()) } else { Err(errors::missing_capabilities(&missing)) }
+    }
+
+    /// What a server says of itself.
+    fn introduced(&self, result: &RawJson) -> Option<About> {
+        let mut result: JsonObject = result.decode().ok()?;
+        let mut object = |key: &str| match result.remove(key) {
+            Some(Value::Object(object)) => Some(object),
+            _ => None,
+        };
+        let capabilities = object("capabilities")?;
+        let implementation = object("_meta").and_then(|mut meta| meta.remove(SERVER_INFO));
+        Some(About {
+            revision: self.agreed().revision.unwrap_or(Revision::V2026_07_28),
+            capabilities,
+            implementation: implementation.and_then(|it| it.as_object().cloned()).unwrap_or_default(),
+            instructions: result.get("instructions").and_then(Value::as_str).map(str::to_owned),
+        })
+    }
+}
+
+/// A result of this revision.
+enum Stamped {
+    Edited(RawJson),
+    Unchanged,
+    /// Nothing is missing but `_meta`.
+    WithoutMeta,
+}
+
+/// A client's own words about itself, for the requests that it makes: names, and values as text.
+fn words(ours: &Introduction, capabilities: &JsonObject, revision: Revision) -> Vec<(&'static str, String)> {
+    let level = ours.level.map(|level| (LOG_LEVEL, format!("\"{}\"", level.as_str())));
+    let always = [
+        (PROTOCOL_VERSION, format!("\"{revision}\"")),
+        (CLIENT_CAPABILITIES, mcpgen_types::to_string(capabilities)),
+        (CLIENT_INFO, mcpgen_types::to_string(&ours.implementation)),
+    ];
+    always.into_iter().chain(level).collect()
+}
+
+/// The same as a type.
+pub(crate) fn own_meta(
+    ours: &Introduction,
+    handled: &Handled,
+    revision: Revision,
+) -> Result<RequestMetaObject, mcpgen_types::Error> {
+    let members = words(ours, &handled.capabilities(ours, revision), revision)
+        .into_iter()
+        .map(|(name, value)| format!("\"{name}\":{value}"));
+    mcpgen_types::from_str(&format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
+}
+
+/// A capability that an input request takes, and whoever is asked has not declared.
+fn lacks(method: &str, params: Option<&JsonObject>, declared: &JsonObject) -> Option<&'static [&'static str]> {
+    let nothing = JsonObject::new();
+    let whole: &'static [&'static str] = match method {
+        "roots/list" => &["roots"],
+        "sampling/createMessage" => &["sampling"],
+        _ => &["elicitation"],
+    };
+    match can(declared, whole) {
+        false => Some(whole),
+        true => lacking(method, params.unwrap_or(&nothing), declared),
+    }
+}
+
+/// Refuses a request whose maker has not declared a capability, such as `["elicitation", "url"]`, that answering it takes.
+///
+/// # Errors
+///
+/// The capability is not declared.
+pub fn require(context: &Context, capability: &[&str]) -> Result<(), ErrorObject> {
+    match context.about().is_some_and(|about| about.can(capability)) {
+        true => Ok(()),
+        false => Err(errors::missing_capabilities(&[capability])),
+    }
+}
+
+/// The error that one becomes in this era: what it does not define, or no longer defines, it does not send.
+fn permitted(error: ErrorObject) -> ErrorObject {
+    let code = match error.code.0 {
+        // A resource that is not there.
+        -32002 => ErrorCode::INVALID_PARAMS,
+        -32022..=-32020 => return error,
+        -32099..=-32020 => ErrorCode::INTERNAL_ERROR,
+        _ => return error,
+    };
+    tracing::warn!(%error, becomes = code.0, "no code of this revision");
+    ErrorObject { code, ..error }
+}
+
+impl Era for Modern {
+    fn request(&self, asked: &Asked<'_>) -> Result<Admission, ErrorObject> {
+        if self.side == Side::Client {
+            return Ok(Admission::Drop("a server makes no requests in this revision"));
+        }
+        if asked.method == "initialize" && !Self::is_meant(asked) {
+            let params: JsonObject = asked.params.and_then(|params| params.decode().ok()).unwrap_or_default();
+            let requested = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+            return Err(self.unsupported(requested));
+        }
+        let terms = self.terms(asked)?;
+        match asked.method {
+            DiscoverRequest::METHOD => Ok(Admission::Answer(self.discovered())),
+            _ => Ok(Admission::Handle(terms)),
+        }
+    }
+
+    fn notification(&self, _: &str, _: Option<&RawJson>) -> Option<Revision> {
+        self.agreed().revision
+    }
+
+    fn answer(&self, request: &Context, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+        answer.and_then(|result| self.stamped(request, result)).map_err(permitted)
+    }
+
+    fn may_send(
+        &self,
+        terms: Option<&Terms>,
+        method: &str,
+        revision: Option<Revision>,
+        _: Option<&RawJson>,
+    ) -> Result<(), String> {
+        let spoken = terms.map(|terms| terms.revision).or(self.agreed().revision);
+        if let (Some(of), Some(spoken)) = (revision, spoken)
+            && of != spoken
+        {
+            return Err(format!(
+                "{method}: the type is of revision {}, and the other side speaks {}",
+                of.as_str(),
+                spoken.as_str()
+            ));
+        }
+        let is_notification = method.starts_with("notifications/");
+        match (self.side, method) {
+            (_, "notifications/cancelled") => Ok(()),
+            (Side::Client, _) if !is_notification => Ok(()),
+            (Side::Server, _) if !is_notification => Err(format!(
+                "{method}: in revision 2026-07-28 a server makes no requests; it answers with an InputRequiredResult"
+            )),
+            (Side::Server, "notifications/progress") => Ok(()),
+            (Side::Server, "notifications/message") if !self.can(&["logging"]) => {
+                Err(format!("{method}: the server has not declared the capability logging"))
+            }
+            (Side::Server, "notifications/message") => match terms.and_then(|terms| terms.level) {
+                Some(_) => Ok(()),
+                None => Err(format!("{method}: the request does not ask for events")),
+            },
+            (Side::Server, method) if SUBSCRIBED.contains(&method) => {
+                Err(format!("{method}: sent to those who have subscribed to it, see Subscriptions"))
+            }
+            (Side::Client, method) if revision.is_some() || REMOVED.contains(&method) => {
+                Err(format!("{method}: no notification of a client in revision 2026-07-28"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn params(&self, _: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
+        if self.side == Side::Server {
+            return Ok(params);
+        }
+        let revision = self.agreed().revision.unwrap_or(Revision::V2026_07_28);
+        with_meta(params, &words(&self.ours, &self.capabilities(), revision), false)
+    }
+
+    fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
+        if self.side == Side::Server {
+            return Ok(result);
+        }
+        let completed = result.read(|result| self.completed(method, result)).map_err(|error| error.to_string())??;
+        let result = completed.unwrap_or(result);
+        if method == DiscoverRequest::METHOD
+            && let Some(about) = self.introduced(&result)
+        {
+            self.agreed().about = Some(Arc::new(about));
+        }
+        Ok(result)
+    }
+
+    fn may_cancel(&self, method: &str, _: Option<&RawJson>) -> bool {
+        // Nobody works on it for long, and who is asked may not be of this era.
+        method != DiscoverRequest::METHOD
+    }
+
+    fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {
+        let path = lacks(method, params, &self.capabilities());
+        path.map_or(Ok(()), |path| Err(errors::missing_capabilities(&[path])))
+    }
+
+    fn has_declared(&self, capability: &[&str]) -> bool {
+        self.can(capability)
+    }
+
+    fn about(&self) -> Option<Arc<About>> {
+        self.agreed().about.clone()
+    }
+
+    fn logs(&self, terms: &Terms, level: Level) -> bool {
+        self.can(&["logging"]) && terms.level.is_some_and(|least| level >= least)
+    }
+}
+
+/// Notifications of a server that only a subscription carries.
+const SUBSCRIBED: [&str; 5] = [
+    "notifications/tools/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+    "notifications/resources/updated",
+    "notifications/subscriptions/acknowledged",
+];
+
+/// Notifications of a client that there were before.
+const REMOVED: [&str; 3] = ["notifications/initialized", "notifications/roots/list_changed", "notifications/progress"];

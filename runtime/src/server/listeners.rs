@@ -1,0 +1,158 @@
+//! Connections that hear of changes, in the revisions where that is a matter of the connection.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use mcpgen_types::RawJson;
+use serde_json::json;
+
+use crate::peer::Peer;
+use crate::server::subscriptions::{Change, Filter, MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_BYTES, Pending};
+
+/// The connections that are notified of changes.
+#[derive(Default)]
+pub(super) struct Listeners {
+    /// By [`Peer::connection_key`]. A listener holds its peer, so that no other connection gets the same key.
+    by_connection: HashMap<usize, Listener>,
+    /// At this many, closed connections are removed. Twice as many as were left last time, so that the cost of a new
+    /// listener does not grow with their number.
+    sweep_at: usize,
+    /// How many listeners were looked at to find one.
+    #[cfg(test)]
+    examined: usize,
+}
+
+/// A connection that is notified of changes. A change that happens several times before the notification is sent is sent
+/// once.
+pub(super) struct Listener {
+    peer: Peer,
+    wanted: Filter,
+    pending: Arc<Pending>,
+}
+
+/// A connection subscribes to too many resources, or to too many bytes of URIs.
+pub(super) struct TooMany;
+
+impl Listener {
+    /// Subscribes to a resource.
+    pub(super) fn subscribe(&mut self, uri: &str) -> Result<(), TooMany> {
+        let uris = &mut self.wanted.uris;
+        if uris.contains(uri) {
+            return Ok(());
+        }
+        let bytes = uris.iter().map(String::len).sum::<usize>() + uri.len();
+        if uris.len() >= MAX_RESOURCE_SUBSCRIPTIONS || bytes > MAX_SUBSCRIPTION_BYTES {
+            return Err(TooMany);
+        }
+        uris.insert(uri.to_owned());
+        Ok(())
+    }
+
+    pub(super) fn unsubscribe(&mut self, uri: &str) {
+        self.wanted.uris.remove(uri);
+    }
+}
+
+impl Listeners {
+    fn remove_closed(&mut self) {
+        #[cfg(test)]
+        {
+            self.examined += self.by_connection.len();
+        }
+        self.by_connection.retain(|_, listener| !listener.peer.is_closed());
+        self.sweep_at = (2 * self.by_connection.len()).max(64);
+    }
+}
+
+/// Returns the listener of a connection, and adds one for a new connection.
+pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer) -> &'l mut Listener {
+    if listeners.by_connection.len() >= listeners.sweep_at {
+        listeners.remove_closed();
+    }
+    match listeners.by_connection.entry(peer.connection_key()) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(free) => {
+            let (peer, pending) = (peer.of_connection(), Arc::<Pending>::default());
+            tokio::spawn(tell(peer.clone(), Arc::clone(&pending)));
+            let wanted = Filter { tools: true, prompts: true, resources: true, ..Filter::default() };
+            free.insert(Listener { peer, wanted, pending })
+        }
+    }
+}
+
+/// Tells a connection of changes, for as long as it lasts.
+async fn tell(peer: Peer, pending: Arc<Pending>) {
+    loop {
+        let change = tokio::select! {
+            () = peer.disconnected() => return,
+            change = pending.next() => change,
+        };
+        let params = match &change {
+            Change::Resource(uri) => Some(RawJson::from(&json!({ "uri": uri }))),
+            _ => None,
+        };
+        // What was not declared is not told.
+        let _ = peer.raw_notify(change.method(), params).await;
+    }
+}
+
+/// Tells everybody who wants to hear of it. From whichever thread: the connections have tasks of their own for it.
+pub(super) fn changed(listeners: &mut Listeners, change: &Change) {
+    listeners.remove_closed();
+    for listener in listeners.by_connection.values().filter(|listener| listener.wanted.matches(change)) {
+        listener.pending.add(change.clone(), &listener.wanted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpgen_types::Revision;
+
+    use super::*;
+    use crate::connection::{Connection, Limits};
+    use crate::protocol::Always;
+    use crate::service::router::Router;
+
+    fn connection() -> Connection<Router> {
+        let era = Arc::new(Always(Revision::V2025_11_25));
+        Connection::new(Router::new(), Router::new(), era, Limits::default())
+    }
+
+    #[tokio::test]
+    async fn finds_a_listener_without_looking_at_all_others() {
+        let mut listeners = Listeners::default();
+        let connections: Vec<_> = (0..1000).map(|_| connection()).collect();
+        for connection in connections.iter().chain(&connections) {
+            listener(&mut listeners, connection.peer());
+        }
+        assert_eq!(listeners.by_connection.len(), 1000);
+        assert!(listeners.examined < 2000, "{} listeners looked at", listeners.examined);
+    }
+
+    #[tokio::test]
+    async fn removes_closed_connections() {
+        let mut listeners = Listeners::default();
+        for _ in 0..1000 {
+            let connection = connection();
+            listener(&mut listeners, connection.peer());
+            connection.peer().disconnect();
+        }
+        assert!(listeners.by_connection.len() <= 64, "{} are left", listeners.by_connection.len());
+    }
+
+    #[tokio::test]
+    async fn bounds_the_resources_that_a_connection_subscribes_to() {
+        let (mut listeners, connection) = (Listeners::default(), connection());
+        let listener = listener(&mut listeners, connection.peer());
+        for number in 0..MAX_RESOURCE_SUBSCRIPTIONS {
+            assert!(listener.subscribe(&format!("file:///{number}")).is_ok());
+        }
+        assert!(listener.subscribe("file:///0").is_ok(), "known already");
+        assert!(listener.subscribe("file:///one-more").is_err());
+        listener.unsubscribe("file:///0");
+        assert!(listener.subscribe("file:///one-more").is_ok());
+        listener.unsubscribe("file:///1");
+        assert!(listener.subscribe(&"x".repeat(MAX_SUBSCRIPTION_BYTES)).is_err());
+    }
+}

@@ -1,0 +1,322 @@
+//! From a method to its handler.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, RawJson, Request, Revision};
+use serde::{Serialize, de::DeserializeOwned};
+use tower::{BoxError, Service};
+
+use crate::service::context::Context;
+use crate::jsonrpc::errors;
+use crate::jsonrpc::json;
+
+/// A request on its way to its handler.
+#[derive(Clone, Debug)]
+pub struct AnyRequest {
+    /// What is asked for.
+    pub method: Cow<'static, str>,
+    /// Not decoded yet; `None` if absent.
+    pub params: Option<RawJson>,
+    /// Everything else.
+    pub context: Context,
+}
+
+/// A notification on its way to its handler.
+#[derive(Clone, Debug)]
+pub struct AnyNotification {
+    /// What it is about.
+    pub method: Cow<'static, str>,
+    /// Not decoded yet; `None` if absent.
+    pub params: Option<RawJson>,
+    /// Everything else.
+    pub context: Context,
+}
+
+/// What answers requests: a [`Router`], or a router in layers of middleware. There is nothing to implement: every service of
+/// tower's that can be cloned is one.
+pub trait Requests:
+    Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
+{
+}
+
+impl<S> Requests for S where
+    S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
+{
+}
+
+/// What a service promises: the result as JSON, or an error for the other side.
+pub type Answer = Pin<Box<dyn Future<Output = Result<RawJson, ErrorObject>> + Send>>;
+
+type RequestFn = Arc<dyn Fn(AnyRequest) -> Answer + Send + Sync>;
+type NotificationFn = Arc<dyn Fn(AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// An async function that answers requests of a type. There is nothing to implement: functions and closures from a
+/// [`Context`] and the params to a result are handlers, whatever their errors are that turn into [`ErrorObject`].
+pub trait RequestHandler<R: Request>:
+    Fn(Context, R::Params) -> <Self as RequestHandler<R>>::Future + Send + Sync + 'static
+{
+    /// What the function returns.
+    type Future: Future<Output = Result<R::Result, <Self as RequestHandler<R>>::Error>> + Send + 'static;
+    /// What it fails with.
+    type Error: Into<ErrorObject>;
+}
+
+impl<R, F, Fut, E> RequestHandler<R> for F
+where
+    R: Request,
+    F: Fn(Context, R::Params) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<R::Result, E>> + Send + 'static,
+    E: Into<ErrorObject>,
+{
+    type Future = Fut;
+    type Error = E;
+}
+
+/// An async function that takes notifications of a type. There is nothing to implement.
+pub trait NotificationHandler<N: Notification>:
+    Fn(Context, N::Params) -> <Self as NotificationHandler<N>>::Future + Send + Sync + 'static
+{
+    /// What the function returns.
+    type Future: Future<Output = ()> + Send + 'static;
+}
+
+impl<N, F, Fut> NotificationHandler<N> for F
+where
+    N: Notification,
+    F: Fn(Context, N::Params) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    type Future = Fut;
+}
+
+/// Handlers by revision and method. A [`Service`] for requests; clones share their handlers.
+#[derive(Clone, Default)]
+pub struct Router(Arc<Routes>);
+
+#[derive(Clone, Default)]
+struct Routes {
+    requests: Handlers<RequestFn>,
+    notifications: Handlers<NotificationFn>,
+    fallback: Option<RequestFn>,
+}
+
+/// The handlers of each method, by the revision that they are for: methods of one's own belong to none.
+type Handlers<H> = HashMap<Cow<'static, str>, Vec<(Option<Revision>, H)>>;
+
+fn add<H>(handlers: &mut Handlers<H>, revision: Option<Revision>, method: Cow<'static, str>, handler: H) {
+    let of_method = handlers.entry(method).or_default();
+    of_method.retain(|(known, _)| *known != revision);
+    of_method.push((revision, handler));
+}
+
+fn find<'h, H>(handlers: &'h Handlers<H>, revision: Revision, method: &str) -> Option<&'h H> {
+    let of_method = handlers.get(method)?;
+    let of = |wanted| of_method.iter().find(|(known, _)| *known == wanted).map(|(_, handler)| handler);
+    of(Some(revision)).or_else(|| of(None))
+}
+
+/// The params of a request. Answers to what was asked for are read by what was asked, see [`Context::input`]; so what
+/// stands there for nobody, and is no answer by itself, makes no difference.
+pub(crate) fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpgen_types::Error> {
+    let decoded = R::Params::from_member(request.params.as_ref());
+    match (&decoded, &request.params) {
+        (Err(error), Some(params)) if error.path().starts_with("/params/inputResponses/") => {
+            let mut others: JsonObject = params.decode()?;
+            others.remove("inputResponses");
+            R::Params::from_member(Some(&RawJson::from(&others)))
+        }
+        _ => decoded,
+    }
+}
+
+impl Router {
+    /// A router that knows no method.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where handlers are added: those of this router, and of none of its clones.
+    fn routes(&mut self) -> &mut Routes {
+        Arc::make_mut(&mut self.0)
+    }
+
+    /// Answers requests of a type. The last handler of a method stays.
+    #[must_use]
+    pub fn request<R: Request>(mut self, handler: impl RequestHandler<R>) -> Self {
+        let handle = move |request: AnyRequest| -> Answer {
+            match params::<R>(&request) {
+                Ok(params) => {
+                    let answer = handler(request.context, params);
+                    Box::pin(async move { answer.await.map(|result| RawJson::from(&result)).map_err(Into::into) })
+                }
+                Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
+            }
+        };
+        add(&mut self.routes().requests, Some(R::REVISION), R::METHOD.into(), Arc::new(handle));
+        self
+    }
+
+    /// Answers requests of a method in a revision, or in all of them, whatever their params are.
+    pub(crate) fn handle(
+        mut self,
+        revision: Option<Revision>,
+        method: &'static str,
+        handler: impl Fn(AnyRequest) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        add(&mut self.routes().requests, revision, method.into(), Arc::new(handler));
+        self
+    }
+
+    /// Takes notifications of a type. The last handler of a method stays.
+    #[must_use]
+    pub fn notification<N: Notification>(mut self, handler: impl NotificationHandler<N>) -> Self {
+        let handle = move |message: AnyNotification| -> Pin<Box<dyn Future<Output = ()> + Send>> {
+            match N::Params::from_member(message.params.as_ref()) {
+                Ok(params) => Box::pin(handler(message.context, params)),
+                Err(error) => {
+                    tracing::warn!(method = N::METHOD, %error, "a notification that is not valid");
+                    Box::pin(ready(()))
+                }
+            }
+        };
+        add(&mut self.routes().notifications, Some(N::REVISION), N::METHOD.into(), Arc::new(handle));
+        self
+    }
+
+    /// Answers requests of a method that no revision has, whichever is spoken. Params and result are types of serde's;
+    /// absent params are decoded from `null`.
+    #[must_use]
+    pub fn custom_request<P, T, F, Fut, E>(mut self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
+    where
+        P: DeserializeOwned,
+        T: Serialize,
+        F: Fn(Context, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        E: Into<ErrorObject>,
+    {
+        let handle = move |request: AnyRequest| -> Answer {
+            match json::decode(request.params.as_ref()) {
+                Ok(params) => {
+                    let answer = handler(request.context, params);
+                    Box::pin(async move {
+                        let result = answer.await.map_err(Into::into)?;
+                        json::encode(&result).map_err(|error| errors::of(error.into()))
+                    })
+                }
+                Err(error) => Box::pin(ready(Err(errors::invalid_params_in_words(&error.to_string())))),
+            }
+        };
+        add(&mut self.routes().requests, None, method.into(), Arc::new(handle));
+        self
+    }
+
+    /// Takes notifications of a method that no revision has, whichever is spoken.
+    #[must_use]
+    pub fn custom_notification<P, F, Fut>(mut self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(Context, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let method = method.into();
+        let name = method.clone();
+        let handle = move |message: AnyNotification| -> Pin<Box<dyn Future<Output = ()> + Send>> {
+            match json::decode(message.params.as_ref()) {
+                Ok(params) => Box::pin(handler(message.context, params)),
+                Err(error) => {
+                    tracing::warn!(method = &*name, %error, "a notification that is not valid");
+                    Box::pin(ready(()))
+                }
+            }
+        };
+        add(&mut self.routes().notifications, None, method, Arc::new(handle));
+        self
+    }
+
+    /// Answers all other requests.
+    #[must_use]
+    pub fn fallback<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(AnyRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
+    {
+        self.routes().fallback = Some(Arc::new(move |request| Box::pin(handler(request))));
+        self
+    }
+
+    /// A method's name, which is no copy where there are handlers for it.
+    pub(crate) fn spelled(&self, method: &str) -> Cow<'static, str> {
+        let Routes { requests, notifications, .. } = &*self.0;
+        let known = requests.get_key_value(method).map(|(known, _)| known);
+        let known = known.or_else(|| notifications.get_key_value(method).map(|(known, _)| known));
+        known.cloned().unwrap_or_else(|| method.to_owned().into())
+    }
+
+    /// The revisions that at least one handler is of, oldest first.
+    #[must_use]
+    pub fn revisions(&self) -> Vec<Revision> {
+        let mut found: Vec<Revision> =
+            self.0.requests.values().flatten().filter_map(|(revision, _)| *revision).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The revisions that the handlers of a method are of; `None` is whichever is spoken.
+    pub(crate) fn revisions_of(&self, method: &str) -> impl Iterator<Item = Option<Revision>> {
+        self.0.requests.get(method).into_iter().flatten().map(|(revision, _)| *revision)
+    }
+
+    /// Answers a request.
+    pub fn answer(&self, request: AnyRequest) -> Answer {
+        let known = find(&self.0.requests, request.context.revision(), &request.method);
+        match known.or(self.0.fallback.as_ref()) {
+            Some(handle) => handle(request),
+            None => Box::pin(ready(Err(errors::method_not_found(&request.method)))),
+        }
+    }
+
+    /// Whether somebody wants to hear of these notifications.
+    #[must_use]
+    pub fn hears(&self, revision: Revision, method: &str) -> bool {
+        find(&self.0.notifications, revision, method).is_some()
+    }
+
+    /// Takes a notification; what nobody handles is no error.
+    pub fn notify(&self, message: AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        match find(&self.0.notifications, message.context.revision(), &message.method) {
+            Some(handle) => handle(message),
+            None => Box::pin(ready(())),
+        }
+    }
+}
+
+impl Service<AnyRequest> for Router {
+    type Response = RawJson;
+    type Error = ErrorObject;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), ErrorObject>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: AnyRequest) -> Answer {
+        self.answer(request)
+    }
+}
+
+impl fmt::Debug for Router {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut methods: Vec<&str> =
+            self.0.requests.keys().chain(self.0.notifications.keys()).map(Cow::as_ref).collect();
+        methods.sort_unstable();
+        f.debug_struct("Router").field("methods", &methods).finish_non_exhaustive()
+    }
+}
