@@ -12,9 +12,9 @@ mod listen;
 
 use std::time::Duration;
 
-use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::server::subscriptions::Subscriptions;
+use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::transport::{lines, stdio};
 use mcpgen_runtime::{Introduction, Limits, Router, serve, tasks};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Value, v2025_11_25, v2026_07_28};

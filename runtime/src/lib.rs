@@ -63,13 +63,13 @@ pub mod service;
 #[cfg(feature = "tasks")]
 pub mod tasks;
 pub mod transport;
+mod util;
 
 pub use client::{Client, ClientBuilder, connect};
 pub use connection::{Connection, Limits};
 pub use peer::outbox::Closed;
 pub use peer::{CallError, Peer};
 pub use protocol::info::Introduction;
-pub use server::Server;
-pub use server::offer::serve;
+pub use server::{Server, serve};
 pub use service::context::Context;
 pub use service::router::Router;

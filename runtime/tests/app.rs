@@ -7,12 +7,12 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcpgen_runtime::protocol::Level;
+use mcpgen_runtime::protocol::cache_hints::Hint;
 #[cfg(feature = "schemars")]
 use mcpgen_runtime::server::ToolInfo;
-use mcpgen_runtime::server::{Call, DefinitionError, ServeError, Structured, ToolError};
-use mcpgen_runtime::protocol::cache_hints::Hint;
-use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::server::subscriptions::Change;
+use mcpgen_runtime::server::{Call, DefinitionError, ServeError, Structured, ToolError};
 use mcpgen_runtime::{Limits, Router, Server};
 use mcpgen_types::v2026_07_28::{
     Annotations, AudioContent, CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitRequestFormParams,

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::client::{ClientBuilder, CommandError};
 use mcpgen_runtime::client::handshake::{HandshakeError, Opening};
+use mcpgen_runtime::client::{ClientBuilder, CommandError};
 use mcpgen_runtime::{CallError, Client};
 use mcpgen_types::Revision;
 use tokio::process::Command;

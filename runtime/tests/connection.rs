@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use mcpgen_runtime::connection::{Connection, Limits};
-use mcpgen_runtime::service::context::Context;
-use mcpgen_runtime::protocol::Always;
 use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::protocol::Always;
+use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_types::v2025_11_25::{

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpgen_runtime::server::{Call, ToolError};
-use mcpgen_runtime::protocol::cache_hints::Hint;
-use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::protocol::Level;
+use mcpgen_runtime::protocol::cache_hints::Hint;
+use mcpgen_runtime::server::{Call, ToolError};
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, ClientBuilder, Limits, Server};
 use mcpgen_types::v2026_07_28::{

@@ -15,12 +15,12 @@ use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, StatusCode};
-use mcpgen_runtime::client::{ClientBuilder, ConnectError};
 use mcpgen_runtime::client::handshake::HandshakeError;
-use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::server::subscriptions::Change;
+use mcpgen_runtime::client::{ClientBuilder, ConnectError};
 use mcpgen_runtime::http::client::{Authorize, Challenge, HttpError, Options};
 use mcpgen_runtime::http::server::Endpoint;
+use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::server::subscriptions::Change;
 use mcpgen_runtime::{Client, Introduction, Server};
 use mcpgen_types::v2026_07_28::{
     CallToolResult, ContentBlock, ElicitResult, ElicitResultAction, SubscriptionFilter, Tool, ToolInputSchema,

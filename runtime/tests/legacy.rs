@@ -4,12 +4,12 @@ mod support;
 
 use std::sync::Arc;
 
+use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::connection::Limits;
-use mcpgen_runtime::protocol::{Level, Side};
+use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::protocol::info::Introduction;
 use mcpgen_runtime::protocol::legacy::Legacy;
-use mcpgen_runtime::client::handshake::HandshakeError;
-use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::protocol::{Level, Side};
 use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, connect};

@@ -5,8 +5,8 @@ mod support;
 use std::sync::Arc;
 
 use mcpgen_runtime::connection::{Connection, Limits};
-use mcpgen_runtime::protocol::Always;
 use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::protocol::Always;
 use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_types::{ErrorObject, Revision};

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::protocol::cache_hints::{Cache, Caching, Hint};
-use mcpgen_runtime::protocol::{Level, Side};
-use mcpgen_runtime::jsonrpc::errors;
-use mcpgen_runtime::protocol::modern::{self, Modern, Reading};
 use mcpgen_runtime::client::handshake::Opening;
+use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::protocol::cache_hints::{Cache, Caching, Hint};
+use mcpgen_runtime::protocol::modern::{self, Modern, Reading};
+use mcpgen_runtime::protocol::{Level, Side};
 use mcpgen_runtime::server::offer::Offer;
 use mcpgen_runtime::server::subscriptions::Change;
 use mcpgen_runtime::transport::lines;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::server::{Call, ToolError};
 use mcpgen_runtime::server::request_state::Seal;
+use mcpgen_runtime::server::{Call, ToolError};
 use mcpgen_runtime::{Context, Limits, Router, Server};
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, Tool, ToolInputSchema};
 use serde_json::{Value, json};

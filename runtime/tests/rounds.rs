@@ -7,12 +7,12 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpgen_runtime::service::context::Context;
-use mcpgen_runtime::client::mrtr::{self, Rounds};
 use mcpgen_runtime::client::handshake::Opening;
+use mcpgen_runtime::client::mrtr::{self, Rounds};
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::server::request_state::{Seal, SealError, Spent, SpentInMemory};
 use mcpgen_runtime::server::offer::Offer;
+use mcpgen_runtime::server::request_state::{Seal, SealError, Spent, SpentInMemory};
+use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, Introduction, Limits, Router, connect};
 use mcpgen_types::v2026_07_28::{

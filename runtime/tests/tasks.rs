@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use mcpgen_runtime::service::context::Context;
-use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::server::offer::Offer;
+use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::tasks::{Entry, Outcome, Support, TaskLimits, TaskStore, Tasks, TasksInMemory, capability};
 use mcpgen_runtime::{Introduction, Limits, Router, connect, serve, transport};
 use mcpgen_types::v2025_11_25::{

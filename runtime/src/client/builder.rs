@@ -13,13 +13,13 @@ use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Value};
 
 use super::methods::Reader;
 use super::{Client, connect};
-use crate::connection::Limits;
-use crate::service::context::Context;
-use crate::protocol::Level;
-use crate::jsonrpc::errors;
-use crate::protocol::info::Introduction;
-use crate::client::lenient::{DecodePolicy, Repair};
 use crate::client::handshake::{HandshakeError, Opening};
+use crate::client::lenient::{DecodePolicy, Repair};
+use crate::connection::Limits;
+use crate::jsonrpc::errors;
+use crate::protocol::Level;
+use crate::protocol::info::Introduction;
+use crate::service::context::Context;
 use crate::service::router::Router;
 use crate::transport::{Incoming, Outgoing};
 

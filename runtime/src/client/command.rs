@@ -11,8 +11,8 @@ use tokio::process::Command;
 use super::builder::ClientBuilder;
 use super::{Client, Lifecycle, connect_with};
 use crate::client::handshake::{HandshakeError, Opening, Start};
-use crate::peer::outbox::Closed;
 use crate::peer::CallError;
+use crate::peer::outbox::Closed;
 use crate::transport::child_process::{Process, STOP, describe, exited, trailer};
 
 /// How long each step of ending a process may take that no connection could be made to.

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision, Value};
 
-use crate::protocol::dual::Eras;
 use crate::jsonrpc::errors;
-use crate::protocol::info::Introduction;
-use crate::protocol::modern::Reading;
 use crate::peer::outbox::Closed;
 use crate::peer::{CallError, InFlight, Peer};
+use crate::protocol::dual::Eras;
+use crate::protocol::info::Introduction;
+use crate::protocol::legacy::InitializeError;
+use crate::protocol::modern::Reading;
 
 /// How a client opens a connection. An [`Introduction`] is one, with the defaults.
 #[derive(Clone, Debug)]
@@ -57,12 +58,12 @@ pub enum HandshakeError {
     /// The server refused, or said nothing.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The server speaks a revision that we do not.
-    #[error("the server speaks revision {0:?}, which is not supported here")]
-    Version(String),
-    /// The server's answer is not one to `initialize`.
-    #[error("initialize: the result lacks {0}")]
-    Invalid(&'static str),
+    /// The server's answer to `initialize` is refused.
+    #[error(transparent)]
+    Initialize(#[from] InitializeError),
+    /// The server wants `initialize`, and the client supports no revision that has it.
+    #[error("the server wants `initialize`, and no revision that has it is supported here")]
+    NoLegacyRevision,
     /// The server speaks only these revisions.
     #[error("the server speaks {}, none of which is supported here", .0.join(", "))]
     Incompatible(Vec<String>),
@@ -195,7 +196,8 @@ impl Opening {
     /// Whether a server that failed like this may accept `initialize` as its first message.
     pub(crate) fn suggests_restart(&self, error: &HandshakeError) -> bool {
         let is_legacy = match error {
-            HandshakeError::Call(CallError::Closed(_) | CallError::Invalid(_)) | HandshakeError::Invalid(_) => true,
+            HandshakeError::Call(CallError::Closed(_) | CallError::Invalid(_))
+            | HandshakeError::Initialize(InitializeError::Json(_) | InitializeError::Missing(_)) => true,
             HandshakeError::Call(CallError::Timeout(_)) => self.silence_is_legacy,
             HandshakeError::Call(CallError::Refused(error)) => supported(error).is_none() && !is_modern_refusal(error),
             _ => false,
@@ -332,13 +334,13 @@ async fn initialize(peer: &Peer, era: &Eras) -> Result<Revision, HandshakeError>
 
 /// The handshake of the older revisions.
 async fn shake(peer: &Peer, era: &Eras) -> Result<Revision, HandshakeError> {
-    let legacy = era.legacy().ok_or(CallError::Closed(Closed))?;
+    let legacy = era.legacy().ok_or(HandshakeError::NoLegacyRevision)?;
     // What the result says is known before anything after it is looked at: see `Era::answered`.
     peer.raw_request("initialize", Some(legacy.introduce())).await?;
     if let Some(error) = legacy.failure() {
-        return Err(error);
+        return Err(error.into());
     }
     peer.raw_notify("notifications/initialized", None).await?;
-    let about = peer.about().ok_or(HandshakeError::Invalid("everything"))?;
+    let about = peer.about().ok_or(CallError::Closed(Closed))?;
     Ok(about.revision)
 }

@@ -16,13 +16,13 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::Client;
-use crate::protocol::header_params;
-use crate::protocol::Level;
-use crate::jsonrpc::errors;
-use crate::client::mrtr::{self, Interactive};
-use crate::jsonrpc::json::{Edit, Picked};
 use crate::client::lenient::{DecodePolicy, Repair, decode};
+use crate::client::mrtr::{self, Interactive};
+use crate::jsonrpc::errors;
+use crate::jsonrpc::json::{Edit, Picked};
 use crate::peer::CallError;
+use crate::protocol::Level;
+use crate::protocol::header_params;
 use crate::service::router::Requests;
 
 /// What a client keeps of its server.

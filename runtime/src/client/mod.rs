@@ -1,12 +1,14 @@
 //! Opening a connection, and what a client does with it.
 
 mod builder;
+pub mod cache;
 #[cfg(feature = "stdio")]
 mod command;
 pub mod handshake;
 pub mod lenient;
 mod methods;
 pub mod mrtr;
+pub mod subscription;
 
 use std::fmt;
 use std::future::Future;
@@ -26,17 +28,16 @@ pub use command::CommandError;
 use methods::{Kept, OnRepair, Reader};
 pub use methods::{PageLimits, Pages};
 
+use crate::client::handshake::{HandshakeError, Opening, Start, negotiate};
+use crate::client::lenient::DecodePolicy;
+use crate::client::mrtr::{Interactive, Rounds};
+use crate::client::subscription::Subscription;
 use crate::connection::{Connection, Limits};
+use crate::peer::{CallError, Peer};
 use crate::protocol::Side;
 use crate::protocol::dual::Eras;
-use crate::client::mrtr::{Interactive, Rounds};
-use crate::protocol::info::Handled;
-use crate::client::lenient::DecodePolicy;
 use crate::protocol::modern::own_meta;
-use crate::client::handshake::{HandshakeError, Opening, Start, negotiate};
-use crate::peer::{CallError, Peer};
 use crate::service::router::{Requests, Router};
-use crate::server::subscriptions::Subscription;
 use crate::transport::{Incoming, Outgoing};
 
 /// A client whose connection is ready.
@@ -131,7 +132,7 @@ impl<S: Requests> Client<S> {
         self.ended.cancelled().await;
     }
 
-    /// The server alone, for instance for [`follow`](crate::server::subscriptions::follow). The connection stays open until the
+    /// The server alone, for instance for [`follow`](crate::client::subscription::follow). The connection stays open until the
     /// server ends it or [`Peer::disconnect`] is called; dropping the peer does not end it.
     #[must_use = "only the peer can end the connection"]
     pub fn into_peer(mut self) -> Peer {
@@ -192,9 +193,10 @@ pub(crate) async fn connect_with<S: Requests, F: Future<Output = ()> + Send + 's
     outgoing: impl Outgoing,
     limits: Limits,
 ) -> Result<Client<S>, HandshakeError> {
-    let handled = Handled::by(&handlers, Side::Client);
+    let handled = handlers.handled(Side::Client);
     let reading = opening.reading.clone();
-    let era = Arc::new(Eras::new(Side::Client, opening.ours.clone(), &handlers, |modern| modern.reading(reading)));
+    let era =
+        Arc::new(Eras::new(Side::Client, opening.ours.clone(), handled.clone(), |modern| modern.reading(reading)));
     let connection = Connection::new(requests.clone(), handlers, era.clone(), limits);
     let peer = connection.peer().clone();
     let kept = Arc::<Kept>::default();

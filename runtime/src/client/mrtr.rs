@@ -12,11 +12,12 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{JsonObject, RawJson, Request, Value};
 use tower::ServiceExt;
 
-use crate::service::context::Context;
-use crate::protocol::Terms;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
+use crate::protocol::Terms;
+use crate::protocol::input_requests::parts;
+use crate::service::context::Context;
 use crate::service::router::{AnyRequest, Requests};
 
 /// A request that may be answered by asking for input.
@@ -160,11 +161,4 @@ async fn answer<R: Request>(peer: &Peer, requests: impl Requests, asked: &InputR
     let context = Context::without_peer(&method, terms, params.as_ref());
     let answer = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
     answer.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })
-}
-
-/// The method of an input request, and its params.
-pub(crate) fn parts(asked: &InputRequest) -> (String, Option<JsonObject>) {
-    let asked = mcpgen_types::to_value(asked).unwrap_or_default();
-    let method = asked.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
-    (method, asked.get("params").and_then(Value::as_object).cloned())
 }

@@ -22,15 +22,15 @@ use tokio_util::sync::ReusableBoxFuture;
 use tower::ServiceExt;
 use tracing::Instrument;
 
+use crate::connection::queue::Queue;
 use crate::connection::{Arrived, Limits};
-use crate::service::context::{Carrier, Context};
 use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, batch, not_text, scan};
-use crate::protocol::{Admission, Asked, Era, Terms};
 use crate::jsonrpc::errors;
-use crate::protocol::params::{Glance, Heard};
 use crate::peer::outbox::{Message, Outcome, Place};
 use crate::peer::{CallError, Peer, Progress};
-use crate::connection::queue::Queue;
+use crate::protocol::params::{Glance, Heard};
+use crate::protocol::{Admission, Asked, Era, Terms};
+use crate::service::context::{Carrier, Context};
 use crate::service::router::{AnyNotification, AnyRequest, Requests, Router};
 use crate::transport::{Skipped, Undelivered};
 
@@ -305,7 +305,7 @@ impl<S: Requests> Desk<S> {
         let seen = Glance::at(&method, params.as_ref(), &mut self.heard);
         let context = Context::new(None, method.clone(), Terms::of(revision), &self.common.peer, seen).carried(carrier);
         let message = AnyNotification { method, params, context };
-        if self.common.peer.noticed(&message) || !is_heard {
+        if self.common.peer.noticed(&message.method, message.params.as_ref(), message.context.meta()) || !is_heard {
             return;
         }
         let most = self.common.limits.notification_bytes.clamp(1, u32::MAX as usize);
@@ -547,7 +547,7 @@ impl<S: Requests> Handler<S> {
                     biased;
                     answer = wanted => answer.map(|answer| answer.map_err(|error| errors::of(error.into()))),
                     () = context.over() => None,
-                    limit = expired(limit) => Some(Err(errors::timed_out(limit))),
+                    limit = crate::util::time::expired(limit) => Some(Err(errors::timed_out(limit))),
                 }
                 // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
             };
@@ -557,7 +557,7 @@ impl<S: Requests> Handler<S> {
                 tracing::error!("a handler panicked");
                 (!context.is_over()).then(|| Err(errors::internal()))
             })?;
-            let answer = common.era.answer(context, answer);
+            let answer = common.era.answer(&context.info(), answer);
             Some(reply(context.id()?.clone(), answer))
         };
         work.instrument(span)
@@ -586,16 +586,6 @@ impl Drop for Over {
             self.common.open().remove(id);
         }
         self.context.end();
-    }
-}
-
-pub(crate) async fn expired(limit: Option<Duration>) -> Duration {
-    match limit {
-        Some(limit) => {
-            tokio::time::sleep(limit).await;
-            limit
-        }
-        None => std::future::pending().await,
     }
 }
 

@@ -15,11 +15,11 @@ use futures_util::{FutureExt, SinkExt, Stream, StreamExt};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::AbortHandle;
 
-use crate::service::context::Carrier;
 use crate::connection::dispatcher::{Desk, Notified};
-use crate::protocol::Era;
 use crate::peer::outbox::{Line, Lines, Outbox};
 use crate::peer::{CallError, Peer};
+use crate::protocol::Era;
+use crate::service::context::Carrier;
 use crate::service::router::{Requests, Router};
 use crate::transport::{Incoming, Outgoing, ReceiveError};
 
@@ -255,7 +255,7 @@ async fn listen(router: Router, mut notified: mpsc::Receiver<Notified>, limit: O
         let handled = async {
             tokio::select! {
                 () = router.notify(message) => {}
-                after = crate::connection::dispatcher::expired(limit) => {
+                after = crate::util::time::expired(limit) => {
                     tracing::error!(method = &*method, ?after, "a handler of notifications takes too long");
                 }
             }

@@ -21,12 +21,11 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tower::BoxError;
 
-use crate::protocol::{Era, Terms};
-use crate::protocol::info::About;
 use crate::jsonrpc::json;
-use crate::protocol::modern::SUBSCRIPTION_ID;
 use crate::peer::outbox::{Closed, Message, Outbox, Place};
-use crate::service::router::AnyNotification;
+use crate::protocol::info::About;
+use crate::protocol::modern::SUBSCRIPTION_ID;
+use crate::protocol::{Era, Terms};
 use crate::transport::Undelivered;
 
 /// Why a call has no result.
@@ -113,8 +112,8 @@ struct Pending {
     notices: Option<Notices>,
 }
 
-/// Takes the notifications that belong to a call; says whether it was one.
-pub(crate) type Notices = Box<dyn Fn(&AnyNotification) + Send + Sync>;
+/// Takes the notifications that belong to a call: the method and the params.
+pub(crate) type Notices = Box<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
 
 /// Reports that wait to be told; more are dropped, for the next one says as much.
 const REPORTS: usize = 64;
@@ -358,13 +357,13 @@ impl Peer {
     }
 
     /// Takes a notification to the call that it belongs to; `false` if it belongs to none.
-    pub(crate) fn noticed(&self, message: &AnyNotification) -> bool {
-        let id = message.context.meta().get(SUBSCRIPTION_ID).cloned();
+    pub(crate) fn noticed(&self, method: &str, params: Option<&RawJson>, meta: &JsonObject) -> bool {
+        let id = meta.get(SUBSCRIPTION_ID).cloned();
         let Some(id) = id.and_then(|id| mcpgen_types::from_value::<RequestId>(id).ok()) else { return false };
         let pending = self.pending();
         let notices = pending.as_ref().and_then(|pending| pending.get(&id)).and_then(|it| it.notices.as_ref());
         notices.is_some_and(|take| {
-            take(message);
+            take(method, params);
             true
         })
     }

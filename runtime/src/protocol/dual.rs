@@ -8,12 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 
-use crate::service::context::Context;
-use crate::protocol::{Admission, Asked, Era, Level, Side, Terms};
 use crate::protocol::info::{About, Handled, Introduction};
 use crate::protocol::legacy::Legacy;
 use crate::protocol::modern::Modern;
-use crate::service::router::Router;
+use crate::protocol::{Admission, Asked, Era, Level, RequestInfo, Side, Terms};
 
 /// One end of a connection of either era, or of both.
 #[derive(Debug)]
@@ -28,8 +26,7 @@ pub struct Eras {
 
 impl Eras {
     /// One end, of one who speaks these revisions, and is able to do what is handled besides what it says that it is.
-    pub fn new(side: Side, ours: Introduction, handlers: &Router, modern: impl FnOnce(Modern) -> Modern) -> Self {
-        let handled = Handled::by(handlers, side);
+    pub fn new(side: Side, ours: Introduction, handled: Handled, modern: impl FnOnce(Modern) -> Modern) -> Self {
         let spoken = ours.revisions.clone();
         let (speaks_legacy, speaks_modern) = (ours.of_era(true).next().is_some(), ours.of_era(false).next().is_some());
         Self {
@@ -93,8 +90,8 @@ impl Era for Eras {
         self.current().batches()
     }
 
-    fn answer(&self, request: &Context, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
-        self.under(request.terms()).answer(request, answer)
+    fn answer(&self, request: &RequestInfo<'_>, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+        self.under(request.terms).answer(request, answer)
     }
 
     fn may_send(

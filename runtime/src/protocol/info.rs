@@ -4,7 +4,6 @@ use mcpgen_types::{JsonObject, Revision, Value};
 use serde_json::json;
 
 use crate::protocol::{Level, Side};
-use crate::service::router::Router;
 
 /// What one side says of itself, whenever it is to be said.
 #[derive(Clone, Debug)]
@@ -58,21 +57,35 @@ impl Introduction {
     }
 }
 
-/// What somebody is able to do because they handle something, by the revision of the handler; `None`: whichever is spoken.
+/// The capabilities that follow from the methods that a router handles.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Handled(Vec<(Option<Revision>, &'static str)>);
+pub struct Handled {
+    revisions: Vec<Revision>,
+    /// With the revision of the handler; `None` for handlers of all revisions.
+    capabilities: Vec<(Option<Revision>, &'static str)>,
+}
 
 impl Handled {
-    /// What a router handles, for a server or for a client.
-    pub(crate) fn by(handlers: &Router, side: Side) -> Self {
+    /// Those of a server or a client with handlers of these revisions. `revisions_of` returns the revisions of a method's
+    /// handlers.
+    pub(crate) fn new<R>(side: Side, revisions: Vec<Revision>, revisions_of: impl Fn(&'static str) -> R) -> Self
+    where
+        R: Iterator<Item = Option<Revision>>,
+    {
         let table = match side {
             Side::Server => SERVED,
             Side::Client => ASKED,
         };
-        let able = |(method, capability): &(&str, &'static str)| -> Vec<_> {
-            handlers.revisions_of(method).map(|revision| (revision, *capability)).collect()
-        };
-        Self(table.iter().flat_map(able).collect())
+        let capabilities = table
+            .iter()
+            .flat_map(|(method, capability)| revisions_of(method).map(|revision| (revision, *capability)))
+            .collect();
+        Self { revisions, capabilities }
+    }
+
+    /// Whether a revision has a handler, or all handlers are of all revisions.
+    pub(crate) fn speaks(&self, revision: Revision) -> bool {
+        self.revisions.is_empty() || self.revisions.contains(&revision)
     }
 
     /// Whether a capability is declared in a revision.
@@ -86,7 +99,7 @@ impl Handled {
 
     fn of(&self, spoken: Revision) -> impl Iterator<Item = &'static str> {
         let of = move |(revision, _): &&(Option<Revision>, _)| revision.is_none_or(|revision| revision == spoken);
-        self.0.iter().filter(of).map(|(_, capability)| *capability)
+        self.capabilities.iter().filter(of).map(|(_, capability)| *capability)
     }
 
     /// What is declared in a revision: what was said, which stays as it is, and what is handled.

@@ -7,13 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
 use serde_json::json;
 
-use crate::service::context::Context;
-use crate::protocol::{Admission, Asked, Era, Level, Side, Terms};
 use crate::jsonrpc::errors;
-use crate::protocol::info::{About, Handled, Introduction, lacking};
 use crate::jsonrpc::json::with_meta;
-use crate::client::handshake::HandshakeError;
-use crate::peer::CallError;
+use crate::protocol::info::{About, Handled, Introduction, lacking};
+use crate::protocol::{Admission, Asked, Era, Level, RequestInfo, Side, Terms};
 
 /// The member of `_meta` that says which task a message belongs to (2025-11-25).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
@@ -35,7 +32,7 @@ struct State {
     ready: bool,
     level: Option<Level>,
     /// Why the handshake failed.
-    failed: Option<HandshakeError>,
+    failed: Option<InitializeError>,
 }
 
 impl Legacy {
@@ -70,7 +67,7 @@ impl Legacy {
     }
 
     /// Why the answer to `initialize` was none.
-    pub(crate) fn failure(&self) -> Option<HandshakeError> {
+    pub(crate) fn failure(&self) -> Option<InitializeError> {
         self.state().failed.take()
     }
 
@@ -118,19 +115,19 @@ impl Legacy {
     }
 
     /// What a server says of itself.
-    fn introduced(&self, result: &RawJson) -> Result<About, HandshakeError> {
-        let mut result: JsonObject = result.decode().map_err(|error| CallError::Invalid(error.into()))?;
+    fn introduced(&self, result: &RawJson) -> Result<About, InitializeError> {
+        let mut result: JsonObject = result.decode().map_err(InitializeError::Json)?;
         let Some(Value::String(version)) = result.remove("protocolVersion") else {
-            return Err(HandshakeError::Invalid("the string `protocolVersion`"));
+            return Err(InitializeError::Missing("the string `protocolVersion`"));
         };
         let Some(revision) = self.ours.revisions.iter().find(|revision| revision.as_str() == version).copied() else {
-            return Err(HandshakeError::Version(version));
+            return Err(InitializeError::Version(version));
         };
         let Some(Value::Object(capabilities)) = result.remove("capabilities") else {
-            return Err(HandshakeError::Invalid("the object `capabilities`"));
+            return Err(InitializeError::Missing("the object `capabilities`"));
         };
         let Some(Value::Object(implementation)) = result.remove("serverInfo") else {
-            return Err(HandshakeError::Invalid("the object `serverInfo`"));
+            return Err(InitializeError::Missing("the object `serverInfo`"));
         };
         let instructions = result.get("instructions").and_then(Value::as_str).map(str::to_owned);
         Ok(About { revision, capabilities, implementation, instructions })
@@ -185,6 +182,21 @@ impl Legacy {
         let who = if side == Side::Server { "server" } else { "client" };
         (!able).then(|| format!("{method}: the {who} has not declared the capability {}", path.join(".")))
     }
+}
+
+/// Why the result of `initialize` is refused.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InitializeError {
+    /// It is not a JSON object.
+    #[error("initialize: {0}")]
+    Json(#[source] mcpgen_types::Error),
+    /// A member is missing or has the wrong type.
+    #[error("initialize: the result lacks {0}")]
+    Missing(&'static str),
+    /// The server speaks a revision that this client does not support.
+    #[error("the server speaks revision {0:?}, which is not supported here")]
+    Version(String),
 }
 
 /// What the params of a request take beyond its method, and the other side has not declared.
@@ -263,9 +275,9 @@ impl Era for Legacy {
         }
     }
 
-    fn answer(&self, request: &Context, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
-        match request.meta().get(RELATED_TASK) {
-            Some(task) if !request.method().starts_with("tasks/") => {
+    fn answer(&self, request: &RequestInfo<'_>, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+        match request.meta.get(RELATED_TASK) {
+            Some(task) if !request.method.starts_with("tasks/") => {
                 let related = with_meta(Some(answer?), &[(RELATED_TASK, task.to_string())], false);
                 related.ok().flatten().ok_or_else(errors::internal)
             }

@@ -1,9 +1,12 @@
 //! What a connection's revisions have in common: when a message may be sent, and which revision it is of.
 
 pub mod cache_hints;
+pub mod change;
+pub mod config;
 pub mod dual;
 pub mod header_params;
 pub mod info;
+pub(crate) mod input_requests;
 pub mod legacy;
 pub mod modern;
 pub(crate) mod params;
@@ -12,7 +15,6 @@ use std::sync::Arc;
 
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 
-use crate::service::context::Context;
 use crate::protocol::info::About;
 
 /// What a kind of revisions does with what arrives before any handler is asked, and with what is about to leave.
@@ -37,7 +39,7 @@ pub trait Era: Send + Sync + 'static {
     /// # Errors
     ///
     /// What is answered is an error, or may not be answered.
-    fn answer(&self, _request: &Context, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+    fn answer(&self, _request: &RequestInfo<'_>, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
         answer
     }
 
@@ -132,6 +134,19 @@ pub struct Asked<'a> {
     pub params: Option<&'a RawJson>,
     /// `_meta` of the params; empty if there is none. That of the request before, if it says the same.
     pub meta: &'a Arc<JsonObject>,
+}
+
+/// A request that was handled, for the rules of its result.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestInfo<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The name of a tool or a prompt, or the URI of a resource, that the request is about.
+    pub subject: Option<&'a str>,
+    /// `_meta` of the params; empty if there is none.
+    pub meta: &'a JsonObject,
+    /// What the request was made under.
+    pub terms: &'a Terms,
 }
 
 /// What is done with a request.

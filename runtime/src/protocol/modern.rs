@@ -13,12 +13,11 @@ use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revisio
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::protocol::cache_hints::{CACHEABLE, Caching};
-use crate::service::context::Context;
-use crate::protocol::{Admission, Asked, Era, Level, Side, Terms};
 use crate::jsonrpc::errors;
-use crate::protocol::info::{About, Handled, Introduction, can, lacking};
 use crate::jsonrpc::json::{Edit, Picked, with_meta};
+use crate::protocol::cache_hints::{CACHEABLE, Caching};
+use crate::protocol::info::{About, Handled, Introduction, can, lacking};
+use crate::protocol::{Admission, Asked, Era, Level, RequestInfo, Side, Terms};
 
 /// The revision of a request.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -211,9 +210,9 @@ impl Modern {
     }
 
     /// A result with what every result says.
-    fn stamped(&self, request: &Context, result: RawJson) -> Result<RawJson, ErrorObject> {
+    fn stamped(&self, request: &RequestInfo<'_>, result: RawJson) -> Result<RawJson, ErrorObject> {
         let broken = |why: &dyn std::fmt::Display| {
-            tracing::error!(method = request.method(), %why, "a handler gave no result of this revision");
+            tracing::error!(method = request.method, %why, "a handler gave no result of this revision");
             errors::internal()
         };
         let edited = result.read(|json| self.stamped_text(request, &result, json)).map_err(|why| broken(&why))??;
@@ -224,9 +223,14 @@ impl Modern {
         }
     }
 
-    fn stamped_text(&self, request: &Context, result: &RawJson, json: Cursor<'_>) -> Result<Stamped, ErrorObject> {
+    fn stamped_text(
+        &self,
+        request: &RequestInfo<'_>,
+        result: &RawJson,
+        json: Cursor<'_>,
+    ) -> Result<Stamped, ErrorObject> {
         let broken = |why: &dyn std::fmt::Display| {
-            tracing::error!(method = request.method(), %why, "a handler gave no result of this revision");
+            tracing::error!(method = request.method, %why, "a handler gave no result of this revision");
             errors::internal()
         };
         let picked = Picked::from(json, &["resultType", "_meta", "ttlMs", "cacheScope"]).map_err(|why| broken(&why))?;
@@ -240,8 +244,8 @@ impl Modern {
         let mut edit = Edit::of(json);
         if kind.as_deref() == Some("input_required") {
             self.may_ask(request, result)?;
-        } else if CACHEABLE.contains(&request.method()) {
-            let hint = self.caching.hint(request.method(), request.subject());
+        } else if CACHEABLE.contains(&request.method) {
+            let hint = self.caching.hint(request.method, request.subject);
             let sent = hint.unwrap_or_default();
             for (name, there, value) in
                 [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]
@@ -297,12 +301,12 @@ impl Modern {
     }
 
     /// Whether a request may be answered by asking for these inputs.
-    fn may_ask(&self, request: &Context, result: &RawJson) -> Result<(), ErrorObject> {
+    fn may_ask(&self, request: &RequestInfo<'_>, result: &RawJson) -> Result<(), ErrorObject> {
         let broken = |why: String| {
-            tracing::error!(method = request.method(), why, "a handler asks for input as it may not");
+            tracing::error!(method = request.method, why, "a handler asks for input as it may not");
             Err(errors::internal())
         };
-        if !MAY_ASK.contains(&request.method()) {
+        if !MAY_ASK.contains(&request.method) {
             return broken("no request of this method may be answered so".to_owned());
         }
         let asks: InputRequiredResult = match result.decode() {
@@ -313,10 +317,10 @@ impl Modern {
             return broken("there is neither `inputRequests` nor `requestState`".to_owned());
         }
         let nothing = JsonObject::new();
-        let declared = request.about().map_or(&nothing, |about| &about.capabilities);
+        let declared = request.terms.about.as_ref().map_or(&nothing, |about| &about.capabilities);
         let mut missing: Vec<&[&str]> = Vec::new();
         for asked in asks.input_requests.iter().flat_map(|asked| asked.values()) {
-            let (method, params) = crate::client::mrtr::parts(asked);
+            let (method, params) = crate::protocol::input_requests::parts(asked);
             missing.extend(lacks(&method, params.as_ref(), declared));
         }
         if missing.is_empty() { Ok(()) } else { Err(errors::missing_capabilities(&missing)) }
@@ -385,18 +389,6 @@ fn lacks(method: &str, params: Option<&JsonObject>, declared: &JsonObject) -> Op
     }
 }
 
-/// Refuses a request whose maker has not declared a capability, such as `["elicitation", "url"]`, that answering it takes.
-///
-/// # Errors
-///
-/// The capability is not declared.
-pub fn require(context: &Context, capability: &[&str]) -> Result<(), ErrorObject> {
-    match context.about().is_some_and(|about| about.can(capability)) {
-        true => Ok(()),
-        false => Err(errors::missing_capabilities(&[capability])),
-    }
-}
-
 /// The error that one becomes in this era: what it does not define, or no longer defines, it does not send.
 fn permitted(error: ErrorObject) -> ErrorObject {
     let code = match error.code.0 {
@@ -431,7 +423,7 @@ impl Era for Modern {
         self.agreed().revision
     }
 
-    fn answer(&self, request: &Context, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
+    fn answer(&self, request: &RequestInfo<'_>, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
         answer.and_then(|result| self.stamped(request, result)).map_err(permitted)
     }
 

@@ -11,9 +11,9 @@ use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
 
 use super::older_revisions;
 use super::tools::ToolError;
-use crate::service::context::Context;
-use crate::client::mrtr::parts;
+use crate::protocol::input_requests::parts;
 use crate::server::request_state::{Dialog, Seal};
+use crate::service::context::Context;
 
 /// What a function of a server knows besides its arguments: all that a [`Context`] does, and how to ask the client.
 ///
@@ -90,7 +90,8 @@ impl Call {
     /// While the client waits.
     async fn ask_now<R: Request>(&self, request: &InputRequest) -> Result<R::Result, ToolError> {
         let (method, params) = parts(request);
-        let params = params.map(|params| older_revisions::params(&method, self.context.revision(), params)).transpose()?;
+        let params =
+            params.map(|params| older_revisions::params(&method, self.context.revision(), params)).transpose()?;
         let answer = self.context.peer().raw_request(&method, params.map(|params| RawJson::from(&params))).await?;
         answer.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
     }

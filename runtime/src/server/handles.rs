@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::server::request_state::random;
+use crate::util::random::random;
 
 /// Things that stand behind handles. A handle cannot be guessed, belongs to whoever it was made for, and expires when it
 /// was not used for a while. Say how long in the description of the tool that makes it, for the model reads it there.

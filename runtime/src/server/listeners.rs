@@ -8,7 +8,8 @@ use mcpgen_types::RawJson;
 use serde_json::json;
 
 use crate::peer::Peer;
-use crate::server::subscriptions::{Change, Filter, MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_BYTES, Pending};
+use crate::protocol::change::{Change, Filter, Pending};
+use crate::server::subscriptions::{MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_BYTES};
 
 /// The connections that are notified of changes.
 #[derive(Default)]

@@ -19,7 +19,6 @@
 mod ask;
 pub mod handles;
 mod listeners;
-pub mod offer;
 mod older_revisions;
 pub mod pagination;
 mod prompts;
@@ -27,6 +26,7 @@ mod prompts;
 mod rate;
 pub mod request_state;
 mod resources;
+mod serve;
 pub mod subscriptions;
 mod tools;
 #[cfg(feature = "validate")]
@@ -51,20 +51,22 @@ pub use ask::Call;
 use listeners::Listeners;
 pub use prompts::{IntoPrompt, PromptError};
 pub use resources::IntoContents;
+pub use serve::serve;
 pub use tools::{IntoToolResult, Structured, ToolError, ToolInfo};
 
-use crate::protocol::cache_hints::{Caching, Hint};
-use crate::protocol::header_params;
 use crate::connection::{Connection, Limits};
-use crate::service::context::Context;
 use crate::jsonrpc::errors;
-use crate::protocol::info::Introduction;
 use crate::jsonrpc::json::with_meta;
+use crate::protocol::cache_hints::{Caching, Hint};
+use crate::protocol::change::Change;
+use crate::protocol::config::Offer;
+use crate::protocol::header_params;
+use crate::protocol::info::{Handled, Introduction};
 use crate::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
-use crate::service::router::{AnyRequest, Requests, Router};
 use crate::server::request_state::Seal;
-use crate::server::offer::Offer;
-use crate::server::subscriptions::{Change, Subscriptions};
+use crate::server::subscriptions::Subscriptions;
+use crate::service::context::Context;
+use crate::service::router::{AnyRequest, Requests, Router};
 use crate::transport::{Incoming, Outgoing};
 
 /// A server of tools, resources and prompts. Clones are the same server, so that it can be changed while it serves.
@@ -442,7 +444,7 @@ impl Server {
     ) -> Result<(), ServeError> {
         let (router, offer) = (self.router(), self.offer()?);
         // It answers in every revision, and has said what it is able to do.
-        let era = offer.era(&Router::new());
+        let era = offer.era(&Handled::default());
         let requests = layer.layer(router.clone());
         Ok(Connection::new(requests, router, Arc::new(era), limits).run(incoming, outgoing).await?)
     }
@@ -464,10 +466,7 @@ impl Server {
     ///
     /// The server was not written as it must be.
     #[cfg(feature = "http-server")]
-    pub fn http(
-        &self,
-        options: crate::http::server::Options,
-    ) -> Result<crate::http::server::Endpoint, ServeError> {
+    pub fn http(&self, options: crate::http::server::Options) -> Result<crate::http::server::Endpoint, ServeError> {
         self.http_behind(Identity::new(), options)
     }
 
@@ -487,7 +486,7 @@ impl Server {
         // It answers in every revision, and says at any time what it is able to do then.
         let offer = move || this.offer().unwrap_or_else(|_| offer.clone());
         options.tool_headers.get_or_insert_with(|| Arc::new(move |tool| tools.headers_of(tool)));
-        let (requests, routers) = (layer.layer(router.clone()), (router, Router::new()));
+        let (requests, routers) = (layer.layer(router.clone()), (router, Handled::default()));
         Ok(crate::http::server::Endpoint::of(offer, requests, routers, options))
     }
 

@@ -300,6 +300,6 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
 }
 
 fn unheard_of() -> String {
-    let random = crate::server::request_state::random::<16>().unwrap_or_default();
+    let random = crate::util::random::random::<16>().unwrap_or_default();
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }

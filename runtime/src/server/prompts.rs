@@ -14,11 +14,11 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson};
 
 use super::{Asks, Call, DefinitionError, Server, ToolError};
-use crate::service::context::Context;
 use crate::jsonrpc::errors;
+use crate::protocol::change::Change;
 use crate::server::pagination::page;
+use crate::service::context::Context;
 use crate::service::router::Router;
-use crate::server::subscriptions::Change;
 
 /// A prompt, and the function that fills it in.
 pub(super) struct Entry {

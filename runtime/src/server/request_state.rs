@@ -32,8 +32,9 @@ use mcpgen_types::ErrorObject;
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::Sha256;
 
-use crate::service::context::Context;
 use crate::jsonrpc::errors;
+use crate::service::context::Context;
+use crate::util::random::random;
 
 /// Makes state tamper-evident, with HMAC-SHA-256. Clones share what is used up.
 #[derive(Clone)]
@@ -116,7 +117,8 @@ impl Seal {
     ///
     /// [`NoRandomness`](SealError::NoRandomness)
     pub fn of_this_process(lifetime: Duration) -> Result<Self, SealError> {
-        Ok(Self::new(random::<SHORTEST_KEY>()?, lifetime)?.once(SpentInMemory::new(SPENT_IN_MEMORY)))
+        Ok(Self::new(random::<SHORTEST_KEY>().map_err(|_| SealError::NoRandomness)?, lifetime)?
+            .once(SpentInMemory::new(SPENT_IN_MEMORY)))
     }
 
     /// Opens with this key too: one that is going, or one that is coming.
@@ -239,11 +241,6 @@ fn mac(key: &Hmac<Sha256>, binding: &[u8], body: &[u8]) -> Hmac<Sha256> {
 fn millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], SealError> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map(|()| bytes).map_err(|_| SealError::NoRandomness)
 }
 
 /// What remembers which states were used.

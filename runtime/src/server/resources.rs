@@ -19,11 +19,11 @@ use uri_template_ex::UriTemplate;
 
 use super::listeners::listener;
 use super::{Asks, Call, DefinitionError, Server, ToolError};
-use crate::service::context::Context;
 use crate::jsonrpc::errors;
+use crate::protocol::change::Change;
 use crate::server::pagination::page;
+use crate::service::context::Context;
 use crate::service::router::{AnyRequest, Router};
-use crate::server::subscriptions::Change;
 
 /// A resource, and the function that reads it.
 pub(super) struct Entry {

@@ -13,14 +13,14 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request};
 use serde::Serialize;
 
-use crate::protocol::header_params::{self, Header};
 use super::{Asks, Call, DefinitionError, Server, said};
-use crate::service::context::Context;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
+use crate::protocol::change::Change;
+use crate::protocol::header_params::{self, Header};
 use crate::server::pagination::page;
+use crate::service::context::Context;
 use crate::service::router::{Answer, AnyRequest, Router};
-use crate::server::subscriptions::Change;
 
 /// A tool, and the function that it is.
 pub(super) struct Entry {

@@ -10,12 +10,12 @@ use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, RawJson, Request, Req
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
-use crate::protocol::{Always, Level, Terms};
 use crate::jsonrpc::errors;
-use crate::protocol::params::{Glance, Heard};
-use crate::protocol::info::About;
-use crate::peer::outbox::{Message, Outbox, Place};
 use crate::peer::Peer;
+use crate::peer::outbox::{Message, Outbox, Place};
+use crate::protocol::info::About;
+use crate::protocol::params::{Glance, Heard};
+use crate::protocol::{Always, Level, RequestInfo, Terms};
 
 /// What a handler knows besides its params. Clones are of the same message.
 #[derive(Clone, Debug)]
@@ -202,6 +202,10 @@ impl Context {
         self.0.terms.about.as_ref()
     }
 
+    pub(crate) fn info(&self) -> RequestInfo<'_> {
+        RequestInfo { method: self.method(), subject: self.subject(), meta: self.meta(), terms: self.terms() }
+    }
+
     pub(crate) fn terms(&self) -> &Terms {
         &self.0.terms
     }
@@ -227,6 +231,18 @@ impl Context {
     /// The request is over.
     pub(crate) fn end(&self) {
         self.0.over.happens();
+    }
+
+    /// Refuses the request unless its sender has declared a capability, such as `["elicitation", "url"]`.
+    ///
+    /// # Errors
+    ///
+    /// The capability is not declared.
+    pub fn require(&self, capability: &[&str]) -> Result<(), ErrorObject> {
+        match self.about().is_some_and(|about| about.can(capability)) {
+            true => Ok(()),
+            false => Err(errors::missing_capabilities(&[capability])),
+        }
     }
 
     /// `_meta` of the params; empty if there is none.

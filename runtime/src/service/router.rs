@@ -12,9 +12,11 @@ use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, RawJson, Reque
 use serde::{Serialize, de::DeserializeOwned};
 use tower::{BoxError, Service};
 
-use crate::service::context::Context;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json;
+use crate::protocol::Side;
+use crate::protocol::info::Handled;
+use crate::service::context::Context;
 
 /// A request on its way to its handler.
 #[derive(Clone, Debug)]
@@ -272,6 +274,12 @@ impl Router {
     /// The revisions that the handlers of a method are of; `None` is whichever is spoken.
     pub(crate) fn revisions_of(&self, method: &str) -> impl Iterator<Item = Option<Revision>> {
         self.0.requests.get(method).into_iter().flatten().map(|(revision, _)| *revision)
+    }
+
+    /// The capabilities that follow from the handlers, for a server or a client.
+    #[must_use]
+    pub fn handled(&self, side: Side) -> Handled {
+        Handled::new(side, self.revisions(), |method| self.revisions_of(method))
     }
 
     /// Answers a request.

@@ -25,13 +25,13 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::service::context::Context;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Picked, with_meta};
-use crate::protocol::legacy::RELATED_TASK;
 use crate::peer::{Call, Errand, Peer, member};
+use crate::protocol::legacy::RELATED_TASK;
+use crate::service::context::Context;
 use crate::service::router::{Answer, AnyRequest, RequestHandler, Router};
-use crate::server::request_state::random;
+use crate::util::random::random;
 
 /// Whether a tool may be run as a task: `execution.taskSupport`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_runtime::connection::{Connection, Limits};
-use mcpgen_runtime::protocol::Era;
 use mcpgen_runtime::peer::Peer;
+use mcpgen_runtime::protocol::Era;
 use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use serde_json::Value;

@@ -15,11 +15,11 @@ use super::reply::{Reply, whole};
 use super::session::Restarts;
 use super::unsent::{Notifications, Room, Unsent};
 use super::{Challenge, HttpError, Options};
-use crate::protocol::header_params::{self, Header};
+use crate::http::fields::{self, METHOD, NAME, PROTOCOL_VERSION, SESSION};
 use crate::jsonrpc::envelope::{Envelope, scan, scan_bytes};
 use crate::jsonrpc::json::Picked;
+use crate::protocol::header_params::{self, Header};
 use crate::protocol::modern::PROTOCOL_VERSION as VERSION_KEY;
-use crate::http::fields::{self, METHOD, NAME, PROTOCOL_VERSION, SESSION};
 use crate::transport::{ReceiveError, Undelivered};
 
 /// Where what arrives goes.

@@ -14,8 +14,8 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RequestId};
 
 use super::door::Refusal;
-use crate::jsonrpc::errors;
 use crate::http::fields::NO_BUFFERING;
+use crate::jsonrpc::errors;
 
 /// The body of a response.
 #[derive(Debug)]

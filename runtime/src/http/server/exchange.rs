@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use super::body::{self, Body};
 use super::places::Permit;
 use crate::connection::{Arrived, Connection};
+use crate::http::sse;
 use crate::jsonrpc::errors;
 use crate::peer::outbox::{Line, Outcome, Place};
 use crate::service::router::Requests;
-use crate::http::sse;
 
 /// A request that is being answered. Dropped, it is taken back: whoever asked has gone.
 pub(super) struct Exchange {

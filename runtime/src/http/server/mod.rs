@@ -111,9 +111,11 @@ use super::fields::{self, LAST_EVENT, METHOD, NAME, PROTOCOL_VERSION, SESSION};
 use crate::connection::{Arrived, Connection};
 use crate::jsonrpc::errors;
 use crate::peer::outbox::Outcome;
+use crate::protocol::Side;
+use crate::protocol::config::Offer;
+use crate::protocol::info::Handled;
 use crate::service::router::{Requests, Router};
-use crate::server::request_state::random;
-use crate::server::offer::Offer;
+use crate::util::random::random;
 
 /// A server at a place of the web. Clones are the same.
 ///
@@ -128,7 +130,7 @@ struct Shared {
     /// Take the notifications.
     handlers: Router,
     /// Say what the server is able to do, besides what it says itself.
-    able: Router,
+    handled: Handled,
     offer: OfferNow,
     options: Options,
     keeps_sessions: bool,
@@ -163,17 +165,18 @@ impl<S: Requests> Endpoint<S> {
     /// An endpoint of a server: see [`serve`](crate::serve) for the three.
     pub fn new(offer: impl Into<Offer>, requests: S, handlers: Router, options: Options) -> Self {
         let offer = offer.into();
-        Self::of(move || offer.clone(), requests, (handlers.clone(), handlers), options)
+        let handled = handlers.handled(Side::Server);
+        Self::of(move || offer.clone(), requests, (handlers, handled), options)
     }
 
     /// An endpoint of a server that may change: the second of the routers has the handlers that say what it is able to do.
     pub(crate) fn of(
         offer: impl Fn() -> Offer + Send + Sync + 'static,
         requests: S,
-        (handlers, able): (Router, Router),
+        (handlers, handled): (Router, Handled),
         options: Options,
     ) -> Self {
-        let (spoken, quotas) = (offer().spoken(&able), Arc::<Quotas>::default());
+        let (spoken, quotas) = (offer().spoken(&handled), Arc::<Quotas>::default());
         let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
         Self {
             requests,
@@ -181,7 +184,7 @@ impl<S: Requests> Endpoint<S> {
                 keeps_sessions: !legacy.is_empty(),
                 speaks_modern: !modern.is_empty(),
                 handlers,
-                able,
+                handled,
                 offer: Box::new(offer),
                 sessions: Mutex::default(),
                 bodies: Bodies::new(&options, &quotas),
@@ -357,7 +360,7 @@ impl<S: Requests> Endpoint<S> {
     /// A connection for one message without a session.
     fn connection(&self) -> Connection<S> {
         let shared = &self.shared;
-        let (era, limits) = (shared.offer().modern(&shared.able), shared.options.limits.clone());
+        let (era, limits) = (shared.offer().modern(&shared.handled), shared.options.limits.clone());
         Connection::new(self.requests.clone(), shared.handlers.clone(), Arc::new(era), limits)
     }
 
@@ -378,7 +381,7 @@ impl<S: Requests> Endpoint<S> {
         let (session, running) = Session::begin(
             id,
             caller.owner.clone(),
-            shared.offer().legacy(&shared.able),
+            shared.offer().legacy(&shared.handled),
             (self.requests.clone(), shared.handlers.clone()),
             &shared.options,
             shared.closing.child_token(),
@@ -452,7 +455,7 @@ impl Shared {
         match said_version(parts)? {
             None => Ok(()),
             Some(version) => {
-                let spoken = self.offer().spoken(&self.able);
+                let spoken = self.offer().spoken(&self.handled);
                 match spoken.iter().any(|known| known.as_str() == version) {
                     true => Ok(()),
                     false => Err(Refusal::bad(format!(

@@ -7,8 +7,8 @@ use std::time::Duration;
 use http::request::Parts;
 
 use super::Names;
-use crate::protocol::header_params::Header;
 use crate::connection::Limits;
+use crate::protocol::header_params::Header;
 
 /// Settings of an [`Endpoint`](super::Endpoint): allowed hosts and limits.
 ///

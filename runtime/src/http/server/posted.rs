@@ -3,10 +3,10 @@
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RawJson, RequestId};
 
+use crate::http::fields;
 use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, scan_bytes};
 use crate::jsonrpc::json::Picked;
 use crate::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
-use crate::http::fields;
 
 /// What is in the body of a POST, as far as it matters to HTTP.
 pub(super) struct Posted {

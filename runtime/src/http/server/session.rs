@@ -19,13 +19,13 @@ use super::door::Refusal;
 use super::places::Permit;
 use super::stream::{Answer, Next, Reader, Stream};
 use crate::connection::{Arrived, Connection};
-use crate::protocol::Era;
-use crate::jsonrpc::errors;
-use crate::protocol::legacy::Legacy;
-use crate::peer::outbox::{Line, Lines, Outcome, Place};
-use crate::service::router::{Requests, Router};
 use crate::http::fields::SESSION;
 use crate::http::sse;
+use crate::jsonrpc::errors;
+use crate::peer::outbox::{Line, Lines, Outcome, Place};
+use crate::protocol::Era;
+use crate::protocol::legacy::Legacy;
+use crate::service::router::{Requests, Router};
 
 /// How long an answer is waited for before the response becomes a stream.
 const PATIENCE: Duration = Duration::from_millis(500);

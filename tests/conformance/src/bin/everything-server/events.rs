@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcpgen_runtime::Server;
-use mcpgen_runtime::server::{Call, DefinitionError};
 use mcpgen_runtime::protocol::Level;
+use mcpgen_runtime::server::{Call, DefinitionError};
 use mcpgen_types::v2026_07_28::Prompt;
 use tokio::time::sleep;
 

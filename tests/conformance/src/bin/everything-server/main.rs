@@ -23,8 +23,8 @@ use std::time::Duration;
 use axum::serve::ListenerExt;
 use clap::Parser;
 use mcpgen_runtime::Server;
-use mcpgen_runtime::server::request_state::Seal;
 use mcpgen_runtime::http::server::Options;
+use mcpgen_runtime::server::request_state::Seal;
 use tokio::net::TcpListener;
 
 /// Serves the tools, resources and prompts of the official conformance suite on http://127.0.0.1:PORT/mcp, and prints that

@@ -4,8 +4,8 @@
 //! answer to the request. Only what asks for several things at once takes notice of the difference.
 
 use mcpgen_runtime::Server;
-use mcpgen_runtime::server::{Call, ToolError};
 use mcpgen_runtime::server::request_state::Seal;
+use mcpgen_runtime::server::{Call, ToolError};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitResult, InputRequests,
     InputRequiredResult, ListRootsRequest, ListRootsResult, Role, SamplingMessage, StringSchema, TextContent,

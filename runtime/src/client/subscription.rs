@@ -1,0 +1,226 @@
+//! Subscriptions to the changes of a server (2026-07-28).
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mcpgen_types::v2026_07_28::{
+    SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest, SubscriptionsListenResult,
+};
+use mcpgen_types::{JsonObject, Notification, RawJson, RequestId};
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::peer::{CallError, InFlight, Peer};
+use crate::protocol::change::{Change, Filter, Pending};
+
+/// A subscription, on the client's side. Dropping it ends it.
+pub struct Subscription {
+    acknowledged: SubscriptionFilter,
+    inbox: Arc<Inbox>,
+    call: Result<InFlight<SubscriptionsListenResult>, Ended>,
+}
+
+/// How a subscription has ended: by the server, or with the connection.
+type Ended = Option<CallError>;
+
+#[derive(Debug)]
+struct Inbox {
+    asked: Filter,
+    acknowledged: Mutex<Option<SubscriptionFilter>>,
+    ready: Notify,
+    pending: Pending,
+}
+
+impl Inbox {
+    fn take(&self, method: &str, params: Option<&RawJson>) {
+        let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
+        if method == SubscriptionsAcknowledgedNotification::METHOD {
+            let filter = params.get("notifications").cloned().unwrap_or_else(|| json!({}));
+            let filter = mcpgen_types::from_value(filter).unwrap_or_default();
+            *self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner) = Some(filter);
+            self.ready.notify_one();
+            return;
+        }
+        match Change::of(method, &params).filter(|change| self.asked.matches(change)) {
+            Some(change) => self.pending.add(change, &self.asked),
+            None => tracing::warn!(method, "a notification that nobody has subscribed to"),
+        }
+    }
+}
+
+impl Subscription {
+    /// Subscribes, and waits until the server has said what it will tell.
+    pub(crate) async fn open(peer: &Peer, filter: SubscriptionFilter) -> Result<Self, CallError> {
+        let params = json!({ "notifications": mcpgen_types::to_value(&filter).unwrap_or_default() });
+        let inbox = Arc::new(Inbox {
+            asked: Filter::from(&filter),
+            acknowledged: Mutex::default(),
+            ready: Notify::new(),
+            pending: Pending::default(),
+        });
+        let take = Arc::clone(&inbox);
+        let call = peer.call_with::<SubscriptionsListenRequest>(Some(RawJson::from(&params)));
+        let patience = call.patience();
+        let mut call = call
+            .idle_timeout(None)
+            .timeout(None)
+            .on_notice(Box::new(move |method, params| take.take(method, params)))
+            .send();
+        tokio::select! {
+            biased;
+            () = inbox.ready.notified() => {
+                let acknowledged = inbox.acknowledged.lock().unwrap_or_else(PoisonError::into_inner).take();
+                Ok(Self { acknowledged: acknowledged.unwrap_or_default(), inbox, call: Ok(call) })
+            }
+            ended = &mut call => match ended {
+                Ok(_) => Err(CallError::Withdrawn),
+                Err(error) => Err(error),
+            },
+            limit = crate::util::time::expired(patience) => Err(CallError::Timeout(limit)),
+        }
+    }
+
+    /// What notifications belong to it by; `None` once it has ended.
+    pub fn id(&self) -> Option<&RequestId> {
+        self.call.as_ref().ok().map(InFlight::id)
+    }
+
+    /// What the server will tell of what it was asked for.
+    pub fn acknowledged(&self) -> &SubscriptionFilter {
+        &self.acknowledged
+    }
+
+    /// The next change; `None` once the server has ended the subscription. What has changed several times is told once.
+    ///
+    /// # Errors
+    ///
+    /// The connection is closed. It is said once; from then on there is nothing more.
+    pub async fn next(&mut self) -> Result<Option<Change>, CallError> {
+        if let Ok(call) = &mut self.call {
+            let ended = tokio::select! {
+                biased;
+                change = self.inbox.pending.next() => return Ok(Some(change)),
+                ended = call => ended,
+            };
+            self.call = Err(match ended {
+                Ok(_) | Err(CallError::Withdrawn) => None,
+                Err(error) => Some(error),
+            });
+        }
+        // What was told before the end is heard before it.
+        match (self.inbox.pending.take(), &mut self.call) {
+            (Some(change), _) => Ok(Some(change)),
+            (None, Err(ended)) => ended.take().map_or(Ok(None), Err),
+            (None, Ok(_)) => Ok(None),
+        }
+    }
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription").field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+/// A subscription that is made again whenever it has ended, on a new connection.
+#[derive(Debug)]
+pub struct Following<C> {
+    connect: C,
+    filter: SubscriptionFilter,
+    current: Option<Current>,
+    /// What may have changed while nobody listened.
+    missed: Vec<Change>,
+    /// Whether there was a subscription before.
+    again: bool,
+    /// How long to wait before the next connection.
+    pause: Option<Duration>,
+}
+
+#[derive(Debug)]
+struct Current {
+    peer: Peer,
+    subscription: Subscription,
+    since: Instant,
+}
+
+/// Its connection is there for nothing else.
+impl Drop for Current {
+    fn drop(&mut self) {
+        self.peer.disconnect();
+    }
+}
+
+/// How long one waits before the second connection, and no longer before any other.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(30)];
+
+/// Follows changes over connections that `connect` makes, one after another: servers keep nothing of a subscription. A
+/// connection is closed when its subscription has ended.
+pub fn follow<C, F, E>(connect: C, filter: SubscriptionFilter) -> Following<C>
+where
+    C: FnMut() -> F,
+    F: Future<Output = Result<Peer, E>>,
+    E: fmt::Display,
+{
+    Following { connect, filter, current: None, missed: Vec::new(), again: false, pause: None }
+}
+
+impl<C, F, E> Following<C>
+where
+    C: FnMut() -> F,
+    F: Future<Output = Result<Peer, E>>,
+    E: fmt::Display,
+{
+    /// The next change. After a new connection everything that was asked for may have changed, and is told. Nothing is lost
+    /// if the future is dropped.
+    pub async fn next(&mut self) -> Change {
+        loop {
+            if let Some(change) = self.missed.pop() {
+                return change;
+            }
+            let Some(current) = &mut self.current else {
+                self.subscribe().await;
+                continue;
+            };
+            match current.subscription.next().await {
+                Ok(Some(change)) => return change,
+                ended => {
+                    tracing::info!(?ended, "a subscription has ended");
+                    if current.since.elapsed() > PAUSES[1] {
+                        self.pause = None;
+                    }
+                    self.current = None;
+                }
+            }
+        }
+    }
+
+    /// Subscribes, however long it takes, and never at once after another try.
+    async fn subscribe(&mut self) {
+        loop {
+            if let Some(pause) = self.pause {
+                tokio::time::sleep(pause).await;
+            }
+            self.pause = Some(self.pause.map_or(PAUSES[0], |pause| (pause * 2).min(PAUSES[1])));
+            let opened = match (self.connect)().await {
+                Ok(peer) => match Subscription::open(&peer, self.filter.clone()).await {
+                    Ok(subscription) => {
+                        self.current = Some(Current { peer, subscription, since: Instant::now() });
+                        if std::mem::replace(&mut self.again, true) {
+                            self.missed = Change::all(&self.filter).collect();
+                        }
+                        return;
+                    }
+                    Err(error) => {
+                        peer.disconnect();
+                        error.to_string()
+                    }
+                },
+                Err(error) => error.to_string(),
+            };
+            tracing::warn!(error = opened, pause = ?self.pause, "not subscribed");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Changes that clients subscribe to.
+
+use std::collections::BTreeSet;
+use std::ops::Bound::{Excluded, Included, Unbounded};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mcpgen_types::JsonObject;
+use mcpgen_types::v2026_07_28::SubscriptionFilter;
+use tokio::sync::Notify;
+
+/// Something that has changed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// The resource of this URI.
+    Resource(String),
+}
+
+impl Change {
+    pub(crate) fn method(&self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+            Self::Resource(_) => "notifications/resources/updated",
+        }
+    }
+
+    pub(crate) fn of(method: &str, params: &JsonObject) -> Option<Self> {
+        let resource = || params.get("uri")?.as_str().map(|uri| Self::Resource(uri.to_owned()));
+        let lists = [Self::Tools, Self::Prompts, Self::Resources];
+        lists
+            .into_iter()
+            .find(|list| list.method() == method)
+            .or_else(|| resource().filter(|resource| resource.method() == method))
+    }
+
+    /// All changes that match a filter.
+    pub(crate) fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
+        let filter = Filter::from(filter);
+        let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter().filter(|list| filter.matches(list));
+        lists.collect::<Vec<_>>().into_iter().chain(filter.uris.into_iter().map(Self::Resource))
+    }
+}
+
+/// The changes that a subscriber is notified of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    /// A subscription to a resource covers its parts.
+    pub(crate) uris: BTreeSet<String>,
+}
+
+impl From<&SubscriptionFilter> for Filter {
+    fn from(filter: &SubscriptionFilter) -> Self {
+        Self {
+            tools: filter.tools_list_changed == Some(true),
+            prompts: filter.prompts_list_changed == Some(true),
+            resources: filter.resources_list_changed == Some(true),
+            uris: filter.resource_subscriptions.iter().flatten().cloned().collect(),
+        }
+    }
+}
+
+impl Filter {
+    pub(crate) fn matches(&self, change: &Change) -> bool {
+        match change {
+            Change::Tools => self.tools,
+            Change::Prompts => self.prompts,
+            Change::Resources => self.resources,
+            Change::Resource(uri) => self.covering(uri).is_some(),
+        }
+    }
+
+    /// The longest subscribed URI that is this resource or a whole that it is a part of.
+    ///
+    /// Such a URI is a prefix of `uri`. In sorted order every prefix is at or before `uri`, and all entries between it and
+    /// `uri` begin with it, so a prefix of `uri` before an entry is also a prefix of what the two have in common. Each step
+    /// goes to the last entry that is not after that.
+    fn covering(&self, uri: &str) -> Option<&str> {
+        let mut last = self.uris.range::<str, _>((Unbounded, Included(uri))).next_back()?;
+        loop {
+            if is_part(uri, last) {
+                return Some(last);
+            }
+            let common = common_prefix(uri, last);
+            let end = if common.len() == last.len() { Excluded(common) } else { Included(common) };
+            last = self.uris.range::<str, _>((Unbounded, end)).next_back()?;
+        }
+    }
+}
+
+fn common_prefix<'a>(a: &'a str, b: &str) -> &'a str {
+    let differs = a.char_indices().zip(b.chars()).find(|((_, a), b)| a != b);
+    let end = differs.map_or(a.len().min(b.len()), |((at, _), _)| at);
+    &a[..end]
+}
+
+/// Whether a resource is another one, or a part of it: whoever has subscribed to a resource hears of its parts too.
+pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
+    let rest = uri.strip_prefix(whole);
+    rest.is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '#', '?']))
+}
+
+/// Changes that somebody has not heard of yet.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    changes: Mutex<BTreeSet<Change>>,
+    some: Notify,
+}
+
+/// How many resources may have changed before one of the changes is told: parts have no number.
+const MOST_PARTS: usize = 1024;
+
+impl Pending {
+    /// Where there are too many parts, the whole that they are of has changed.
+    pub(crate) fn add(&self, change: Change, filter: &Filter) {
+        let mut changes = self.lock();
+        let change = match change {
+            Change::Resource(uri) if changes.len() >= MOST_PARTS => {
+                Change::Resource(filter.covering(&uri).map_or(uri.clone(), str::to_owned))
+            }
+            change => change,
+        };
+        changes.insert(change);
+        self.some.notify_one();
+    }
+
+    pub(crate) fn take(&self) -> Option<Change> {
+        self.lock().pop_first()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<Change>> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next change, as soon as there is one.
+    pub(crate) async fn next(&self) -> Change {
+        loop {
+            if let Some(change) = self.take() {
+                return change;
+            }
+            self.some.notified().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_resource_are_known_by_their_uri() {
+        for (uri, whole, expected) in [
+            ("file:///a", "file:///a", true),
+            ("file:///a/b", "file:///a", true),
+            ("file:///a/b", "file:///a/", true),
+            ("file:///a#b", "file:///a", true),
+            ("file:///ab", "file:///a", false),
+            ("file:///a", "file:///a/", false),
+            ("file:///a", "file:///a/b", false),
+        ] {
+            assert_eq!(is_part(uri, whole), expected, "{uri} of {whole}");
+        }
+        let filter = Filter { uris: ["a/".to_owned()].into(), ..Filter::default() };
+        let pending = Pending::default();
+        for part in 0..3 * MOST_PARTS {
+            pending.add(Change::Resource(format!("a/{part}")), &filter);
+        }
+        assert_eq!(pending.lock().len(), MOST_PARTS + 1);
+        assert!(pending.lock().contains(&Change::Resource("a/".to_owned())));
+    }
+
+    #[test]
+    fn finds_the_subscription_that_covers_a_resource() {
+        let uris = ["", "é", "file:///", "file:///a", "file:///a/b/", "file:///a/bc", "file:///a/bé", "file:///ab"];
+        let filter = Filter { uris: uris.map(str::to_owned).into(), ..Filter::default() };
+        let mut asked: Vec<String> = uris.map(str::to_owned).into();
+        for end in ["", "/", "#x", "?x", "/b", "/b/c", "/bc/d", "b", "é/x", "ê", "\u{10ffff}"] {
+            asked.extend(uris.map(|uri| format!("{uri}{end}")));
+        }
+        for uri in asked {
+            let longest = uris.into_iter().filter(|whole| is_part(&uri, whole)).max_by_key(|whole| whole.len());
+            assert_eq!(filter.covering(&uri), longest, "{uri}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Serving a connection.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::connection::{Connection, Limits};
+use crate::protocol::Side;
+use crate::protocol::config::Offer;
+use crate::service::router::{Requests, Router};
+use crate::transport::{Incoming, Outgoing};
+
+/// Runs a server on a connection until its client is gone. It speaks those of its revisions that a handler is of, each
+/// request in its own.
+///
+/// To tell the client something when it has asked for nothing, keep a handler's [`Context::peer`](crate::Context::peer), or
+/// make the [`Connection`] yourself; where there are no connections any more, use
+/// [`Subscriptions`](crate::server::subscriptions::Subscriptions). `requests` is the router itself, or the router in layers of
+/// middleware; `handlers` is the router, which also takes the notifications.
+///
+/// # Errors
+///
+/// Reading or writing failed.
+pub async fn serve(
+    offer: impl Into<Offer>,
+    requests: impl Requests,
+    handlers: Router,
+    incoming: impl Incoming,
+    outgoing: impl Outgoing,
+    limits: Limits,
+) -> io::Result<()> {
+    let era = offer.into().era(&handlers.handled(Side::Server));
+    Connection::new(requests, handlers, Arc::new(era), limits).run(incoming, outgoing).await
+}

@@ -1,0 +1,4 @@
+//! What the standard library lacks.
+
+pub(crate) mod random;
+pub(crate) mod time;
