@@ -136,7 +136,8 @@ mod legacy {
 
 /// The server answers with what it asks, and is called again with the answer.
 mod modern {
-    use mcpgen_runtime::server::subscriptions::{Change, Subscriptions};
+    use mcpgen_runtime::protocol::change::Change;
+    use mcpgen_runtime::server::subscriptions::Subscriptions;
 
     use super::v2026_07_28::{
         CacheScope, CallToolRequest, CallToolRequestParams, CallToolResult, CreateMessageRequest,

@@ -11,7 +11,7 @@ use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::protocol::cache_hints::Hint;
 #[cfg(feature = "schemars")]
 use mcpgen_runtime::server::ToolInfo;
-use mcpgen_runtime::server::subscriptions::Change;
+use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::server::{Call, DefinitionError, ServeError, Structured, ToolError};
 use mcpgen_runtime::{Limits, Router, Server};
 use mcpgen_types::v2026_07_28::{
@@ -137,7 +137,7 @@ struct Session {
 impl Session {
     async fn with(server: &Server, revision: Revision, capabilities: Value) -> Self {
         let (router, offer) = (server.router(), server.offer().expect("well written"));
-        let era = Arc::new(offer.era(&Router::new()));
+        let era = Arc::new(offer.era(&Router::new().handled(mcpgen_runtime::protocol::Side::Server)));
         let (mut wire, _) = Wire::to(|pipe| support::run(router, era, Limits::default(), pipe));
         if revision.is_legacy() {
             let params = json!({

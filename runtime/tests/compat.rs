@@ -24,7 +24,7 @@ fn server() -> Server {
 
 fn wire() -> Wire {
     let server = server();
-    let era = server.offer().expect("well written").era(&Router::new());
+    let era = server.offer().expect("well written").era(&Router::new().handled(mcpgen_runtime::protocol::Side::Server));
     let router = compat::handlers(server.router());
     let (wire, ()) = Wire::to(|pipe| {
         let (reader, writer) = tokio::io::split(pipe);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcpgen_runtime::client::handshake::{HandshakeError, Opening, Verdict, verdict};
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::server::offer::Offer;
+use mcpgen_runtime::protocol::config::Offer;
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, Closed, Introduction, Limits, Router, connect, serve};
 use mcpgen_types::{ErrorObject, RawJson, Revision, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28};
@@ -377,7 +377,7 @@ fn initialize(id: impl Into<Value>, revision: &str) -> String {
 
 fn both() -> Wire {
     let handlers = router();
-    let era = Arc::new(Offer::from(ours("server", "both")).era(&handlers));
+    let era = Arc::new(Offer::from(ours("server", "both")).era(&handlers.handled(mcpgen_runtime::protocol::Side::Server)));
     Wire::to(|pipe| support::run(handlers, era, Limits::default(), pipe)).0
 }
 

@@ -20,7 +20,7 @@ use mcpgen_runtime::client::{ClientBuilder, ConnectError};
 use mcpgen_runtime::http::client::{Authorize, Challenge, HttpError, Options};
 use mcpgen_runtime::http::server::Endpoint;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::server::subscriptions::Change;
+use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::{Client, Introduction, Server};
 use mcpgen_types::v2026_07_28::{
     CallToolResult, ContentBlock, ElicitResult, ElicitResultAction, SubscriptionFilter, Tool, ToolInputSchema,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::protocol::legacy::InitializeError;
 use mcpgen_runtime::protocol::info::Introduction;
 use mcpgen_runtime::protocol::legacy::Legacy;
 use mcpgen_runtime::protocol::{Level, Side};
@@ -284,7 +285,7 @@ async fn a_client_leaves_if_it_does_not_speak_the_revision() {
     wire.hear().await;
     wire.say(&welcome("2030-01-01")).await;
     let error = client.await.expect("no panic").expect_err("an unknown revision");
-    assert!(matches!(&error, HandshakeError::Version(version) if version == "2030-01-01"), "{error}");
+    assert!(matches!(&error, HandshakeError::Initialize(InitializeError::Version(version)) if version == "2030-01-01"), "{error}");
     assert!(wire.is_over().await, "the connection is closed, and nothing more is said");
 }
 

@@ -11,11 +11,12 @@ use std::time::Duration;
 use mcpgen_runtime::client::handshake::Opening;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::protocol::cache_hints::{Cache, Caching, Hint};
-use mcpgen_runtime::protocol::modern::{self, Modern, Reading};
+use mcpgen_runtime::client::cache::Cache;
+use mcpgen_runtime::protocol::cache_hints::{Caching, Hint};
+use mcpgen_runtime::protocol::modern::{Modern, Reading};
 use mcpgen_runtime::protocol::{Level, Side};
-use mcpgen_runtime::server::offer::Offer;
-use mcpgen_runtime::server::subscriptions::Change;
+use mcpgen_runtime::protocol::config::Offer;
+use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, Connection, Introduction, Limits, Router, connect};
 use mcpgen_types::v2026_07_28::{
@@ -73,7 +74,7 @@ fn router() -> Router {
                     Ok(text("logged").into())
                 }
                 "sample" => {
-                    modern::require(&context, &["sampling", "tools"])?;
+                    context.require(&["sampling", "tools"])?;
                     Ok(text("sampled").into())
                 }
                 "tell" => {
@@ -98,7 +99,7 @@ fn router() -> Router {
 }
 
 fn server_of(ours: impl Into<Offer>, router: Router) -> (Wire, Peer) {
-    let era = Arc::new(ours.into().era(&router));
+    let era = Arc::new(ours.into().era(&router.handled(mcpgen_runtime::protocol::Side::Server)));
     Wire::to(|pipe| support::run(router, era, Limits::default(), pipe))
 }
 

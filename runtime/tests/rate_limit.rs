@@ -42,7 +42,7 @@ struct Session(Wire);
 
 impl Session {
     fn open(server: &Server) -> Self {
-        let era = Arc::new(server.offer().expect("a valid server").era(&Router::new()));
+        let era = Arc::new(server.offer().expect("a valid server").era(&Router::new().handled(mcpgen_runtime::protocol::Side::Server)));
         let router = server.router();
         Self(Wire::to(|pipe| support::run(router, era, Limits::default(), pipe)).0)
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use mcpgen_runtime::client::handshake::Opening;
 use mcpgen_runtime::client::mrtr::{self, Rounds};
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::server::offer::Offer;
+use mcpgen_runtime::protocol::config::Offer;
 use mcpgen_runtime::server::request_state::{Seal, SealError, Spent, SpentInMemory};
 use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::transport::lines;
@@ -123,7 +123,7 @@ fn seal() -> Seal {
 
 fn server(seal: Seal) -> Wire {
     let router = router(seal);
-    let era = Arc::new(Offer::from(Introduction::new("server", "1")).era(&router));
+    let era = Arc::new(Offer::from(Introduction::new("server", "1")).era(&router.handled(mcpgen_runtime::protocol::Side::Server)));
     Wire::to(|pipe| support::run(router, era, Limits::default(), pipe)).0
 }
 
@@ -449,7 +449,7 @@ async fn a_client_can_go_on_by_hand() {
         panic!("input is asked for");
     };
     assert_eq!(asked.request_state.as_deref(), Some("s"));
-    let next = input::again(&raw, &asked, JsonObject::new()).expect("params");
+    let next = mrtr::again(&raw, &asked, JsonObject::new()).expect("params");
     let typed = next.decode::<CallToolRequestParams>().expect("params of the same type");
     assert_eq!((typed.request_state.as_deref(), typed.input_responses), (Some("s"), None));
 }

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use mcpgen_runtime::client::handshake::Opening;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::server::offer::Offer;
-use mcpgen_runtime::server::subscriptions::{Change, Subscription, Subscriptions, follow};
+use mcpgen_runtime::protocol::config::Offer;
+use mcpgen_runtime::client::subscription::{Subscription, follow};
+use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::server::subscriptions::Subscriptions;
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, Introduction, Limits, Router, connect, serve};
 use mcpgen_types::Revision;
@@ -27,7 +29,7 @@ fn ours() -> Introduction {
 fn server(limits: Limits) -> (Wire, Subscriptions) {
     let subscriptions = Subscriptions::of(&ours());
     let handlers = Router::new().request::<SubscriptionsListenRequest>(subscriptions.handler());
-    let era = Arc::new(Offer::from(ours()).era(&handlers));
+    let era = Arc::new(Offer::from(ours()).era(&handlers.handled(mcpgen_runtime::protocol::Side::Server)));
     let (wire, _) = Wire::to(|pipe| support::run(handlers, era, limits, pipe));
     (wire, subscriptions)
 }
@@ -128,7 +130,7 @@ async fn what_lasts_takes_nobodys_room_and_time() {
     let handlers = Router::new()
         .request::<SubscriptionsListenRequest>(subscriptions.handler())
         .custom_request("custom/now", |_, _: Value| async { Ok::<_, mcpgen_types::ErrorObject>(json!({})) });
-    let era = Arc::new(Offer::from(ours()).era(&handlers));
+    let era = Arc::new(Offer::from(ours()).era(&handlers.handled(mcpgen_runtime::protocol::Side::Server)));
     let (mut wire, _) = Wire::to(|pipe| support::run(handlers, era, limits, pipe));
     for id in 1..=2 {
         wire.ask(&listen(id, json!({ "toolsListChanged": true }))).await;

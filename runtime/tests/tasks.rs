@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::server::offer::Offer;
+use mcpgen_runtime::protocol::config::Offer;
 use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::tasks::{Entry, Outcome, Support, TaskLimits, TaskStore, Tasks, TasksInMemory, capability};
 use mcpgen_runtime::{Introduction, Limits, Router, connect, serve, transport};
@@ -98,7 +98,7 @@ fn ours() -> Introduction {
 
 async fn server_of(ours: Introduction, tasks: Tasks) -> Wire {
     let handlers = router(&tasks);
-    let era = Arc::new(Offer::from(ours).era(&handlers));
+    let era = Arc::new(Offer::from(ours).era(&handlers.handled(mcpgen_runtime::protocol::Side::Server)));
     let (mut wire, _) = Wire::to(|pipe| support::run(handlers, era, Limits::default(), pipe));
     let params = json!({
         "protocolVersion": "2025-11-25", "capabilities": { "roots": {} }, "clientInfo": { "name": "c", "version": "1" },

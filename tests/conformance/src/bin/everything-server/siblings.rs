@@ -4,7 +4,7 @@
 use std::net::Ipv4Addr;
 
 use mcpgen_runtime::Server;
-use mcpgen_runtime::server::subscriptions::Change;
+use mcpgen_runtime::protocol::change::Change;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
