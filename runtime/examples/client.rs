@@ -7,7 +7,7 @@
 
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::transport::{lines, stdio::Server};
-use mcpgen_runtime::{Client, Introduction, Limits, Router, connect};
+use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect};
 use mcpgen_types::{ErrorObject, JsonObject, Revision, Value, v2025_11_25, v2026_07_28};
 use serde_json::json;
 use tokio::process::Command;
@@ -17,15 +17,15 @@ type Failure = Box<dyn std::error::Error>;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1).peekable();
-    let era = arguments.next_if(|first| matches!(first.as_str(), "legacy" | "modern"));
-    let ours = Introduction {
+    let protocol = arguments.next_if(|first| matches!(first.as_str(), "legacy" | "modern"));
+    let ours = LocalInfo {
         level: Some(Level::Info),
-        revisions: match era.as_deref() {
+        revisions: match protocol.as_deref() {
             Some("legacy") => vec![Revision::V2025_11_25],
             Some(_) => vec![Revision::V2026_07_28],
             None => vec![Revision::V2026_07_28, Revision::V2025_11_25],
         },
-        ..Introduction::new("example-client", "0.1.0")
+        ..LocalInfo::new("example-client", "0.1.0")
     };
     let handlers = legacy::handlers(modern::handlers(Router::new()));
     let server = arguments.next().ok_or("usage: client [legacy|modern] URL | COMMAND [ARGUMENT..]")?;
@@ -43,20 +43,20 @@ async fn main() -> Result<(), Failure> {
 }
 
 #[cfg(feature = "http-client")]
-async fn web(ours: Introduction, handlers: Router, url: &str) -> Result<Client, Failure> {
+async fn web(ours: LocalInfo, handlers: Router, url: &str) -> Result<Client, Failure> {
     use mcpgen_runtime::http::client::{Options, open};
     let (incoming, outgoing) = open(url, Options::default())?;
     Ok(connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?)
 }
 
 #[cfg(not(feature = "http-client"))]
-async fn web(_: Introduction, _: Router, _: &str) -> Result<Client, Failure> {
+async fn web(_: LocalInfo, _: Router, _: &str) -> Result<Client, Failure> {
     Err("built without the feature http-client".into())
 }
 
 async fn run(client: &Client) -> Result<(), Failure> {
-    if let Some(about) = client.peer.about() {
-        println!("server: {} {}", about.implementation["name"], about.revision);
+    if let Some(peer_info) = client.peer.peer_info() {
+        println!("server: {} {}", peer_info.implementation["name"], peer_info.revision);
     }
     match client.revision().is_legacy() {
         true => legacy::run(client).await,
@@ -111,7 +111,7 @@ mod legacy {
             let content = call.await.map(|result| mcpgen_types::to_string(&result.content));
             tell(name, content.map_err(|error| error.to_string()));
         }
-        if peer.about().is_some_and(|about| about.can(&["tasks", "requests", "tools", "call"])) {
+        if peer.peer_info().is_some_and(|peer_info| peer_info.can(&["tasks", "requests", "tools", "call"])) {
             let (name, arguments) = ("wait", calls()[3].1.clone());
             let params = CallToolRequestParams::new(name).with_arguments(arguments);
             let created = peer.call_task::<CallToolRequest>(params).await?;

@@ -29,7 +29,7 @@ async fn main() -> std::io::Result<()> {
 async fn relay(who: &'static str, from: impl Incoming, to: impl Outgoing) {
     let (mut from, mut to) = (std::pin::pin!(from), std::pin::pin!(to));
     while let Some(Ok(bytes)) = from.next().await {
-        eprintln!("{who}: {}", about(&bytes));
+        eprintln!("{who}: {}", describe(&bytes));
         if to.send(bytes).await.is_err() {
             return;
         }
@@ -37,7 +37,7 @@ async fn relay(who: &'static str, from: impl Incoming, to: impl Outgoing) {
 }
 
 /// A message in a few words.
-fn about(bytes: &[u8]) -> String {
+fn describe(bytes: &[u8]) -> String {
     let document = match scan_bytes(bytes) {
         Ok(document) => document,
         Err(invalid) => return format!("no message: {invalid}"),

@@ -16,7 +16,7 @@ use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::server::subscriptions::Subscriptions;
 use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::transport::{lines, stdio};
-use mcpgen_runtime::{Introduction, Limits, Router, serve, tasks};
+use mcpgen_runtime::{Limits, LocalInfo, Router, serve, tasks};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Value, v2025_11_25, v2026_07_28};
 use serde_json::json;
 
@@ -24,10 +24,10 @@ const TOOLS: [&str; 5] = ["echo", "add", "ask", "wait", "touch"];
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::io::Result<()> {
-    let ours = Introduction::new("example-server", "0.1.0")
-        .able("tools", json!({ "listChanged": true }))
-        .able("logging", json!({}))
-        .able("tasks", tasks::capability(&["tools/call"], true));
+    let ours = LocalInfo::new("example-server", "0.1.0")
+        .capability("tools", json!({ "listChanged": true }))
+        .capability("logging", json!({}))
+        .capability("tasks", tasks::capability(&["tools/call"], true));
     let router = modern::tools(legacy::tools(Router::new()), &Subscriptions::of(&ours));
     if let Some(address) = std::env::args().nth(1) {
         return web(&address, ours, router).await;
@@ -38,7 +38,7 @@ async fn main() -> std::io::Result<()> {
 
 /// Serves an address such as `127.0.0.1:3000` until Ctrl-C, and prints where the server is.
 #[cfg(feature = "http-server")]
-async fn web(address: &str, ours: Introduction, router: Router) -> std::io::Result<()> {
+async fn web(address: &str, ours: LocalInfo, router: Router) -> std::io::Result<()> {
     use mcpgen_runtime::http::server::{Endpoint, Options};
     let endpoint = Endpoint::new(ours, router.clone(), router, Options::default());
     let listener = std::net::TcpListener::bind(address)?;
@@ -53,7 +53,7 @@ async fn web(address: &str, ours: Introduction, router: Router) -> std::io::Resu
 }
 
 #[cfg(not(feature = "http-server"))]
-async fn web(_: &str, _: Introduction, _: Router) -> std::io::Result<()> {
+async fn web(_: &str, _: LocalInfo, _: Router) -> std::io::Result<()> {
     Err(std::io::Error::other("built without the feature http-server"))
 }
 
@@ -78,7 +78,7 @@ async fn tool(context: &Context, name: &str, arguments: &JsonObject) -> Result<S
 /// The server asks its client while the client waits.
 mod legacy {
     use mcpgen_runtime::peer::CallError;
-    use mcpgen_runtime::tasks::{Support, Tasks};
+    use mcpgen_runtime::tasks::{TaskSupport, Tasks};
 
     use super::v2025_11_25::{
         CallToolRequest, CallToolRequestParams, CallToolResult, CreateMessageRequest, CreateMessageRequestParams,
@@ -91,9 +91,9 @@ mod legacy {
         let router = router.request::<ListToolsRequest>(|_, _| async {
             let tools = TOOLS.map(|name| {
                 let support = match support(Some(name)) {
-                    Support::Forbidden => ToolExecutionTaskSupport::Forbidden,
-                    Support::Optional => ToolExecutionTaskSupport::Optional,
-                    Support::Required => ToolExecutionTaskSupport::Required,
+                    TaskSupport::Forbidden => ToolExecutionTaskSupport::Forbidden,
+                    TaskSupport::Optional => ToolExecutionTaskSupport::Optional,
+                    TaskSupport::Required => ToolExecutionTaskSupport::Required,
                 };
                 Tool::new(ToolInputSchema::new(), name).with_execution(ToolExecution::new().with_task_support(support))
             });
@@ -102,8 +102,8 @@ mod legacy {
         Tasks::default().on::<CallToolRequest>(router, support, call)
     }
 
-    fn support(tool: Option<&str>) -> Support {
-        if tool == Some("wait") { Support::Optional } else { Support::Forbidden }
+    fn support(tool: Option<&str>) -> TaskSupport {
+        if tool == Some("wait") { TaskSupport::Optional } else { TaskSupport::Forbidden }
     }
 
     async fn call(context: Context, params: CallToolRequestParams) -> Result<CallToolResult, ErrorObject> {

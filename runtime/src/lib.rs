@@ -2,7 +2,7 @@
 //! other.
 //!
 //! ```
-//! use mcpgen_runtime::{Introduction, Limits, Router, connect, serve, transport};
+//! use mcpgen_runtime::{LocalInfo, Limits, Router, connect, serve, transport};
 //! use mcpgen_types::ErrorObject;
 //! use mcpgen_types::v2025_11_25::{CallToolRequest, CallToolRequestParams, CallToolResult, TextContent};
 //! use serde_json::json;
@@ -13,14 +13,14 @@
 //!     let greeting = TextContent::new(format!("hello, {}", params.name));
 //!     Ok::<_, ErrorObject>(CallToolResult::new(vec![greeting.into()]))
 //! });
-//! let server = Introduction::new("greeter", "1.0.0").able("tools", json!({}));
+//! let server = LocalInfo::new("greeter", "1.0.0").capability("tools", json!({}));
 //!
 //! // On standard input and output it would be `transport::stdio::stdio`.
 //! let (here, there) = transport::duplex();
 //! tokio::spawn(serve(server, router.clone(), router, there.0, there.1, Limits::default()));
 //!
 //! // A client calls by the same types.
-//! let ours = Introduction::new("visitor", "1.0.0");
+//! let ours = LocalInfo::new("visitor", "1.0.0");
 //! let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
 //! let result = client.peer.call::<CallToolRequest>(CallToolRequestParams::new("world")).await?;
 //! assert_eq!(result, CallToolResult::new(vec![TextContent::new("hello, world").into()]));
@@ -32,7 +32,7 @@
 //! # From the bytes to the handler
 //!
 //! ```text
-//! transport ─ bytes ─> envelope ─> era ─> service (layers of tower's, then the router) ─> handler
+//! transport ─ bytes ─> envelope ─> protocol ─> service (layers of tower's, then the router) ─> handler
 //!     ^                              │                                                      │
 //!     └── outbox <── peer <──────────┴── answers, calls, notifications <────────────────────┘
 //! ```
@@ -40,8 +40,8 @@
 //! * A [`transport`] is a stream of messages and a sink for them; nothing else here knows where they come from. On the web
 //!   it is the other way round: there a server is a service of HTTP.
 //! * [`envelope`] tells messages apart in one pass; params stay text until a handler's type is known.
-//! * An [`era`] says which revision a message is of and whether it may be sent now: [`legacy`] is the one that begins with
-//!   `initialize`, [`modern`] the one whose requests each say everything, [`eras`] has both on one connection.
+//! * An [`protocol`] says which revision a message is of and whether it may be sent now: [`legacy`] is the one that begins with
+//!   `initialize`, [`modern`] the one whose requests each say everything, [`protocols`] has both on one connection.
 //! * The [`router`] finds the handler by revision and method. Middleware is any layer of tower's around it.
 //! * [`input`] and [`seal`] are for requests that take several rounds, [`subscriptions`] for changes, [`caching`] for results
 //!   that may be kept, [`tasks`] for requests that are answered later.
@@ -69,7 +69,7 @@ pub use client::{Client, ClientBuilder, connect};
 pub use connection::{Connection, Limits};
 pub use peer::outbox::Closed;
 pub use peer::{CallError, Peer};
-pub use protocol::info::Introduction;
+pub use protocol::info::LocalInfo;
 pub use server::{Server, serve};
 pub use service::context::Context;
 pub use service::router::Router;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::protocol::cache_hints::Hint;
+use mcpgen_runtime::protocol::cache_hints::CacheHint;
+use mcpgen_runtime::protocol::change::Change;
 #[cfg(feature = "schemars")]
 use mcpgen_runtime::server::ToolInfo;
-use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::server::{Call, DefinitionError, ServeError, Structured, ToolError};
 use mcpgen_runtime::{Limits, Router, Server};
 use mcpgen_types::v2026_07_28::{
@@ -85,24 +85,24 @@ fn server() -> Server {
         Prompt::new("review").with_title("Review").with_icons([icon()]).with_meta(meta()).with_arguments([argument]);
     Server::new("everything", "1")
         .instructions("use it")
-        .tool_by_hand(full.with_output_schema(output), |_, _| async {
+        .tool_with_schema(full.with_output_schema(output), |_, _| async {
             let content: Vec<ContentBlock> = vec![
                 TextContent::new("text").with_meta(meta()).with_annotations(annotated()).into(),
                 ImageContent::new("", "image/png").into(),
             ];
             CallToolResult::new(content).with_structured_content(json!({ "a": 1 }))
         })
-        .tool_by_hand(tool("audio"), |_, _| async { ContentBlock::from(AudioContent::new("", "audio/wav")) })
-        .tool_by_hand(tool("link"), |_, _| async { ContentBlock::from(ResourceLink::new("name", "file:///a")) })
-        .tool_by_hand(tool("number"), |_, _| async { Structured(7) })
-        .tool_by_hand(tool("text"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
-        .tool_by_hand(tool("nothing"), |_, _| async {})
-        .tool_by_hand(tool("fails"), |_, _| async {
+        .tool_with_schema(tool("audio"), |_, _| async { ContentBlock::from(AudioContent::new("", "audio/wav")) })
+        .tool_with_schema(tool("link"), |_, _| async { ContentBlock::from(ResourceLink::new("name", "file:///a")) })
+        .tool_with_schema(tool("number"), |_, _| async { Structured(7) })
+        .tool_with_schema(tool("text"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
+        .tool_with_schema(tool("nothing"), |_, _| async {})
+        .tool_with_schema(tool("fails"), |_, _| async {
             "x".parse::<u8>().map(|_| "parsed").map_err(|error| std::io::Error::other(Box::new(error)))
         })
-        .tool_by_hand(tool("refuses"), |_, _| async { Err::<(), _>(ErrorObject::new(-7, "refused")) })
-        .tool_by_hand(tool("asks"), |call, _| asking(call))
-        .tool_by_hand(tool("logs"), |call: Call, _| async move {
+        .tool_with_schema(tool("refuses"), |_, _| async { Err::<(), _>(ErrorObject::new(-7, "refused")) })
+        .tool_with_schema(tool("asks"), |call, _| asking(call))
+        .tool_with_schema(tool("logs"), |call: Call, _| async move {
             call.log(Level::Info, None, "an event").await;
             call.progress(1.0, None, None).await;
         })
@@ -136,9 +136,9 @@ struct Session {
 
 impl Session {
     async fn with(server: &Server, revision: Revision, capabilities: Value) -> Self {
-        let (router, offer) = (server.router(), server.offer().expect("well written"));
-        let era = Arc::new(offer.era(&Router::new().handled(mcpgen_runtime::protocol::Side::Server)));
-        let (mut wire, _) = Wire::to(|pipe| support::run(router, era, Limits::default(), pipe));
+        let (router, config) = (server.router(), server.config().expect("well written"));
+        let protocol = Arc::new(config.protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server)));
+        let (mut wire, _) = Wire::to(|pipe| support::run(router, protocol, Limits::default(), pipe));
         if revision.is_legacy() {
             let params = json!({
                 "protocolVersion": revision.as_str(), "capabilities": capabilities,
@@ -194,7 +194,8 @@ async fn all(session: &mut Session, method: &str, member: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn lists_are_in_one_order_and_in_pages() {
-    let server = server().page(3).fresh::<ListToolsRequest>(Hint { fresh_for: Duration::from_secs(1), public: true });
+    let server =
+        server().page(3).fresh::<ListToolsRequest>(CacheHint { fresh_for: Duration::from_secs(1), public: true });
     let names = ["full", "audio", "link", "number", "text", "nothing", "fails", "refuses", "asks", "logs"];
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
@@ -458,7 +459,7 @@ async fn changes_are_told_in_both_eras() {
 
 #[tokio::test]
 async fn what_a_server_does_not_have_it_does_not_know() {
-    let server = Server::new("bare", "1").tool_by_hand(tool("one"), |_, _| async {});
+    let server = Server::new("bare", "1").tool_with_schema(tool("one"), |_, _| async {});
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
         for method in ["prompts/list", "prompts/get", "resources/list", "resources/read", "completion/complete"] {
@@ -488,17 +489,17 @@ fn what_is_written_wrong_is_said_before_it_serves() {
     let header = json!({ "type": "object", "properties": { "a": { "type": "string", "x-mcp-header": "" } } });
     let with_header = Tool::new(mcpgen_types::from_value::<ToolInputSchema>(header).expect("a schema"), "t");
     let twice = Server::new("s", "1")
-        .tool_by_hand(tool("a"), |_, _| async {})
-        .tool_by_hand(tool("A"), |_, _| async {})
-        .tool_by_hand(tool("a"), |_, _| async {})
-        .tool_by_hand(with_header, |_, _| async {})
+        .tool_with_schema(tool("a"), |_, _| async {})
+        .tool_with_schema(tool("A"), |_, _| async {})
+        .tool_with_schema(tool("a"), |_, _| async {})
+        .tool_with_schema(with_header, |_, _| async {})
         .resource(Resource::new("x", "x:"), |_| async { "" })
         .resource(Resource::new("y", "x:"), |_| async { "" })
         .resource_template("t", "x:{", |_, _| async { "" })
         .resource_template("u", "x:{?query}", |_, _| async { "" })
         .prompt(Prompt::new("p"), |_, _| async { "" })
         .prompt(Prompt::new("p"), |_, _| async { "" });
-    let Err(ServeError::Definition(problems)) = twice.offer() else { panic!("there are problems") };
+    let Err(ServeError::Definition(problems)) = twice.config() else { panic!("there are problems") };
     assert_eq!(problems.len(), 6, "{problems:?}");
     let words = ServeError::Definition(problems).to_string();
     for part in [
@@ -519,8 +520,8 @@ async fn a_tools_events_and_progress_are_its_own() {
     let mut session = Session::of(&server, Revision::V2025_11_25).await;
     let meta = json!({ "progressToken": "p" });
     session.send("tools/call", json!({ "name": "logs", "_meta": meta })).await;
-    let heard = [session.wire.hear().await, session.wire.hear().await, session.wire.hear().await];
-    let methods: Vec<_> = heard.iter().map(|message| message["method"].as_str()).collect();
+    let received = [session.wire.hear().await, session.wire.hear().await, session.wire.hear().await];
+    let methods: Vec<_> = received.iter().map(|message| message["method"].as_str()).collect();
     assert_eq!(methods, [Some("notifications/message"), Some("notifications/progress"), None]);
 }
 
@@ -534,9 +535,9 @@ async fn a_server_may_be_changed_from_within_and_from_any_thread() {
     });
     let mut session = Session::of(&server, Revision::V2025_11_25).await;
     let id = session.send("resources/read", json!({ "uri": "file:///makes" })).await;
-    let heard = [session.wire.hear().await, session.wire.hear().await];
-    assert!(heard.iter().any(|message| message["id"] == id && message["result"].is_object()), "{heard:?}");
-    assert!(heard.iter().any(|message| message["method"] == "notifications/resources/list_changed"), "{heard:?}");
+    let received = [session.wire.hear().await, session.wire.hear().await];
+    assert!(received.iter().any(|message| message["id"] == id && message["result"].is_object()), "{received:?}");
+    assert!(received.iter().any(|message| message["method"] == "notifications/resources/list_changed"), "{received:?}");
     assert!(session.ask("resources/read", json!({ "uri": "file:///made" })).await["result"].is_object());
     // From outside of the runtime.
     std::thread::spawn(move || assert!(other.remove_tool("text"))).join().expect("removed");
@@ -596,12 +597,12 @@ async fn a_segment_of_a_uri_is_one_segment() {
         assert_eq!(answer["result"]["contents"][0]["text"].as_str(), expected, "{uri}: {answer}");
     }
     let twice = Server::new("s", "1").resource_template("x", "x:///{a}/{a}", |_, _| async { "" });
-    assert!(matches!(twice.offer(), Err(ServeError::Definition(_))));
+    assert!(matches!(twice.config(), Err(ServeError::Definition(_))));
 }
 
 #[tokio::test]
 async fn an_answer_that_asks_is_one_of_the_newest_revision() {
-    let server = Server::new("s", "1").tool_by_hand(tool("by-hand"), |_, _| async {
+    let server = Server::new("s", "1").tool_with_schema(tool("by-hand"), |_, _| async {
         Err::<(), _>(ToolError::asks(v2026_07_28::InputRequiredResult::new().with_request_state("x")))
     });
     let mut session = Session::of(&server, Revision::V2025_11_25).await;
@@ -618,11 +619,11 @@ async fn what_is_asked_of_older_clients_is_in_their_words() {
     } } });
     let choice: ElicitRequestFormParams = mcpgen_types::from_value(choice).expect("params");
     let server = Server::new("s", "1")
-        .tool_by_hand(tool("choice"), move |call: Call, _| {
+        .tool_with_schema(tool("choice"), move |call: Call, _| {
             let choice = choice.clone();
             async move { call.elicit("c", choice).await.map(|_| "answered") }
         })
-        .tool_by_hand(tool("audio"), |call: Call, _| async move {
+        .tool_with_schema(tool("audio"), |call: Call, _| async move {
             let message = SamplingMessage::new(AudioContent::new("", "audio/wav"), Role::User);
             call.sample("s", CreateMessageRequestParams::new(1, vec![message])).await.map(|_| "answered")
         });
@@ -786,7 +787,7 @@ mod validated {
         let output = json!({ "type": "object", "required": ["b"] });
         let checked = Tool::new(schema::<ToolInputSchema>(input), "checked")
             .with_output_schema(schema::<v2026_07_28::ToolOutputSchema>(output));
-        let server = Server::new("s", "1").tool_by_hand(checked, |_, arguments| async move {
+        let server = Server::new("s", "1").tool_with_schema(checked, |_, arguments| async move {
             match arguments["a"].as_i64() {
                 Some(1) => Structured(json!({ "b": 1 }))
                     .0

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mcpgen_runtime::protocol::Always;
+use mcpgen_runtime::protocol::FixedRevision;
 use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::{Limits, Router};
 use mcpgen_types::{ErrorObject, Revision};
@@ -73,7 +73,7 @@ fn wire(handler: Option<Duration>, more: impl FnOnce(Router) -> Router) -> (Wire
     let dropped = Arc::<AtomicUsize>::default();
     let limits = Limits { outbox: 1024, in_flight: 1, handler, ..Limits::default() };
     let (here, there) = tokio::io::duplex(64);
-    support::run(more(router(&dropped)), Arc::new(Always(Revision::V2025_11_25)), limits, there);
+    support::run(more(router(&dropped)), Arc::new(FixedRevision(Revision::V2025_11_25)), limits, there);
     (Wire::of(here), dropped)
 }
 
@@ -142,19 +142,19 @@ async fn frees_a_cancelled_request_whose_handler_panics_in_drop() {
 
 #[tokio::test(start_paused = true)]
 async fn handles_notifications_after_a_handler_that_panics_in_drop() {
-    let heard = Arc::new(tokio::sync::Notify::new());
-    let hears = Arc::clone(&heard);
+    let received = Arc::new(tokio::sync::Notify::new());
+    let handles_notification = Arc::clone(&received);
     let (mut wire, _) = wire(Some(Duration::from_secs(1)), |router| {
         router.custom_notification("notifications/next", move |_, _: Value| {
-            hears.notify_one();
+            handles_notification.notify_one();
             std::future::ready(())
         })
     });
     for method in ["notifications/panic_in_drop", "notifications/next"] {
         wire.say(&json!({ "jsonrpc": "2.0", "method": method }).to_string()).await;
     }
-    let heard = tokio::time::timeout(Duration::from_secs(10), heard.notified()).await;
-    assert!(heard.is_ok(), "the next notification is handled");
+    let received = tokio::time::timeout(Duration::from_secs(10), received.notified()).await;
+    assert!(received.is_ok(), "the next notification is handled");
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,14 +17,14 @@ use support::Wire;
 const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn server() -> Server {
-    Server::new("server", "1").tool_by_hand(Tool::new(ToolInputSchema::new(), "a"), |_, _| async { "a" })
+    Server::new("server", "1").tool_with_schema(Tool::new(ToolInputSchema::new(), "a"), |_, _| async { "a" })
 }
 
 /// A client of a server in this process.
 async fn connected(revision: Revision) -> Client {
     let (here, there) = transport::duplex();
     tokio::spawn(async move { server().serve(there.0, there.1, Limits::default()).await });
-    let builder = Client::builder("client", "1").opening(|opening| opening.ours.revisions = vec![revision]);
+    let builder = Client::builder("client", "1").options(|options| options.ours.revisions = vec![revision]);
     builder.connect(here.0, here.1).await.expect("a server")
 }
 
@@ -92,8 +92,8 @@ async fn waits_for_the_server_to_end_the_connection() {
 async fn closes_its_transport_when_it_is_dropped() {
     let (mut pipe, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);
-    let builder = Client::builder("client", "1").opening(|opening| {
-        (opening.known, opening.check) = (Some(Revision::V2026_07_28), false);
+    let builder = Client::builder("client", "1").options(|options| {
+        (options.known, options.check) = (Some(Revision::V2026_07_28), false);
     });
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("no handshake");
     drop(client);
@@ -114,7 +114,7 @@ async fn ends_its_session_when_it_is_dropped() {
     tokio::task::yield_now().await;
     let before = tasks();
     for revision in BOTH {
-        let builder = Client::builder("client", "1").opening(|opening| opening.ours.revisions = vec![revision]);
+        let builder = Client::builder("client", "1").options(|options| options.ours.revisions = vec![revision]);
         let client = builder.connect_http(&url, Default::default()).await.expect("a server");
         client.tools().await.expect("tools");
         assert_eq!(endpoint.sessions(), usize::from(revision.is_legacy()));
@@ -138,8 +138,8 @@ async fn paged(page: impl Fn(usize) -> Value + Send + 'static) -> (Client, Arc<A
             wire.say(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()).await;
         }
     });
-    let builder = Client::builder("client", "1").opening(|opening| {
-        (opening.known, opening.check) = (Some(Revision::V2026_07_28), false);
+    let builder = Client::builder("client", "1").options(|options| {
+        (options.known, options.check) = (Some(Revision::V2026_07_28), false);
     });
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await;
     (client.expect("no handshake"), asked)

@@ -17,25 +17,26 @@ use support::Wire;
 
 fn server() -> Server {
     Server::new("dialect", "1")
-        .tool_by_hand(Tool::new(ToolInputSchema::new(), "query_database"), |_, _| async { "rows" })
+        .tool_with_schema(Tool::new(ToolInputSchema::new(), "query_database"), |_, _| async { "rows" })
         .resource(Resource::new("log", "file:///var/log/app.log"), |_| async { "line" })
         .prompt(Prompt::new("analyze_data"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
 }
 
 fn wire() -> Wire {
     let server = server();
-    let era = server.offer().expect("well written").era(&Router::new().handled(mcpgen_runtime::protocol::Side::Server));
+    let protocol =
+        server.config().expect("well written").protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server));
     let router = compat::handlers(server.router());
     let (wire, ()) = Wire::to(|pipe| {
         let (reader, writer) = tokio::io::split(pipe);
-        let connection = Connection::new(router.clone(), router, Arc::new(era), Limits::default());
+        let connection = Connection::new(router.clone(), router, Arc::new(protocol), Limits::default());
         tokio::spawn(connection.run(compat::incoming(lines::receive(reader, 1 << 20)), lines::send(writer)));
     });
     wire
 }
 
 /// A message as it is translated.
-async fn heard(message: &Value) -> Value {
+async fn received(message: &Value) -> Value {
     let stream = futures_util::stream::iter([Ok(message.to_string().into_bytes())]);
     let translated = std::pin::pin!(compat::incoming(stream)).next().await.expect("one").expect("bytes");
     serde_json::from_slice(&translated).expect("JSON")
@@ -80,11 +81,11 @@ async fn what_is_not_official_becomes_so_and_the_rest_stays() {
         (json!(1), json!(1)),
     ];
     for (said, expected) in cases {
-        assert_eq!(heard(&said).await, expected, "{said}");
+        assert_eq!(received(&said).await, expected, "{said}");
     }
     // A request of that name is somebody's own.
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialized" });
-    assert_eq!(heard(&request).await, request);
+    assert_eq!(received(&request).await, request);
 }
 
 #[tokio::test]
@@ -125,7 +126,7 @@ async fn the_seed_is_replayed() {
         let Some(method) = message["method"].as_str().map(str::to_owned) else {
             // What its servers answer, its clients read.
             let mut result =
-                heard(&json!({ "jsonrpc": "2.0", "id": 1, "result": message["result"] })).await["result"].clone();
+                received(&json!({ "jsonrpc": "2.0", "id": 1, "result": message["result"] })).await["result"].clone();
             if result.get("serverInfo").is_some() {
                 mcpgen_types::from_value::<InitializeResult>(result).expect("official");
                 answers += 1;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::client::handshake::{HandshakeError, Opening};
+use mcpgen_runtime::client::handshake::{ConnectOptions, HandshakeError};
 use mcpgen_runtime::client::{ClientBuilder, CommandError};
 use mcpgen_runtime::{CallError, Client};
 use mcpgen_types::Revision;
@@ -46,7 +46,7 @@ impl Script {
     }
 
     /// Connects with a short patience.
-    async fn connect(&mut self, change: impl FnOnce(&mut Opening)) -> Result<Client, CommandError> {
+    async fn connect(&mut self, change: impl FnOnce(&mut ConnectOptions)) -> Result<Client, CommandError> {
         let command = std::mem::replace(&mut self.command, Command::new("true"));
         client(change).connect_command(command).await
     }
@@ -62,17 +62,17 @@ impl Drop for Script {
     }
 }
 
-fn client(change: impl FnOnce(&mut Opening)) -> ClientBuilder {
-    Client::builder("client", "1").opening(|opening| {
-        opening.patience = Duration::from_millis(400);
-        change(opening);
+fn client(change: impl FnOnce(&mut ConnectOptions)) -> ClientBuilder {
+    Client::builder("client", "1").options(|options| {
+        options.patience = Duration::from_millis(400);
+        change(options);
     })
 }
 
 const LEGACY: Option<Revision> = Some(Revision::V2025_06_18);
 const MODERN: Option<Revision> = Some(Revision::V2026_07_28);
 
-async fn check(body: &str, change: impl FnOnce(&mut Opening), revision: Option<Revision>, received: &str) {
+async fn check(body: &str, change: impl FnOnce(&mut ConnectOptions), revision: Option<Revision>, received: &str) {
     let mut script = Script::new(body);
     let client = script.connect(change).await;
     assert_eq!(client.as_ref().ok().map(Client::revision), revision, "{body}: {client:?}");
@@ -107,7 +107,7 @@ async fn keeps_a_server_that_refuses_discover_and_answers_initialize() {
 #[tokio::test]
 async fn waits_for_a_late_answer_to_discover() {
     let body = "receive; sleep 0.6; discovered; receive";
-    let patience = |opening: &mut Opening| opening.patience = Duration::from_secs(20);
+    let patience = |options: &mut ConnectOptions| options.patience = Duration::from_secs(20);
     check(body, patience, MODERN, "server/discover eof\n").await;
 }
 
@@ -131,28 +131,29 @@ async fn starts_a_server_again_that_answers_after_its_input_was_closed() {
         receive
         if [ "$(wc -l <"$LOG")" = 0 ]; then read -r message; fi
         discovered; receive"#;
-    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
+    let patience = |options: &mut ConnectOptions| options.patience = Duration::from_millis(1800);
     check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
 }
 
 #[tokio::test]
 async fn keeps_the_input_of_a_slow_server_known_to_be_modern() {
-    let change = |opening: &mut Opening| (opening.patience, opening.known) = (Duration::from_millis(2400), MODERN);
+    let change =
+        |options: &mut ConnectOptions| (options.patience, options.known) = (Duration::from_millis(2400), MODERN);
     check("receive; sleep 1.5; discovered; receive", change, MODERN, "server/discover eof\n").await;
 }
 
 #[tokio::test]
 async fn keeps_the_input_of_a_slow_server_if_only_modern_revisions_are_accepted() {
-    let change = |opening: &mut Opening| {
-        opening.patience = Duration::from_millis(2400);
-        opening.ours.revisions.retain(|revision| !revision.is_legacy());
+    let change = |options: &mut ConnectOptions| {
+        options.patience = Duration::from_millis(2400);
+        options.ours.revisions.retain(|revision| !revision.is_legacy());
     };
     check("receive; sleep 1.5; discovered; receive", change, MODERN, "server/discover eof\n").await;
 }
 
 #[tokio::test]
 async fn keeps_the_input_for_half_of_a_short_patience() {
-    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(2400);
+    let patience = |options: &mut ConnectOptions| options.patience = Duration::from_millis(2400);
     check("receive; sleep 0.5; discovered; receive", patience, MODERN, "server/discover eof\n").await;
 }
 
@@ -162,7 +163,7 @@ async fn waits_for_a_server_that_exits_with_success_when_its_input_is_closed() {
         receive
         if [ "$(wc -l <"$LOG")" = 0 ]; then receive; fi
         sleep 0.5; discovered; receive"#;
-    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
+    let patience = |options: &mut ConnectOptions| options.patience = Duration::from_millis(1800);
     check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
 }
 
@@ -171,7 +172,7 @@ async fn restarts_a_server_that_refuses_after_its_input_was_closed() {
     let body = r#"
         receive; [ "$method" = initialize ] && initialized || { read -r message; error -32601 unknown; }
         receive; receive"#;
-    let patience = |opening: &mut Opening| opening.patience = Duration::from_millis(1800);
+    let patience = |options: &mut ConnectOptions| options.patience = Duration::from_millis(1800);
     let received = "server/discover eof\ninitialize notifications/initialized eof\n";
     check(body, patience, LEGACY, received).await;
 }
@@ -189,7 +190,7 @@ async fn probes_a_restarted_server_that_names_modern_revisions() {
 #[tokio::test]
 async fn does_not_restart_where_silence_is_no_evidence() {
     let mut script = Script::new("receive; receive");
-    let error = script.connect(|opening| opening.silence_is_legacy = false).await.expect_err("it is silent");
+    let error = script.connect(|options| options.silence_is_legacy = false).await.expect_err("it is silent");
     let source = HandshakeError::Call(CallError::Timeout(Duration::from_millis(400)));
     assert!(error.to_string().ends_with(&source.to_string()), "{error}");
     assert_eq!(script.received(), "server/discover eof\n");
@@ -198,14 +199,14 @@ async fn does_not_restart_where_silence_is_no_evidence() {
 #[tokio::test]
 async fn does_not_probe_a_server_known_to_be_legacy() {
     let body = r#"receive; [ "$method" = initialize ] || exit 1; initialized; receive; receive"#;
-    let known = |opening: &mut Opening| opening.known = LEGACY;
+    let known = |options: &mut ConnectOptions| options.known = LEGACY;
     check(body, known, LEGACY, "initialize notifications/initialized eof\n").await;
 }
 
 #[tokio::test]
 async fn reports_the_refusal_of_a_server_known_to_be_legacy_that_exits_on_discover() {
     let mut script = Script::new(r#"receive; error -32600 "no key"; receive; exit 1"#);
-    let error = script.connect(|opening| opening.known = LEGACY).await.expect_err("it refuses");
+    let error = script.connect(|options| options.known = LEGACY).await.expect_err("it refuses");
     assert!(error.to_string().contains("no key"), "{error}");
     assert_eq!(script.received(), "initialize server/discover ");
 }
@@ -222,7 +223,7 @@ async fn reports_the_exit_status_and_the_last_output() {
         "exited with status 3 before it answered `initialize`; its last output on stderr was: first\nmissing API key";
     assert!(message.ends_with(end), "{message}");
 
-    let modern = |opening: &mut Opening| opening.ours.revisions.retain(|revision| !revision.is_legacy());
+    let modern = |options: &mut ConnectOptions| options.ours.revisions.retain(|revision| !revision.is_legacy());
     let error = Script::new("receive; kill -9 $$").connect(modern).await.expect_err("it is killed");
     assert!(error.to_string().contains("was ended by signal 9"), "{error}");
     assert!(error.to_string().ends_with("before it answered `server/discover`"), "{error}");
@@ -277,8 +278,8 @@ async fn process_ends(pid: u32) {
 
 /// Its process id is the revision that it speaks: the server's name.
 async fn pid(client: &Client) -> u32 {
-    let about = client.peer.about().expect("connected");
-    about.implementation["name"].as_str().expect("a name").parse().expect("a process id")
+    let peer_info = client.peer.peer_info().expect("connected");
+    peer_info.implementation["name"].as_str().expect("a name").parse().expect("a process id")
 }
 
 const NAMED: &str = r#"
@@ -310,7 +311,7 @@ async fn closing_the_connection_reports_a_server_that_had_exited() {
 async fn dropping_the_pending_connection_ends_the_process() {
     let mut script = Script::new("echo $$ >>\"$LOG\"; receive; receive");
     let log = script.log.clone();
-    let connecting = tokio::spawn(async move { script.connect(|opening| opening.patience = Duration::MAX).await });
+    let connecting = tokio::spawn(async move { script.connect(|options| options.patience = Duration::MAX).await });
     let pid = loop {
         let received = fs::read_to_string(&log).expect("read");
         if let Some((pid, _)) = received.split_once("\nserver/discover") {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use mcpgen_runtime::connection::{Connection, Limits};
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::protocol::Always;
+use mcpgen_runtime::protocol::FixedRevision;
 use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
@@ -24,7 +24,7 @@ use tokio::io::DuplexStream;
 
 /// Runs one end over a pipe.
 fn run(router: Router, limits: Limits, pipe: DuplexStream) -> Peer {
-    support::run(router, Arc::new(Always(Revision::V2025_11_25)), limits, pipe)
+    support::run(router, Arc::new(FixedRevision(Revision::V2025_11_25)), limits, pipe)
 }
 
 /// Both ends: a server with these handlers, and a client that has none.
@@ -231,8 +231,8 @@ async fn an_invalid_answer_ends_the_call() {
 async fn a_connection_that_is_dropped_ends() {
     let (here, there) = tokio::io::duplex(4096);
     let (reader, writer) = tokio::io::split(there);
-    let era = Arc::new(Always(Revision::V2025_11_25));
-    let connection = Connection::new(echoes(), Router::new(), era, Limits::default());
+    let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
+    let connection = Connection::new(echoes(), Router::new(), protocol, Limits::default());
     let peer = connection.peer().clone();
     let running = tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
     let mut wire = Wire::of(here);
@@ -272,8 +272,9 @@ async fn endless_messages_hold_up_nothing() {
     let news = json!({ "jsonrpc": "2.0", "method": "my/news" });
     let messages = stream::iter(calls).chain(stream::repeat(news)).map(|message| Ok(message.to_string().into_bytes()));
     let (here, there) = tokio::io::duplex(4096);
-    let (limits, era) = (Limits { in_flight: 1, ..Limits::default() }, Arc::new(Always(Revision::V2025_11_25)));
-    let connection = Connection::new(router, Router::new(), era, limits);
+    let (limits, protocol) =
+        (Limits { in_flight: 1, ..Limits::default() }, Arc::new(FixedRevision(Revision::V2025_11_25)));
+    let connection = Connection::new(router, Router::new(), protocol, limits);
     let peer = connection.peer().clone();
     let running = tokio::spawn(connection.run(messages, lines::send(there)));
     let mut wire = Wire::of(here);
@@ -381,7 +382,7 @@ async fn what_was_asked_is_answered_when_nothing_more_comes() {
     });
     let (mut wire, _peer) = wire(router, Limits::default());
     wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
-    wire.hang_up().await;
+    wire.close_sse_stream().await;
     assert_eq!(wire.hear().await["id"], 1);
     assert!(wire.is_over().await);
 }
@@ -440,7 +441,7 @@ async fn garbage_between_messages_spoils_nothing() {
 async fn half_a_message_is_no_message() {
     let (mut wire, _peer) = wire(echoes(), Limits::default());
     wire.say_raw(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"na"#).await;
-    wire.hang_up().await;
+    wire.close_sse_stream().await;
     assert_eq!(wire.hear().await["error"]["code"], -32700);
     assert!(wire.is_over().await);
 }
@@ -465,8 +466,8 @@ async fn middleware_is_any_layer() {
     // Boxed, it need not be shared between threads.
     let service = tower::util::BoxCloneService::new(service);
     let (mut wire, ()) = Wire::to(|pipe| {
-        let era = Arc::new(Always(Revision::V2025_11_25));
-        let connection = Connection::new(service, Router::new(), era, Limits::default());
+        let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
+        let connection = Connection::new(service, Router::new(), protocol, Limits::default());
         let (reader, writer) = tokio::io::split(pipe);
         tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
     });
@@ -479,15 +480,15 @@ async fn middleware_is_any_layer() {
 
 #[tokio::test]
 async fn methods_of_ones_own_have_types_of_serdes() {
-    let heard = Arc::new(std::sync::Mutex::new(String::new()));
-    let hears = heard.clone();
+    let received = Arc::new(std::sync::Mutex::new(String::new()));
+    let handles_notification = received.clone();
     let router = Router::new()
         .custom_request("my/sum", |_, numbers: BTreeMap<String, i64>| async move {
             Ok::<_, ErrorObject>(numbers.values().sum::<i64>())
         })
         .custom_notification("my/news", move |_, news: Vec<String>| {
-            let hears = hears.clone();
-            async move { *hears.lock().expect("no panic") = news.concat() }
+            let handles_notification = handles_notification.clone();
+            async move { *handles_notification.lock().expect("no panic") = news.concat() }
         })
         .fallback(|request| async move { Err(ErrorObject::new(7, request.method)) });
     let peer = both(router);
@@ -501,7 +502,7 @@ async fn methods_of_ones_own_have_types_of_serdes() {
     peer.raw_notify("my/news", Some(RawJson::from(&json!(["a", "b"])))).await.expect("sent");
     let error = peer.raw_request("my/other", None).await.expect_err("unknown");
     assert_eq!(error.to_string(), "my/other (7)");
-    assert_eq!(*heard.lock().expect("no panic"), "ab");
+    assert_eq!(*received.lock().expect("no panic"), "ab");
 }
 
 #[tokio::test]
@@ -667,7 +668,7 @@ async fn a_router_answers_by_itself() {
 async fn the_end_is_not_waited_for_without_end() {
     let (mut wire, _peer) = wire(echoes(), Limits { drain: Duration::from_secs(2), ..Limits::default() });
     wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#).await;
-    wire.hang_up().await;
+    wire.close_sse_stream().await;
     let answer = wire.hear().await;
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
     assert!(wire.is_over().await);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::protocol::cache_hints::Hint;
+use mcpgen_runtime::protocol::cache_hints::CacheHint;
 use mcpgen_runtime::server::{Call, ToolError};
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, ClientBuilder, Limits, Server};
@@ -45,10 +45,10 @@ fn server() -> Server {
     let argument = PromptArgument::new("who").with_required(true);
     Server::new("server", "1")
         .page(2)
-        .fresh::<ListToolsRequest>(Hint { fresh_for: Duration::from_secs(60), public: true })
-        .tool_by_hand(tool("asks"), |call, _| asks(call))
-        .tool_by_hand(tool("logs"), |call: Call, _| async move { call.log(Level::Info, None, "event").await })
-        .tool_by_hand(tool("fails"), |_, _| async { Err::<(), _>(ToolError::failed("no")) })
+        .fresh::<ListToolsRequest>(CacheHint { fresh_for: Duration::from_secs(60), public: true })
+        .tool_with_schema(tool("asks"), |call, _| asks(call))
+        .tool_with_schema(tool("logs"), |call: Call, _| async move { call.log(Level::Info, None, "event").await })
+        .tool_with_schema(tool("fails"), |_, _| async { Err::<(), _>(ToolError::failed("no")) })
         .resource(Resource::new("a", "file:///a"), |_| async { "a" })
         .resource(Resource::new("b", "file:///b"), |_| async { vec![1_u8] })
         .resource(Resource::new("c", "file:///c"), |_| async { "c" })
@@ -70,7 +70,7 @@ async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) 
     let (here, there) = transport::duplex();
     let server = server.clone();
     tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
-    let only = builder.opening(|opening| opening.ours.revisions = vec![revision]);
+    let only = builder.options(|options| options.ours.revisions = vec![revision]);
     let client = only.connect(here.0, here.1).await.unwrap_or_else(|error| panic!("{revision}: {error}"));
     assert_eq!(client.revision(), revision);
     client
@@ -118,8 +118,8 @@ async fn everything_is_had_in_every_revision() {
 #[tokio::test]
 async fn events_are_heard_from_a_level_on() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let ears = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let ears = Arc::clone(&received);
         let builder = builder().on_log(Level::Info, move |event| {
             ears.lock().expect("ears").push(event.data);
             async {}
@@ -133,7 +133,7 @@ async fn events_are_heard_from_a_level_on() {
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(*heard.lock().expect("ears"), [json!("event")], "{revision}");
+        assert_eq!(*received.lock().expect("ears"), [json!("event")], "{revision}");
     }
 }
 
@@ -171,7 +171,7 @@ async fn against(
             }
         }
     });
-    let only = builder.opening(|opening| opening.ours.revisions = vec![revision]);
+    let only = builder.options(|options| options.ours.revisions = vec![revision]);
     only.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected")
 }
 

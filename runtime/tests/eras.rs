@@ -5,11 +5,11 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpgen_runtime::client::handshake::{HandshakeError, Opening, Verdict, verdict};
+use mcpgen_runtime::client::handshake::{ConnectOptions, HandshakeError, ProbeOutcome, probe_outcome};
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::protocol::config::Offer;
+use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::transport::{self, lines};
-use mcpgen_runtime::{Client, Closed, Introduction, Limits, Router, connect, serve};
+use mcpgen_runtime::{Client, Closed, Limits, LocalInfo, Router, connect, serve};
 use mcpgen_types::{ErrorObject, RawJson, Revision, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -26,9 +26,9 @@ fn router() -> Router {
                 for _ in 0..params.name.len() % 7 {
                     tokio::task::yield_now().await;
                 }
-                let about = context.about().expect("someone asks");
+                let peer_info = context.peer_info().expect("someone asks");
                 let words = json!([
-                    context.revision().as_str(), about.revision.as_str(), about.capabilities, about.implementation,
+                    context.revision().as_str(), peer_info.revision.as_str(), peer_info.capabilities, peer_info.implementation,
                     params.name,
                 ]);
                 let result = $revision::CallToolResult::new(vec![$revision::TextContent::new(words.to_string()).into()]);
@@ -39,8 +39,8 @@ fn router() -> Router {
     tools!(v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28)
 }
 
-fn ours(name: &str, eras: &str) -> Introduction {
-    Introduction::new(name, "1").speaking(|revision| match eras {
+fn ours(name: &str, protocols: &str) -> LocalInfo {
+    LocalInfo::new(name, "1").retain_revisions(|revision| match protocols {
         "legacy" => revision.is_legacy(),
         "modern" => !revision.is_legacy(),
         _ => true,
@@ -53,7 +53,7 @@ async fn meet(client: &str, server: &str) -> Result<Revision, HandshakeError> {
     tokio::spawn(serve(server, router(), router(), there.0, there.1, Limits::default()));
     let client =
         connect(ours("client", client), Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
-    assert_eq!(client.peer.about().map(|about| about.revision), Some(client.revision()));
+    assert_eq!(client.peer.peer_info().map(|peer_info| peer_info.revision), Some(client.revision()));
     Ok(client.revision())
 }
 
@@ -92,41 +92,42 @@ fn an_answer_to_discover_says_of_which_era_a_server_is() {
     let discovered = |versions: Value| Ok(RawJson::from(&json!({ "supportedVersions": versions, "capabilities": {} })));
     let refused = |code: i64, data: Value| Err(CallError::Refused(ErrorObject::new(code, "").with_data(data)));
     let supports = |versions: Value| json!({ "supported": versions, "requested": "2026-07-28" });
-    let incompatible = |versions: &[&str]| Verdict::Incompatible(versions.iter().map(|it| (*it).to_owned()).collect());
+    let incompatible =
+        |versions: &[&str]| ProbeOutcome::Incompatible(versions.iter().map(|it| (*it).to_owned()).collect());
     let cases = [
-        (discovered(json!(["2026-07-28"])), Verdict::Modern(R::V2026_07_28)),
-        (discovered(json!(["2030-01-01", "2026-07-28", "2025-11-25"])), Verdict::Modern(R::V2026_07_28)),
-        (discovered(json!(["2025-11-25"])), Verdict::Legacy),
+        (discovered(json!(["2026-07-28"])), ProbeOutcome::Modern(R::V2026_07_28)),
+        (discovered(json!(["2030-01-01", "2026-07-28", "2025-11-25"])), ProbeOutcome::Modern(R::V2026_07_28)),
+        (discovered(json!(["2025-11-25"])), ProbeOutcome::Legacy),
         (discovered(json!(["2030-01-01"])), incompatible(&["2030-01-01"])),
-        (discovered(json!("2026-07-28")), Verdict::Legacy),
-        (discovered(json!([1])), Verdict::Legacy),
-        (Ok(RawJson::from(&json!({}))), Verdict::Legacy),
-        (Ok(RawJson::from(&json!(null))), Verdict::Legacy),
-        (refused(-32022, supports(json!(["2026-07-28"]))), Verdict::Again(R::V2026_07_28)),
-        (refused(-32022, supports(json!(["2025-11-25"]))), Verdict::Legacy),
+        (discovered(json!("2026-07-28")), ProbeOutcome::Legacy),
+        (discovered(json!([1])), ProbeOutcome::Legacy),
+        (Ok(RawJson::from(&json!({}))), ProbeOutcome::Legacy),
+        (Ok(RawJson::from(&json!(null))), ProbeOutcome::Legacy),
+        (refused(-32022, supports(json!(["2026-07-28"]))), ProbeOutcome::Again(R::V2026_07_28)),
+        (refused(-32022, supports(json!(["2025-11-25"]))), ProbeOutcome::Legacy),
         (refused(-32022, supports(json!(["2030-01-01"]))), incompatible(&["2030-01-01"])),
-        (refused(-32022, json!({})), Verdict::Legacy),
-        (refused(-32601, supports(json!(["2026-07-28"]))), Verdict::Legacy),
-        (refused(-32602, json!({})), Verdict::Legacy),
-        (refused(-32600, json!({})), Verdict::Legacy),
-        (refused(-32000, json!({})), Verdict::Legacy),
-        (refused(0, json!({})), Verdict::Legacy),
-        (Err(CallError::Timeout(Duration::ZERO)), Verdict::Legacy),
-        (Err(CallError::Invalid("no result".into())), Verdict::Legacy),
-        (Err(CallError::Closed(Closed)), Verdict::Legacy),
+        (refused(-32022, json!({})), ProbeOutcome::Legacy),
+        (refused(-32601, supports(json!(["2026-07-28"]))), ProbeOutcome::Legacy),
+        (refused(-32602, json!({})), ProbeOutcome::Legacy),
+        (refused(-32600, json!({})), ProbeOutcome::Legacy),
+        (refused(-32000, json!({})), ProbeOutcome::Legacy),
+        (refused(0, json!({})), ProbeOutcome::Legacy),
+        (Err(CallError::Timeout(Duration::ZERO)), ProbeOutcome::Legacy),
+        (Err(CallError::Invalid("no result".into())), ProbeOutcome::Legacy),
+        (Err(CallError::Closed(Closed)), ProbeOutcome::Legacy),
     ];
     for (answer, expected) in cases {
-        assert_eq!(verdict(&both, &answer), expected, "{answer:?}");
+        assert_eq!(probe_outcome(&both, &answer), expected, "{answer:?}");
     }
 }
 
 /// A client whose server is driven by hand.
-fn client(opening: impl Into<Opening>) -> (Wire, JoinHandle<Result<Client, HandshakeError>>) {
+fn client(options: impl Into<ConnectOptions>) -> (Wire, JoinHandle<Result<Client, HandshakeError>>) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
-    let opening = opening.into();
-    let client = tokio::spawn(connect(opening, Router::new(), Router::new(), incoming, outgoing, Limits::default()));
+    let options = options.into();
+    let client = tokio::spawn(connect(options, Router::new(), Router::new(), incoming, outgoing, Limits::default()));
     (Wire::of(here), client)
 }
 
@@ -182,9 +183,9 @@ async fn a_client_falls_back_whatever_the_answer_is() {
 #[tokio::test]
 async fn a_client_asks_again_in_a_revision_that_the_server_speaks() {
     let older = Revision::custom("2026-01-01");
-    let opening = Introduction { revisions: vec![Revision::V2026_07_28, older], ..Introduction::new("client", "1") };
+    let options = LocalInfo { revisions: vec![Revision::V2026_07_28, older], ..LocalInfo::new("client", "1") };
     for (rounds, expected) in [(1, Some(older)), (2, None)] {
-        let (mut wire, client) = client(opening.clone());
+        let (mut wire, client) = client(options.clone());
         for round in 0..rounds {
             let probe = wire.hear().await;
             let asked = if round == 0 { "2026-07-28" } else { "2026-01-01" };
@@ -232,7 +233,10 @@ async fn a_late_discover_result_decides_while_initialize_is_pending() {
     wire.say(&json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result }).to_string()).await;
     let client = client.await.expect("done").expect("a connection");
     assert_eq!(client.revision(), Revision::V2026_07_28);
-    assert_eq!(client.peer.about().map(|about| about.capabilities.clone()), capabilities.as_object().cloned());
+    assert_eq!(
+        client.peer.peer_info().map(|peer_info| peer_info.capabilities.clone()),
+        capabilities.as_object().cloned()
+    );
     // Nothing else is sent for the handshake.
     let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
     assert_eq!(wire.hear().await["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
@@ -275,7 +279,10 @@ async fn waits_for_a_late_discover_result_after_initialize_was_refused() {
     wire.say(&json!({ "jsonrpc": "2.0", "id": probe, "result": result }).to_string()).await;
     let client = client.await.expect("done").expect("a connection");
     assert_eq!(client.revision(), Revision::V2026_07_28);
-    assert_eq!(client.peer.about().map(|about| about.capabilities.clone()), capabilities.as_object().cloned());
+    assert_eq!(
+        client.peer.peer_info().map(|peer_info| peer_info.capabilities.clone()),
+        capabilities.as_object().cloned()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -309,12 +316,12 @@ async fn waits_thirty_seconds_for_discover_before_initialize() {
 
 #[tokio::test]
 async fn what_is_known_of_a_server_is_not_asked_again() {
-    let known = |revision| Opening { known: Some(revision), ..ours("client", "both").into() };
+    let known = |revision| ConnectOptions { known: Some(revision), ..ours("client", "both").into() };
     let (mut wire, legacy) = client(known(Revision::V2025_11_25));
     shake(&mut wire).await;
     assert_eq!(legacy.await.expect("done").expect("a connection").revision(), Revision::V2025_11_25);
 
-    let (mut wire, modern) = client(Opening { check: false, ..known(Revision::V2026_07_28) });
+    let (mut wire, modern) = client(ConnectOptions { check: false, ..known(Revision::V2026_07_28) });
     let modern = modern.await.expect("done").expect("a connection, without a word");
     let call = tokio::spawn(modern.peer.raw_request("tools/list", None).send());
     assert_eq!(wire.hear().await["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
@@ -377,8 +384,10 @@ fn initialize(id: impl Into<Value>, revision: &str) -> String {
 
 fn both() -> Wire {
     let handlers = router();
-    let era = Arc::new(Offer::from(ours("server", "both")).era(&handlers.handled(mcpgen_runtime::protocol::Side::Server)));
-    Wire::to(|pipe| support::run(handlers, era, Limits::default(), pipe)).0
+    let protocol = Arc::new(
+        ServerConfig::from(ours("server", "both")).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)),
+    );
+    Wire::to(|pipe| support::run(handlers, protocol, Limits::default(), pipe)).0
 }
 
 #[tokio::test]
@@ -477,8 +486,8 @@ fn check(ask: &Ask, revision: &str, answer: &Value) {
             assert!(answer["result"].get("resultType").is_none());
         }
         Ask::Modern { tool, name, capabilities } => {
-            let about = json!({ "name": name, "version": "1" });
-            assert_eq!(said(), json!(["2026-07-28", "2026-07-28", capabilities, about, tool]));
+            let peer_info = json!({ "name": name, "version": "1" });
+            assert_eq!(said(), json!(["2026-07-28", "2026-07-28", capabilities, peer_info, tool]));
             assert_eq!(answer["result"]["resultType"], "complete");
         }
         Ask::Unsupported(version) => {

@@ -26,7 +26,7 @@ fn options() -> Options {
 }
 
 async fn connect(server: &Sessions, options: Options) -> Client {
-    let builder = Client::builder("client", "1").opening(|opening| opening.known = Some(Revision::V2025_11_25));
+    let builder = Client::builder("client", "1").options(|options| options.known = Some(Revision::V2025_11_25));
     builder.connect_http(&server.url, options).await.expect("a server")
 }
 
@@ -114,15 +114,15 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
 /// that were ended.
 async fn never_initialized() -> (Sessions, Arc<Mutex<Vec<String>>>) {
     let ended = Arc::<Mutex<Vec<String>>>::default();
-    let seen = Arc::clone(&ended);
+    let params_view = Arc::clone(&ended);
     let server = Sessions::start(move |received| {
-        let seen = Arc::clone(&seen);
+        let params_view = Arc::clone(&params_view);
         async move {
             match (received.what.as_str(), received.session.as_str()) {
                 ("POST tools/call", _) => Some(respond(404, "", "")),
                 ("POST notifications/initialized", "session-1") => std::future::pending().await,
                 ("DELETE", session) => {
-                    seen.lock().expect("no panic").push(session.to_owned());
+                    params_view.lock().expect("no panic").push(session.to_owned());
                     None
                 }
                 _ => None,
@@ -223,12 +223,12 @@ async fn limits_sessions_that_a_stream_loses() {
 /// A server that accepts no notification but `notifications/initialized` before it is let, and what it received of them.
 async fn slow() -> (Sessions, Arc<Semaphore>, Arc<Mutex<Vec<Value>>>) {
     let (gate, numbers) = (Arc::new(Semaphore::new(0)), Arc::<Mutex<Vec<Value>>>::default());
-    let (opens, seen) = (Arc::clone(&gate), Arc::clone(&numbers));
+    let (opens, params_view) = (Arc::clone(&gate), Arc::clone(&numbers));
     let server = Sessions::start(move |received| {
-        let (gate, seen) = (Arc::clone(&opens), Arc::clone(&seen));
+        let (gate, params_view) = (Arc::clone(&opens), Arc::clone(&params_view));
         async move {
             if received.what == "POST notifications/x" {
-                seen.lock().expect("no panic").push(received.message["params"]["number"].clone());
+                params_view.lock().expect("no panic").push(received.message["params"]["number"].clone());
                 gate.acquire().await.expect("open").forget();
             }
             None
@@ -401,7 +401,7 @@ async fn gives_up_an_answer_after_attempts_without_a_message() {
 
 #[tokio::test]
 async fn reopens_a_stream_that_worked_however_often_that_fails() {
-    let (opened, heard) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (opened, received) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let server = Sessions::start(move |received| {
         let nth = if received.what == "GET" { opened.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
         let note = event(&json!({ "jsonrpc": "2.0", "method": "notifications/x" }));
@@ -416,17 +416,17 @@ async fn reopens_a_stream_that_worked_however_often_that_fails() {
         }
     });
     let server = server.await;
-    let count = Arc::clone(&heard);
+    let count = Arc::clone(&received);
     let builder = Client::builder("client", "1").handlers(|router| {
         router.custom_notification("notifications/x", move |_, _: Value| {
             count.fetch_add(1, Ordering::SeqCst);
             async {}
         })
     });
-    let builder = builder.opening(|opening| opening.known = Some(Revision::V2025_11_25));
+    let builder = builder.options(|options| options.known = Some(Revision::V2025_11_25));
     let options = Options { attempts: 2, pause: Duration::from_millis(1), ..options() };
     let _client = builder.connect_http(&server.url, options).await.expect("a server");
-    until(|| heard.load(Ordering::SeqCst) == 1 && server.count("GET") == 7).await;
+    until(|| received.load(Ordering::SeqCst) == 1 && server.count("GET") == 7).await;
 }
 
 fn stream_that_stays() -> Response {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::protocol::info::LocalInfo;
 use mcpgen_runtime::protocol::legacy::InitializeError;
-use mcpgen_runtime::protocol::info::Introduction;
 use mcpgen_runtime::protocol::legacy::Legacy;
-use mcpgen_runtime::protocol::{Level, Side};
+use mcpgen_runtime::protocol::{Level, Role};
 use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, connect};
@@ -42,15 +42,15 @@ fn router() -> Router {
     tools!(router, v2024_11_05, v2025_03_26, v2025_11_25)
 }
 
-fn ours() -> Introduction {
-    Introduction {
+fn ours() -> LocalInfo {
+    LocalInfo {
         revisions: vec![Revision::V2025_11_25, Revision::V2025_03_26, Revision::V2024_11_05],
-        ..Introduction::new("server", "1").able("tools", json!({})).able("logging", json!({}))
+        ..LocalInfo::new("server", "1").capability("tools", json!({})).capability("logging", json!({}))
     }
 }
 
-fn server(ours: Introduction) -> (Wire, Peer) {
-    Wire::to(|pipe| support::run(router(), Arc::new(Legacy::new(Side::Server, ours)), Limits::default(), pipe))
+fn server(ours: LocalInfo) -> (Wire, Peer) {
+    Wire::to(|pipe| support::run(router(), Arc::new(Legacy::new(Role::Server, ours)), Limits::default(), pipe))
 }
 
 fn initialize(revision: &str, capabilities: &Value) -> String {
@@ -76,23 +76,23 @@ async fn nothing_is_handled_before_initialize() {
     let (mut wire, peer) = server(ours());
     assert_eq!(wire.ask(LIST).await["error"]["code"], -32600);
     assert_eq!(wire.ask(PING).await["result"], json!({}));
-    assert!(peer.about().is_none());
+    assert!(peer.peer_info().is_none());
     let error = peer.call::<v2025_11_25::ListRootsRequest>(None).await.expect_err("nobody is there yet");
     assert!(matches!(error, CallError::NotAllowed(_)), "{error}");
 }
 
 #[tokio::test]
 async fn a_server_introduces_itself() {
-    let (mut wire, peer) = server(Introduction { instructions: Some("be kind".into()), ..ours() });
+    let (mut wire, peer) = server(LocalInfo { instructions: Some("be kind".into()), ..ours() });
     let answer = wire.ask(&initialize("2025-11-25", &json!({ "roots": {} }))).await;
     let expected = json!({
         "protocolVersion": "2025-11-25", "capabilities": { "tools": {}, "logging": {} },
         "serverInfo": { "name": "server", "version": "1" }, "instructions": "be kind",
     });
     assert_eq!(answer["result"], expected);
-    let about = peer.about().expect("the client has introduced itself");
-    assert_eq!((about.revision, &about.implementation["name"]), (Revision::V2025_11_25, &json!("client")));
-    assert!(about.can(&["roots"]) && !about.can(&["roots", "listChanged"]) && !about.can(&["sampling"]));
+    let peer_info = peer.peer_info().expect("the client has introduced itself");
+    assert_eq!((peer_info.revision, &peer_info.implementation["name"]), (Revision::V2025_11_25, &json!("client")));
+    assert!(peer_info.can(&["roots"]) && !peer_info.can(&["roots", "listChanged"]) && !peer_info.can(&["sampling"]));
     assert_eq!(wire.ask(&initialize("2025-11-25", &json!({}))).await["error"]["code"], -32600, "once is enough");
 }
 
@@ -201,8 +201,8 @@ async fn a_server_waits_until_the_client_is_ready() {
 #[tokio::test]
 async fn ping_is_answered_whatever_is_running() {
     let limits = Limits { in_flight: 1, waiting: 1, ..Limits::default() };
-    let era = Arc::new(Legacy::new(Side::Server, ours()));
-    let (mut wire, _peer) = Wire::to(|pipe| support::run(router(), era, limits, pipe));
+    let protocol = Arc::new(Legacy::new(Role::Server, ours()));
+    let (mut wire, _peer) = Wire::to(|pipe| support::run(router(), protocol, limits, pipe));
     wire.ask(&initialize("2025-11-25", &json!({}))).await;
     for id in 1..=2 {
         wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"hang"}}}}"#)).await;
@@ -241,7 +241,7 @@ async fn notifications_are_not_answered() {
 }
 
 /// A client, and the server's end of its connection.
-fn client(handlers: Router, ours: Introduction) -> (Wire, JoinHandle<Result<Client, HandshakeError>>) {
+fn client(handlers: Router, ours: LocalInfo) -> (Wire, JoinHandle<Result<Client, HandshakeError>>) {
     Wire::to(|pipe| {
         let (reader, writer) = tokio::io::split(pipe);
         let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
@@ -257,8 +257,9 @@ fn welcome(version: &str) -> String {
 
 #[tokio::test]
 async fn a_client_introduces_itself_and_says_that_it_is_ready() {
-    let ours =
-        Introduction::new("client", "1").speaking(Revision::is_legacy).able("roots", json!({ "listChanged": true }));
+    let ours = LocalInfo::new("client", "1")
+        .retain_revisions(Revision::is_legacy)
+        .capability("roots", json!({ "listChanged": true }));
     let (mut wire, client) = client(Router::new(), ours);
     let asked = wire.hear().await;
     let expected = json!({
@@ -268,7 +269,7 @@ async fn a_client_introduces_itself_and_says_that_it_is_ready() {
     assert_eq!((&asked["method"], &asked["params"]), (&json!("initialize"), &expected));
     assert_eq!(wire.ask(&welcome("2024-11-05")).await, serde_json::from_str::<Value>(INITIALIZED).expect("JSON"));
     let client = client.await.expect("no panic").expect("a connection");
-    assert_eq!(client.peer.about().map(|about| about.revision), Some(Revision::V2024_11_05));
+    assert_eq!(client.peer.peer_info().map(|peer_info| peer_info.revision), Some(Revision::V2024_11_05));
     let error = client.peer.call::<v2024_11_05::ListPromptsRequest>(None).await.expect_err("not declared");
     assert!(error.to_string().contains("the server has not declared the capability prompts"), "{error}");
     client.peer.notify::<v2024_11_05::RootsListChangedNotification>(None).await.expect("declared");
@@ -281,17 +282,20 @@ async fn a_client_introduces_itself_and_says_that_it_is_ready() {
 
 #[tokio::test]
 async fn a_client_leaves_if_it_does_not_speak_the_revision() {
-    let (mut wire, client) = client(Router::new(), Introduction::new("client", "1").speaking(Revision::is_legacy));
+    let (mut wire, client) = client(Router::new(), LocalInfo::new("client", "1").retain_revisions(Revision::is_legacy));
     wire.hear().await;
     wire.say(&welcome("2030-01-01")).await;
     let error = client.await.expect("no panic").expect_err("an unknown revision");
-    assert!(matches!(&error, HandshakeError::Initialize(InitializeError::Version(version)) if version == "2030-01-01"), "{error}");
+    assert!(
+        matches!(&error, HandshakeError::Initialize(InitializeError::Version(version)) if version == "2030-01-01"),
+        "{error}"
+    );
     assert!(wire.is_over().await, "the connection is closed, and nothing more is said");
 }
 
 #[tokio::test]
 async fn initialize_is_not_cancelled() {
-    let (mut wire, client) = client(Router::new(), Introduction::new("client", "1").speaking(Revision::is_legacy));
+    let (mut wire, client) = client(Router::new(), LocalInfo::new("client", "1").retain_revisions(Revision::is_legacy));
     wire.hear().await;
     client.abort();
     assert!(wire.is_over().await, "closed without another word");
@@ -301,13 +305,13 @@ async fn initialize_is_not_cancelled() {
 async fn ids_are_not_used_twice() {
     let (mut wire, peer) = ready(json!({ "roots": {} })).await;
     wire.ask(PING).await;
-    let mut seen = std::collections::BTreeSet::new();
+    let mut params_view = std::collections::BTreeSet::new();
     for _ in 0..100 {
         let call = tokio::spawn(peer.call::<v2025_11_25::ListRootsRequest>(None).send());
         let id = wire.hear().await["id"].clone();
         wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": { "roots": [] } }).to_string()).await;
         call.await.expect("no panic").expect("a result");
-        assert!(seen.insert(id.to_string()), "{id} comes again");
+        assert!(params_view.insert(id.to_string()), "{id} comes again");
     }
 }
 
@@ -316,7 +320,7 @@ async fn a_server_ends_when_its_client_hangs_up() {
     let (mut wire, peer) = ready(json!({ "roots": {} })).await;
     let call = tokio::spawn(peer.call::<v2025_11_25::ListRootsRequest>(None).send());
     wire.hear().await;
-    wire.hang_up().await;
+    wire.close_sse_stream().await;
     assert!(wire.is_over().await);
     assert!(matches!(call.await.expect("no panic"), Err(CallError::Closed(_))));
 }
@@ -349,13 +353,13 @@ async fn a_server_is_not_made_ready_before_it_is_introduced() {
 /// What a server says right behind its introduction is heard.
 #[tokio::test]
 async fn nothing_is_lost_behind_the_handshake() {
-    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let hears = heard.clone();
+    let received = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let handles_notification = received.clone();
     let handlers = Router::new().notification::<v2025_11_25::LoggingMessageNotification>(move |_, params| {
-        let hears = hears.clone();
-        async move { hears.lock().expect("no panic").push(params.data) }
+        let handles_notification = handles_notification.clone();
+        async move { handles_notification.lock().expect("no panic").push(params.data) }
     });
-    let (mut wire, client) = client(handlers, Introduction::new("client", "1").speaking(Revision::is_legacy));
+    let (mut wire, client) = client(handlers, LocalInfo::new("client", "1").retain_revisions(Revision::is_legacy));
     wire.hear().await;
     let event = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
     wire.say(&format!("{}\n{event}", welcome("2025-11-25"))).await;
@@ -363,7 +367,7 @@ async fn nothing_is_lost_behind_the_handshake() {
     let client = client.await.expect("no panic").expect("a connection");
     wire.ask(PING).await;
     tokio::task::yield_now().await;
-    assert_eq!(*heard.lock().expect("no panic"), [json!(1)]);
+    assert_eq!(*received.lock().expect("no panic"), [json!(1)]);
     drop(client);
 }
 
@@ -413,7 +417,7 @@ async fn a_call_for_a_task_is_not_cancelled_by_a_notification() {
         call.abort();
         assert!(call.await.is_err());
         wire.say(PING).await;
-        let heard = wire.hear().await;
-        assert_eq!(heard["method"] == "notifications/cancelled", cancelled, "{heard}");
+        let received = wire.hear().await;
+        assert_eq!(received["method"] == "notifications/cancelled", cancelled, "{received}");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mcpgen_runtime::connection::{Connection, Limits};
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::protocol::Always;
+use mcpgen_runtime::protocol::FixedRevision;
 use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_types::{ErrorObject, Revision};
@@ -19,8 +19,8 @@ const LIMIT: usize = 200;
 fn connect() -> (Wire, Peer) {
     let (here, there) = tokio::io::duplex(64);
     let handlers = Router::new().custom_request("echo", |_, params: Value| async move { Ok::<_, ErrorObject>(params) });
-    let era = Arc::new(Always(Revision::V2025_11_25));
-    let connection = Connection::new(handlers.clone(), handlers, era, Limits::default());
+    let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
+    let connection = Connection::new(handlers.clone(), handlers, protocol, Limits::default());
     let peer = connection.peer().clone();
     let (reader, writer) = tokio::io::split(there);
     tokio::spawn(connection.run(lines::receive(reader, LIMIT), lines::send(writer)));

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::client::handshake::Opening;
+use mcpgen_runtime::client::cache::Cache;
+use mcpgen_runtime::client::handshake::ConnectOptions;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::client::cache::Cache;
-use mcpgen_runtime::protocol::cache_hints::{Caching, Hint};
-use mcpgen_runtime::protocol::modern::{Modern, Reading};
-use mcpgen_runtime::protocol::{Level, Side};
-use mcpgen_runtime::protocol::config::Offer;
+use mcpgen_runtime::protocol::cache_hints::{CacheHint, CacheHints};
 use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::protocol::config::ServerConfig;
+use mcpgen_runtime::protocol::modern::{Modern, ResultRules};
+use mcpgen_runtime::protocol::{Level, Role};
 use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Client, Connection, Introduction, Limits, Router, connect};
+use mcpgen_runtime::{Client, Connection, Limits, LocalInfo, Router, connect};
 use mcpgen_types::v2026_07_28::{
     CacheScope, CallToolRequest, CallToolRequestParams, CallToolResult, ListToolsRequest, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, TextContent,
@@ -32,10 +32,12 @@ fn text(text: impl Into<String>) -> CallToolResult {
     CallToolResult::new(vec![TextContent::new(text).into()])
 }
 
-fn ours() -> Introduction {
-    Introduction {
+fn ours() -> LocalInfo {
+    LocalInfo {
         instructions: Some("be kind".to_owned()),
-        ..Introduction::new("server", "1").able("tools", json!({ "listChanged": true })).able("logging", json!({}))
+        ..LocalInfo::new("server", "1")
+            .capability("tools", json!({ "listChanged": true }))
+            .capability("logging", json!({}))
     }
 }
 
@@ -56,16 +58,16 @@ fn router() -> Router {
             }
         })
         .request::<CallToolRequest>(|context, params| async move {
-            let about = context.about().expect("someone asks").clone();
+            let peer_info = context.peer_info().expect("someone asks").clone();
             if let Some(code) = params.name.strip_prefix("fail ") {
                 return Err(ErrorObject::new(code.parse::<i64>().expect("a code"), "failed"));
             }
             match params.name.as_str() {
                 "who" => Ok(text(format!(
                     "{} of {} can {}",
-                    about.implementation.get("name").and_then(Value::as_str).unwrap_or("nobody"),
-                    about.revision,
-                    mcpgen_types::to_string(&about.capabilities)
+                    peer_info.implementation.get("name").and_then(Value::as_str).unwrap_or("nobody"),
+                    peer_info.revision,
+                    mcpgen_types::to_string(&peer_info.capabilities)
                 ))
                 .into()),
                 "log" => {
@@ -98,9 +100,9 @@ fn router() -> Router {
         .custom_request("tools/list", |_, _: Value| async { Ok::<_, ErrorObject>(json!({ "never": "called" })) })
 }
 
-fn server_of(ours: impl Into<Offer>, router: Router) -> (Wire, Peer) {
-    let era = Arc::new(ours.into().era(&router.handled(mcpgen_runtime::protocol::Side::Server)));
-    Wire::to(|pipe| support::run(router, era, Limits::default(), pipe))
+fn server_of(ours: impl Into<ServerConfig>, router: Router) -> (Wire, Peer) {
+    let protocol = Arc::new(ours.into().protocol(&router.handled(mcpgen_runtime::protocol::Role::Server)));
+    Wire::to(|pipe| support::run(router, protocol, Limits::default(), pipe))
 }
 
 fn server() -> (Wire, Peer) {
@@ -165,16 +167,16 @@ async fn each_request_says_what_it_is_made_under() {
 #[tokio::test]
 async fn nothing_is_inferred_from_earlier_requests() {
     let (mut wire, peer) = server();
-    let able =
+    let capability =
         with(meta(), "clientCapabilities", json!({ "roots": {}, "extensions": { "com.example/x": { "y": 1 } } }));
-    let named = with(able, "clientInfo", json!({ "name": "ann", "version": "1", "more": true }));
+    let named = with(capability, "clientInfo", json!({ "name": "ann", "version": "1", "more": true }));
     for (meta, expected) in [
         (meta(), "nobody of 2026-07-28 can {}"),
         (named, r#"ann of 2026-07-28 can {"extensions":{"com.example/x":{"y":1}},"roots":{}}"#),
         (meta(), "nobody of 2026-07-28 can {}"),
     ] {
         assert_eq!(wire.ask(&call("who", &meta)).await["result"]["content"][0]["text"], expected);
-        assert!(peer.about().is_none(), "a connection is nobody");
+        assert!(peer.peer_info().is_none(), "a connection is nobody");
     }
     let mut traced = meta();
     traced["traceparent"] = json!("00-1-2-3");
@@ -187,15 +189,15 @@ async fn what_takes_a_capability_is_refused_without_it() {
     let error = wire.ask(&call("sample", &with(meta(), "clientCapabilities", json!({ "sampling": {} })))).await;
     assert_eq!(error["error"]["code"], -32021);
     assert_eq!(error["error"]["data"], json!({ "requiredCapabilities": { "sampling": { "tools": {} } } }));
-    let able = with(meta(), "clientCapabilities", json!({ "sampling": { "tools": {} } }));
-    assert_eq!(wire.ask(&call("sample", &able)).await["result"]["content"][0]["text"], "sampled");
+    let capability = with(meta(), "clientCapabilities", json!({ "sampling": { "tools": {} } }));
+    assert_eq!(wire.ask(&call("sample", &capability)).await["result"]["content"][0]["text"], "sampled");
 }
 
 #[tokio::test]
 async fn a_server_tells_what_it_is() {
-    let hint = Hint { fresh_for: Duration::from_secs(60), public: true };
-    let caching = Caching::default().of::<mcpgen_types::v2026_07_28::DiscoverRequest>(hint);
-    let (mut wire, _peer) = server_of(Offer { caching, ..ours().into() }, router());
+    let hint = CacheHint { fresh_for: Duration::from_secs(60), public: true };
+    let caching = CacheHints::default().of::<mcpgen_types::v2026_07_28::DiscoverRequest>(hint);
+    let (mut wire, _peer) = server_of(ServerConfig { caching, ..ours().into() }, router());
     let answer = wire.ask(&request("d", "server/discover", json!({}), &meta())).await;
     let expected = json!({
         "resultType": "complete",
@@ -214,10 +216,10 @@ async fn a_server_tells_what_it_is() {
 
 #[tokio::test]
 async fn results_say_what_they_are() {
-    let list = Hint { fresh_for: Duration::from_millis(1500), public: true };
-    let one = Hint { fresh_for: Duration::from_secs(2), public: false };
-    let caching = Caching::default().of::<ListToolsRequest>(list).of_resource("file:///a", one);
-    let (mut wire, _peer) = server_of(Offer { caching, ..ours().into() }, router());
+    let list = CacheHint { fresh_for: Duration::from_millis(1500), public: true };
+    let one = CacheHint { fresh_for: Duration::from_secs(2), public: false };
+    let caching = CacheHints::default().of::<ListToolsRequest>(list).of_resource("file:///a", one);
+    let (mut wire, _peer) = server_of(ServerConfig { caching, ..ours().into() }, router());
     let server = json!({ "io.modelcontextprotocol/serverInfo": { "name": "server", "version": "1" } });
 
     let result = wire.ask(&request(1, "tools/list", json!({}), &meta())).await["result"].clone();
@@ -239,8 +241,8 @@ async fn results_say_what_they_are() {
 
 #[tokio::test]
 async fn what_is_no_result_of_the_revision_is_not_sent() {
-    let offer = Offer { result_types: vec!["com.example/later".to_owned()], ..ours().into() };
-    let (mut wire, _peer) = server_of(offer, router());
+    let config = ServerConfig { result_types: vec!["com.example/later".to_owned()], ..ours().into() };
+    let (mut wire, _peer) = server_of(config, router());
     for (result, ok) in [
         (json!({ "resultType": "complete" }), true),
         (json!({ "resultType": "com.example/later" }), true),
@@ -260,7 +262,7 @@ async fn what_is_no_result_of_the_revision_is_not_sent() {
         result["prompts"] = json!([]);
         Ok::<_, ErrorObject>(result)
     });
-    let (mut wire, _peer) = server_of(ours().speaking(|revision| !revision.is_legacy()), list);
+    let (mut wire, _peer) = server_of(ours().retain_revisions(|revision| !revision.is_legacy()), list);
     for (result, ttl, scope) in [
         (json!({}), 0, "private"),
         (json!({ "ttlMs": -5, "cacheScope": "everyone" }), 0, "private"),
@@ -275,9 +277,9 @@ async fn what_is_no_result_of_the_revision_is_not_sent() {
 
 #[tokio::test]
 async fn a_hint_is_that_of_the_resource_and_of_nothing_else() {
-    let hint = Hint { fresh_for: Duration::from_secs(1), public: true };
-    let caching = Caching::default().of_resource("file:///public", hint);
-    let (mut wire, _peer) = server_of(Offer { caching, ..ours().into() }, router());
+    let hint = CacheHint { fresh_for: Duration::from_secs(1), public: true };
+    let caching = CacheHints::default().of_resource("file:///public", hint);
+    let (mut wire, _peer) = server_of(ServerConfig { caching, ..ours().into() }, router());
     let params = json!({ "uri": "file:///private", "name": "file:///public" });
     let result = wire.ask(&request(1, "resources/read", params, &meta())).await["result"].clone();
     assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(0), &json!("private")));
@@ -288,7 +290,7 @@ async fn what_is_handled_is_declared_in_the_revision_that_it_is_handled_in() {
     let handlers = Router::new()
         .request::<ListToolsRequest>(|_, _| async { Err(ErrorObject::new(-1, "")) })
         .request::<v2025_11_25::ListPromptsRequest>(|_, _| async { Err(ErrorObject::new(-1, "")) });
-    let (mut wire, _peer) = server_of(Introduction::new("server", "1"), handlers);
+    let (mut wire, _peer) = server_of(LocalInfo::new("server", "1"), handlers);
     let discovered = wire.ask(&request(1, "server/discover", json!({}), &meta())).await["result"].clone();
     assert_eq!(discovered["capabilities"], json!({ "tools": {} }));
     let params =
@@ -371,7 +373,7 @@ async fn events_are_told_to_requests_that_ask_for_them() {
     assert_eq!(event["params"], json!({ "level": "error", "logger": "here", "data": "failure" }));
     assert_eq!(wire.hear().await["result"]["content"][0]["text"], "logged");
     // Not by someone who has not declared it, and not to nobody.
-    let (mut silent, _peer) = server_of(Introduction::new("server", "1"), router());
+    let (mut silent, _peer) = server_of(LocalInfo::new("server", "1"), router());
     silent.say(&call("log", &with(meta(), "logLevel", json!("debug")))).await;
     assert_eq!(silent.hear().await["result"]["content"][0]["text"], "logged");
     assert!(matches!(peer.raw_notify("notifications/message", None).await, Err(CallError::NotAllowed(_))));
@@ -387,28 +389,28 @@ async fn a_server_makes_no_requests() {
 }
 
 /// A client of this era whose server is driven by hand.
-async fn client(ours: Introduction, reading: Reading, handlers: Router) -> (Wire, Client) {
+async fn client(ours: LocalInfo, reading: ResultRules, handlers: Router) -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let opening = Opening {
+    let options = ConnectOptions {
         reading,
         known: Some(Revision::V2026_07_28),
         check: false,
-        ..ours.speaking(|revision| !revision.is_legacy()).into()
+        ..ours.retain_revisions(|revision| !revision.is_legacy()).into()
     };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
-    let client = connect(opening, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
+    let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
     (Wire::of(here), client.expect("nobody is asked"))
 }
 
-fn visitor() -> Introduction {
-    Introduction::new("visitor", "2").able("roots", json!({}))
+fn visitor() -> LocalInfo {
+    LocalInfo::new("visitor", "2").capability("roots", json!({}))
 }
 
 #[tokio::test]
 async fn a_client_says_the_same_of_itself_each_time() {
-    let introduction = Introduction { level: Some(Level::Notice), ..visitor() };
-    let (mut wire, client) = client(introduction, Reading::default(), Router::new()).await;
+    let introduction = LocalInfo { level: Some(Level::Notice), ..visitor() };
+    let (mut wire, client) = client(introduction, ResultRules::default(), Router::new()).await;
     let expected = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": { "roots": {} },
@@ -440,8 +442,8 @@ async fn a_client_says_the_same_of_itself_each_time() {
 
 #[tokio::test]
 async fn a_client_reads_results_by_their_kind() {
-    let extended = Reading { result_types: vec!["com.example/later".to_owned()], ..Reading::default() };
-    let strict = Reading { strict: true, ..Reading::default() };
+    let extended = ResultRules { result_types: vec!["com.example/later".to_owned()], ..ResultRules::default() };
+    let strict = ResultRules { strict: true, ..ResultRules::default() };
     for (result, lenient_ok, strict_ok, extended_ok) in [
         (json!({ "resultType": "complete" }), true, true, true),
         (json!({}), true, false, true),
@@ -454,7 +456,7 @@ async fn a_client_reads_results_by_their_kind() {
         (json!([]), false, false, false),
     ] {
         for (reading, expected) in
-            [(Reading::default(), lenient_ok), (strict.clone(), strict_ok), (extended.clone(), extended_ok)]
+            [(ResultRules::default(), lenient_ok), (strict.clone(), strict_ok), (extended.clone(), extended_ok)]
         {
             let (mut wire, client) = client(visitor(), reading.clone(), Router::new()).await;
             let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
@@ -472,7 +474,7 @@ async fn a_client_reads_results_by_their_kind() {
 
 #[tokio::test]
 async fn a_client_answers_no_requests() {
-    let (mut wire, client) = client(visitor(), Reading::default(), Router::new()).await;
+    let (mut wire, client) = client(visitor(), ResultRules::default(), Router::new()).await;
     wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#).await;
     wire.say(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#).await;
     let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
@@ -488,7 +490,7 @@ async fn a_client_answers_no_requests() {
 
 #[tokio::test(start_paused = true)]
 async fn fresh_results_are_kept() {
-    let (mut wire, client) = client(visitor(), Reading::default(), Router::new()).await;
+    let (mut wire, client) = client(visitor(), ResultRules::default(), Router::new()).await;
     let cache = Arc::new(Cache::new(2));
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
@@ -542,14 +544,14 @@ async fn fresh_results_are_kept() {
 
 #[tokio::test]
 async fn the_era_can_be_had_alone() {
-    let era = Modern::new(Side::Server, ours()).caching(Caching::default());
+    let protocol = Modern::new(Role::Server, ours()).caching(CacheHints::default());
     let (incoming, outgoing) = mcpgen_runtime::transport::duplex();
-    let connection = Connection::new(router(), router(), Arc::new(era), Limits::default());
+    let connection = Connection::new(router(), router(), Arc::new(protocol), Limits::default());
     tokio::spawn(connection.run(incoming.0, incoming.1));
-    let opening = visitor().speaking(|revision| !revision.is_legacy());
-    let client = connect(opening, Router::new(), Router::new(), outgoing.0, outgoing.1, Limits::default()).await;
+    let options = visitor().retain_revisions(|revision| !revision.is_legacy());
+    let client = connect(options, Router::new(), Router::new(), outgoing.0, outgoing.1, Limits::default()).await;
     let client = client.expect("connected");
-    assert_eq!(client.peer.about().expect("discovered").instructions.as_deref(), Some("be kind"));
+    assert_eq!(client.peer.peer_info().expect("discovered").instructions.as_deref(), Some("be kind"));
     let tools = client.peer.call::<ListToolsRequest>(PaginatedRequestParams::new(client.meta())).await.expect("tools");
     assert_eq!(tools.tools[0].name, "who");
     assert!(tools.meta.is_some_and(|meta| meta.server_info.is_some()));

@@ -30,8 +30,8 @@ struct Case {
     peer: &'static str,
     /// What the peer is.
     role: &'static str,
-    era: &'static str,
-    over: Over,
+    protocol: &'static str,
+    over: RequestGuard,
     /// The program of the peer's, and how it is run.
     program: &'static str,
     arguments: &'static [&'static str],
@@ -41,7 +41,7 @@ struct Case {
 
 /// What a conversation goes over.
 #[derive(Clone, Copy, PartialEq)]
-enum Over {
+enum RequestGuard {
     Stdio,
     #[cfg(all(feature = "http-client", feature = "http-server"))]
     Http,
@@ -82,8 +82,8 @@ const CASES: &[Case] = &[
         ours: "server",
         peer: SDK1,
         role: "client",
-        era: LEGACY,
-        over: Over::Stdio,
+        protocol: LEGACY,
+        over: RequestGuard::Stdio,
         program: "sdk1-client.mjs",
         arguments: &[],
         said: &[
@@ -110,8 +110,8 @@ const CASES: &[Case] = &[
         ours: "client",
         peer: SDK1,
         role: "server",
-        era: LEGACY,
-        over: Over::Stdio,
+        protocol: LEGACY,
+        over: RequestGuard::Stdio,
         program: "sdk1-server.mjs",
         arguments: &[],
         said: &[r#"server: "sdk" 2025-11-25"#, OUR_TASK],
@@ -120,8 +120,8 @@ const CASES: &[Case] = &[
         ours: "server",
         peer: SDK2_CLIENT,
         role: "client",
-        era: LEGACY,
-        over: Over::Stdio,
+        protocol: LEGACY,
+        over: RequestGuard::Stdio,
         program: "sdk2-client.mjs",
         arguments: &[LEGACY],
         said: SDK2_SAYS,
@@ -130,8 +130,8 @@ const CASES: &[Case] = &[
         ours: "server",
         peer: SDK2_CLIENT,
         role: "client",
-        era: MODERN,
-        over: Over::Stdio,
+        protocol: MODERN,
+        over: RequestGuard::Stdio,
         program: "sdk2-client.mjs",
         arguments: &[MODERN],
         said: SDK2_SAYS,
@@ -140,8 +140,8 @@ const CASES: &[Case] = &[
         ours: "client",
         peer: SDK2_SERVER,
         role: "server",
-        era: LEGACY,
-        over: Over::Stdio,
+        protocol: LEGACY,
+        over: RequestGuard::Stdio,
         program: "sdk2-server.mjs",
         arguments: &[],
         said: &[r#"server: "sdk2" 2025-11-25"#],
@@ -150,8 +150,8 @@ const CASES: &[Case] = &[
         ours: "client",
         peer: SDK2_SERVER,
         role: "server",
-        era: MODERN,
-        over: Over::Stdio,
+        protocol: MODERN,
+        over: RequestGuard::Stdio,
         program: "sdk2-server.mjs",
         arguments: &[],
         said: &[r#"server: "sdk2" 2026-07-28"#, OUR_CHANGE],
@@ -160,8 +160,8 @@ const CASES: &[Case] = &[
         ours: "server",
         peer: PYTHON,
         role: "client",
-        era: LEGACY,
-        over: Over::Stdio,
+        protocol: LEGACY,
+        over: RequestGuard::Stdio,
         program: "client.py",
         arguments: &[LEGACY],
         said: PYTHON_SAYS,
@@ -170,8 +170,8 @@ const CASES: &[Case] = &[
         ours: "server",
         peer: PYTHON,
         role: "client",
-        era: MODERN,
-        over: Over::Stdio,
+        protocol: MODERN,
+        over: RequestGuard::Stdio,
         program: "client.py",
         arguments: &[MODERN],
         said: PYTHON_SAYS,
@@ -180,8 +180,8 @@ const CASES: &[Case] = &[
         ours: "client",
         peer: PYTHON,
         role: "server",
-        era: LEGACY,
-        over: Over::Stdio,
+        protocol: LEGACY,
+        over: RequestGuard::Stdio,
         program: "server.py",
         arguments: &[],
         said: &[r#"server: "py" 2025-11-25"#],
@@ -190,8 +190,8 @@ const CASES: &[Case] = &[
         ours: "client",
         peer: PYTHON,
         role: "server",
-        era: MODERN,
-        over: Over::Stdio,
+        protocol: MODERN,
+        over: RequestGuard::Stdio,
         program: "server.py",
         arguments: &[],
         said: &[r#"server: "py" 2026-07-28"#, OUR_CHANGE],
@@ -200,8 +200,8 @@ const CASES: &[Case] = &[
         ours: "client",
         peer: "mcpgen",
         role: "server",
-        era: "either",
-        over: Over::Stdio,
+        protocol: "either",
+        over: RequestGuard::Stdio,
         program: "",
         arguments: &[],
         said: &[r#"server: "example-server" 2026-07-28"#, OUR_CHANGE],
@@ -211,8 +211,8 @@ const CASES: &[Case] = &[
         ours: "tools",
         peer: SDK1,
         role: "client",
-        era: LEGACY,
-        over: Over::Stdio,
+        protocol: LEGACY,
+        over: RequestGuard::Stdio,
         program: "sdk1-tools.mjs",
         arguments: &[],
         said: TOOLS_SAYS,
@@ -222,8 +222,8 @@ const CASES: &[Case] = &[
         ours: "tools",
         peer: SDK2_CLIENT,
         role: "client",
-        era: LEGACY,
-        over: Over::Stdio,
+        protocol: LEGACY,
+        over: RequestGuard::Stdio,
         program: "sdk2-tools.mjs",
         arguments: &[LEGACY],
         said: TOOLS_SAYS,
@@ -233,8 +233,8 @@ const CASES: &[Case] = &[
         ours: "tools",
         peer: SDK2_CLIENT,
         role: "client",
-        era: MODERN,
-        over: Over::Stdio,
+        protocol: MODERN,
+        over: RequestGuard::Stdio,
         program: "sdk2-tools.mjs",
         arguments: &[MODERN],
         said: TOOLS_SAYS,
@@ -244,8 +244,8 @@ const CASES: &[Case] = &[
         ours: "tools",
         peer: PYTHON,
         role: "client",
-        era: LEGACY,
-        over: Over::Stdio,
+        protocol: LEGACY,
+        over: RequestGuard::Stdio,
         program: "tools.py",
         arguments: &[LEGACY],
         said: TOOLS_SAYS,
@@ -255,8 +255,8 @@ const CASES: &[Case] = &[
         ours: "tools",
         peer: PYTHON,
         role: "client",
-        era: MODERN,
-        over: Over::Stdio,
+        protocol: MODERN,
+        over: RequestGuard::Stdio,
         program: "tools.py",
         arguments: &[MODERN],
         said: TOOLS_SAYS,
@@ -265,8 +265,8 @@ const CASES: &[Case] = &[
         ours: "explore",
         peer: EVERYTHING,
         role: "server",
-        era: LEGACY,
-        over: Over::Stdio,
+        protocol: LEGACY,
+        over: RequestGuard::Stdio,
         program: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
         arguments: &[],
         said: &[
@@ -284,19 +284,19 @@ const CASES: &[Case] = &[
 /// The same over HTTP.
 #[cfg(all(feature = "http-client", feature = "http-server"))]
 const ON_THE_WEB: &[Case] = &[
-    Case { over: Over::Http, ..CASES[0] },
-    Case { over: Over::Http, ..CASES[2] },
-    Case { over: Over::Http, ..CASES[3] },
-    Case { over: Over::Http, ..CASES[6] },
-    Case { over: Over::Http, ..CASES[7] },
-    Case { over: Over::Http, ..CASES[8] },
-    Case { over: Over::Http, ..CASES[9] },
+    Case { over: RequestGuard::Http, ..CASES[0] },
+    Case { over: RequestGuard::Http, ..CASES[2] },
+    Case { over: RequestGuard::Http, ..CASES[3] },
+    Case { over: RequestGuard::Http, ..CASES[6] },
+    Case { over: RequestGuard::Http, ..CASES[7] },
+    Case { over: RequestGuard::Http, ..CASES[8] },
+    Case { over: RequestGuard::Http, ..CASES[9] },
     Case {
         ours: "explore",
         peer: EVERYTHING,
         role: "server",
-        era: LEGACY,
-        over: Over::Http,
+        protocol: LEGACY,
+        over: RequestGuard::Http,
         program: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
         arguments: &["streamableHttp"],
         said: &[
@@ -364,17 +364,17 @@ impl Case {
         let peer = self.command()?;
         let given = self.arguments.iter().map(|argument| (*argument).to_owned());
         let ours = example(self.ours).display().to_string();
-        let told = (self.ours == "client" && self.era != "either").then(|| self.era.to_owned());
+        let told = (self.ours == "client" && self.protocol != "either").then(|| self.protocol.to_owned());
         let (_other, words): (Option<Running>, Vec<String>) = match (self.role, self.over) {
-            ("client", Over::Stdio) => (None, peer.into_iter().chain(given).chain([ours]).collect()),
-            (_, Over::Stdio) => (None, [ours].into_iter().chain(told).chain(peer).chain(given).collect()),
+            ("client", RequestGuard::Stdio) => (None, peer.into_iter().chain(given).chain([ours]).collect()),
+            (_, RequestGuard::Stdio) => (None, [ours].into_iter().chain(told).chain(peer).chain(given).collect()),
             #[cfg(all(feature = "http-client", feature = "http-server"))]
-            ("client", Over::Http) => {
+            ("client", RequestGuard::Http) => {
                 let (server, url) = served(&mut Command::new(ours));
                 (Some(server), peer.into_iter().chain(given).chain([url]).collect())
             }
             #[cfg(all(feature = "http-client", feature = "http-server"))]
-            (_, Over::Http) => {
+            (_, RequestGuard::Http) => {
                 let (server, url) = listening(Command::new(&peer[0]).args(&peer[1..]).args(given));
                 (Some(server), [ours].into_iter().chain(told).chain([url]).collect())
             }
@@ -387,7 +387,7 @@ impl Case {
     fn expected(&self) -> Vec<&'static str> {
         match self.role {
             _ if self.ours != "client" => self.said.to_vec(),
-            _ if self.over == Over::Stdio => [self.said, &OUR_CALLS, &[OUR_ASK, OUR_LOG, OUR_END]].concat(),
+            _ if self.over == RequestGuard::Stdio => [self.said, &OUR_CALLS, &[OUR_ASK, OUR_LOG, OUR_END]].concat(),
             _ => [self.said, &OUR_CALLS, &[OUR_ASK, OUR_LOG]].concat(),
         }
     }
@@ -407,14 +407,14 @@ fn the_official_sdks_are_understood_and_understand() {
             Some(output) => match missing(case, &output) {
                 None => format!("all {} steps", case.expected().len()),
                 Some(why) => {
-                    failures.push(format!("{} as {}, {}: {why}", case.peer, case.role, case.era));
+                    failures.push(format!("{} as {}, {}: {why}", case.peer, case.role, case.protocol));
                     "FAILED".to_owned()
                 }
             },
         };
-        let Case { peer, role, era, ours, over, .. } = case;
-        let over = if *over == Over::Stdio { "stdio" } else { "HTTP" };
-        writeln!(table, "| {peer} | {role} | {era} | {over} | `{ours}` | {result} |").expect("written");
+        let Case { peer, role, protocol, ours, over, .. } = case;
+        let over = if *over == RequestGuard::Stdio { "stdio" } else { "HTTP" };
+        writeln!(table, "| {peer} | {role} | {protocol} | {over} | `{ours}` | {result} |").expect("written");
     }
     eprintln!("{table}");
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
@@ -464,7 +464,8 @@ fn missing(case: &Case, output: &Output) -> Option<String> {
     // Notifications go their own way, and so may come a moment later than the answer: the order is not looked at.
     let missing: Vec<_> =
         case.expected().into_iter().filter(|wanted| !out.lines().any(|line| line.starts_with(wanted))).collect();
-    let revision = json!({ "step": "revision", "value": if case.era == LEGACY { "2025-11-25" } else { "2026-07-28" } });
+    let revision =
+        json!({ "step": "revision", "value": if case.protocol == LEGACY { "2025-11-25" } else { "2026-07-28" } });
     let says_revision = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|line| line == revision);
     let says_which = case.ours == "server" && case.role == "client" && case.expected().contains(&SDK2_SAYS[0]);
     let wrong_revision = says_which && !out.lines().any(says_revision);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::server::request_state::Seal;
+use mcpgen_runtime::server::request_state::RequestStateCodec;
 use mcpgen_runtime::server::{Call, ToolError};
 use mcpgen_runtime::{Context, Limits, Router, Server};
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, Tool, ToolInputSchema};
@@ -30,8 +30,8 @@ fn server() -> (Server, Payments) {
     let payments = Payments::default();
     let count = Arc::clone(&payments);
     let server = Server::new("shop", "1")
-        .tool_by_hand(Tool::new(ToolInputSchema::new(), "pay"), move |call, _| pay(call, Arc::clone(&count)))
-        .tool_by_hand(Tool::new(ToolInputSchema::new(), "echo"), |_, _| async { "echo" })
+        .tool_with_schema(Tool::new(ToolInputSchema::new(), "pay"), move |call, _| pay(call, Arc::clone(&count)))
+        .tool_with_schema(Tool::new(ToolInputSchema::new(), "echo"), |_, _| async { "echo" })
         .identity(|context: &Context| {
             context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned()
         });
@@ -42,9 +42,14 @@ struct Session(Wire);
 
 impl Session {
     fn open(server: &Server) -> Self {
-        let era = Arc::new(server.offer().expect("a valid server").era(&Router::new().handled(mcpgen_runtime::protocol::Side::Server)));
+        let protocol = Arc::new(
+            server
+                .config()
+                .expect("a valid server")
+                .protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server)),
+        );
         let router = server.router();
-        Self(Wire::to(|pipe| support::run(router, era, Limits::default(), pipe)).0)
+        Self(Wire::to(|pipe| support::run(router, protocol, Limits::default(), pipe)).0)
     }
 
     async fn call(&mut self, user: &str, mut params: Value) -> Value {
@@ -84,7 +89,7 @@ fn resumed(first: &Value) -> Value {
 async fn charges_resumed_rounds() {
     let (server, payments) = server();
     // A shared key without a store: only the rate limit bounds replays.
-    let seal = Seal::new([7; 32], Duration::from_secs(60)).expect("a key");
+    let seal = RequestStateCodec::new([7; 32], Duration::from_secs(60)).expect("a key");
     let mut session = Session::open(&server.seal(seal).rate_limit(3, Duration::from_secs(60)));
     let params = resumed(&session.call("ann", json!({ "name": "pay" })).await);
     for attempt in 0..10 {

@@ -56,7 +56,7 @@ fn server() -> (Server, Arc<AtomicUsize>) {
     };
     let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
     let by_hand = counted();
-    let server = Server::new("server", "1").tool_by_hand(tool("by_hand"), move |_, arguments| {
+    let server = Server::new("server", "1").tool_with_schema(tool("by_hand"), move |_, arguments| {
         by_hand();
         async move { mcpgen_types::to_string(&arguments) }
     });
@@ -91,11 +91,11 @@ fn wire() -> (Wire, Arc<AtomicUsize>) {
             notifications.fetch_add(1, Ordering::SeqCst);
             async {}
         });
-    let offer = server.offer().expect("a sound server");
+    let config = server.config().expect("a sound server");
     let (here, there) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 22), lines::send(writer));
-    tokio::spawn(mcpgen_runtime::serve(offer, router.clone(), router, incoming, outgoing, Limits::default()));
+    tokio::spawn(mcpgen_runtime::serve(config, router.clone(), router, incoming, outgoing, Limits::default()));
     (Wire::of(here), calls)
 }
 
@@ -236,13 +236,13 @@ async fn accepts_the_reserved_names_as_text() {
 }
 
 /// A client of a server that is driven by hand.
-async fn client(heard: Arc<Mutex<Vec<Value>>>) -> (Client, Wire) {
+async fn client(received: Arc<Mutex<Vec<Value>>>) -> (Client, Wire) {
     let (here, there) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(here);
     let client = Client::builder("client", "1")
-        .opening(|opening| (opening.known, opening.check) = (Some(Revision::V2026_07_28), false))
+        .options(|options| (options.known, options.check) = (Some(Revision::V2026_07_28), false))
         .on_log(Level::Debug, move |event| {
-            heard.lock().expect("no panic").push(event.data.clone());
+            received.lock().expect("no panic").push(event.data.clone());
             async {}
         });
     (
@@ -254,8 +254,8 @@ async fn client(heard: Arc<Mutex<Vec<Value>>>) -> (Client, Wire) {
 #[tokio::test]
 async fn refuses_results_and_events_with_reserved_keys() {
     for value in values() {
-        let heard = Arc::<Mutex<Vec<Value>>>::default();
-        let (client, mut wire) = client(Arc::clone(&heard)).await;
+        let received = Arc::<Mutex<Vec<Value>>>::default();
+        let (client, mut wire) = client(Arc::clone(&received)).await;
         let calling = tokio::spawn(async move {
             let failed = client.call_tool("a", JsonObject::new()).await;
             (client, failed.map(drop).map_err(|error| error.to_string()))
@@ -286,6 +286,6 @@ async fn refuses_results_and_events_with_reserved_keys() {
         };
         wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete"}}}}"#)).await;
         assert!(calling.await.expect("no panic").is_ok());
-        assert_eq!(*heard.lock().expect("no panic"), [json!(5)]);
+        assert_eq!(*received.lock().expect("no panic"), [json!(5)]);
     }
 }

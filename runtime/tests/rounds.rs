@@ -7,14 +7,14 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpgen_runtime::client::handshake::Opening;
+use mcpgen_runtime::client::handshake::ConnectOptions;
 use mcpgen_runtime::client::mrtr::{self, Rounds};
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::protocol::config::Offer;
-use mcpgen_runtime::server::request_state::{Seal, SealError, Spent, SpentInMemory};
+use mcpgen_runtime::protocol::config::ServerConfig;
+use mcpgen_runtime::server::request_state::{InMemoryReplayGuard, ReplayGuard, RequestStateCodec, RequestStateError};
 use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Client, Introduction, Limits, Router, connect};
+use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect};
 use mcpgen_types::v2026_07_28::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CreateMessageRequest, CreateMessageRequestParams,
     CreateMessageResult, ElicitRequest, ElicitRequestFormParams, ElicitResult, ElicitResultAction,
@@ -49,7 +49,7 @@ fn asks<const N: usize>(requests: [(&str, mcpgen_types::v2026_07_28::InputReques
 
 /// Tools that need something, by name.
 async fn tool(
-    seal: Seal,
+    seal: RequestStateCodec,
     context: Context,
     params: CallToolRequestParams,
 ) -> Result<InputRequiredOrCallToolResult, ErrorObject> {
@@ -109,7 +109,7 @@ async fn tool(
     }
 }
 
-fn router(seal: Seal) -> Router {
+fn router(seal: RequestStateCodec) -> Router {
     Router::new()
         .request::<CallToolRequest>(move |context, params| tool(seal.clone(), context, params))
         .custom_request("custom/asks", |_, _: Value| async {
@@ -117,14 +117,17 @@ fn router(seal: Seal) -> Router {
         })
 }
 
-fn seal() -> Seal {
-    Seal::new(KEY, Duration::from_secs(60)).expect("long enough")
+fn seal() -> RequestStateCodec {
+    RequestStateCodec::new(KEY, Duration::from_secs(60)).expect("long enough")
 }
 
-fn server(seal: Seal) -> Wire {
+fn server(seal: RequestStateCodec) -> Wire {
     let router = router(seal);
-    let era = Arc::new(Offer::from(Introduction::new("server", "1")).era(&router.handled(mcpgen_runtime::protocol::Side::Server)));
-    Wire::to(|pipe| support::run(router, era, Limits::default(), pipe)).0
+    let protocol = Arc::new(
+        ServerConfig::from(LocalInfo::new("server", "1"))
+            .protocol(&router.handled(mcpgen_runtime::protocol::Role::Server)),
+    );
+    Wire::to(|pipe| support::run(router, protocol, Limits::default(), pipe)).0
 }
 
 fn request(method: &str, params: Value, capabilities: &Value) -> String {
@@ -142,24 +145,24 @@ fn call(name: &str, more: Value, capabilities: &Value) -> String {
     request("tools/call", params, capabilities)
 }
 
-fn able() -> Value {
+fn capability() -> Value {
     json!({ "elicitation": {}, "sampling": {}, "roots": {} })
 }
 
 #[tokio::test]
 async fn input_is_asked_for_and_given() {
     let mut wire = server(seal());
-    let first = wire.ask(&call("greet", json!({}), &able())).await["result"].clone();
+    let first = wire.ask(&call("greet", json!({}), &capability())).await["result"].clone();
     assert_eq!(first["resultType"], "input_required");
     assert_eq!(first["inputRequests"]["name"]["method"], "elicitation/create");
     assert_eq!(first["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "server");
     let accept = json!({ "name": { "action": "accept", "content": {} } });
     let retry = json!({ "inputResponses": accept, "requestState": first["requestState"] });
-    let second = wire.ask(&call("greet", retry, &able())).await["result"].clone();
+    let second = wire.ask(&call("greet", retry, &capability())).await["result"].clone();
     assert_eq!(second["inputRequests"]["name"]["params"]["message"], "round 1");
     let retry =
         json!({ "inputResponses": { "name": { "action": "decline" } }, "requestState": second["requestState"] });
-    let last = wire.ask(&call("greet", retry, &able())).await["result"].clone();
+    let last = wire.ask(&call("greet", retry, &capability())).await["result"].clone();
     assert_eq!((&last["resultType"], &last["content"][0]["text"]), (&json!("complete"), &json!("Accept, Decline")));
 }
 
@@ -168,7 +171,7 @@ async fn answers_are_read_by_the_requests_that_they_answer() {
     let mut wire = server(seal());
     let answer = json!({ "model": "m", "role": "assistant", "content": { "type": "text", "text": "" } });
     let all = json!({ "name": { "action": "cancel" }, "answer": answer, "roots": { "roots": [] } });
-    let asked = |responses: &Value| call("everything", json!({ "inputResponses": responses }), &able());
+    let asked = |responses: &Value| call("everything", json!({ "inputResponses": responses }), &capability());
     assert_eq!(wire.ask(&asked(&all)).await["result"]["content"][0]["text"], "Cancel m 0");
 
     // What nobody has asked for is nobody's business, whatever it is.
@@ -231,20 +234,26 @@ async fn undeclared_input_is_not_asked_for() {
 #[tokio::test]
 async fn only_what_may_be_answered_so_is() {
     let mut wire = server(seal());
-    let answer = wire.ask(&request("custom/asks", json!({}), &able())).await;
+    let answer = wire.ask(&request("custom/asks", json!({}), &capability())).await;
     assert_eq!(answer["error"]["code"], -32603, "not of this method");
-    let answer = wire.ask(&call("nothing", json!({}), &able())).await;
+    let answer = wire.ask(&call("nothing", json!({}), &capability())).await;
     assert_eq!(answer["error"]["code"], -32603, "neither requests nor state");
 }
 
 /// What a request with this state is answered with.
-fn open(seal: &Seal, method: &str, name: &str, who: &str, state: &str) -> Result<Option<u32>, ErrorObject> {
+fn open(
+    seal: &RequestStateCodec,
+    method: &str,
+    name: &str,
+    who: &str,
+    state: &str,
+) -> Result<Option<u32>, ErrorObject> {
     let params = json!({ "name": name, "requestState": state });
     let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
     seal.dialog::<u32>(&context, who).map(|dialog| dialog.state)
 }
 
-fn close(seal: &Seal, method: &str, name: &str, who: &str) -> String {
+fn close(seal: &RequestStateCodec, method: &str, name: &str, who: &str) -> String {
     let params = json!({ "name": name });
     let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
     seal.seal(&seal.dialog::<u32>(&context, who).expect("the first round"), &7_u32).expect("sealed")
@@ -257,7 +266,8 @@ fn state_is_taken_as_it_was_given_and_from_whom() {
     assert_eq!(open(&seal, "tools/call", "pay", "ann", &state), Ok(Some(7)));
     assert_eq!(open(&seal, "tools/call", "pay", "ann", &state), Ok(Some(7)), "as often as one likes, without `once`");
     // Foreign: another method, another tool, another user, the same letters in other places, another server.
-    let other = Seal::new(b"another key of thirty-two bytes!", Duration::from_secs(60)).expect("long enough");
+    let other =
+        RequestStateCodec::new(b"another key of thirty-two bytes!", Duration::from_secs(60)).expect("long enough");
     for (seal, method, name, who) in [
         (&seal, "prompts/get", "pay", "ann"),
         (&seal, "tools/call", "pays", "ann"),
@@ -293,7 +303,7 @@ fn state_is_taken_as_it_was_given_and_from_whom() {
 
 #[test]
 fn state_expires_and_is_used_up() {
-    let soon = Seal::new(KEY, Duration::from_millis(20)).expect("long enough");
+    let soon = RequestStateCodec::new(KEY, Duration::from_millis(20)).expect("long enough");
     let state = close(&soon, "tools/call", "pay", "ann");
     assert_eq!(open(&soon, "tools/call", "pay", "ann", &state), Ok(Some(7)));
     std::thread::sleep(Duration::from_millis(25));
@@ -301,7 +311,7 @@ fn state_expires_and_is_used_up() {
     // Whoever opens it has no say in when it does.
     assert!(open(&seal(), "tools/call", "pay", "ann", &state).is_err());
 
-    let once = seal().once(SpentInMemory::new(2));
+    let once = seal().once(InMemoryReplayGuard::new(2));
     let states: Vec<String> = (0..2).map(|_| close(&once, "tools/call", "pay", "ann")).collect();
     let open = |state: &String| open(&once.clone(), "tools/call", "pay", "ann", state);
     assert_eq!((open(&states[0]), open(&states[1])), (Ok(Some(7)), Ok(Some(7))));
@@ -310,7 +320,7 @@ fn state_expires_and_is_used_up() {
 
 #[test]
 fn a_full_store_refuses_the_oldest_states() {
-    let store = SpentInMemory::new(2);
+    let store = InMemoryReplayGuard::new(2);
     let at = |second: u64| std::time::SystemTime::now() + Duration::from_secs(60 + second);
     let spend = |n: u8, until| store.spend([n; 16], until);
     let times: Vec<_> = (0..8).map(at).collect();
@@ -323,12 +333,12 @@ fn a_full_store_refuses_the_oldest_states() {
     // A state that was never used, but is as old as the forgotten ones.
     assert!(!spend(9, times[0]) && !spend(10, times[2]));
     assert!(spend(11, times[5]));
-    assert!(!SpentInMemory::new(0).spend([1; 16], times[1]));
+    assert!(!InMemoryReplayGuard::new(0).spend([1; 16], times[1]));
 }
 
 #[test]
 fn a_seal_of_this_process_accepts_each_state_once() {
-    let own = Seal::of_this_process(Duration::from_secs(1)).expect("random bytes");
+    let own = RequestStateCodec::of_this_process(Duration::from_secs(1)).expect("random bytes");
     let state = close(&own, "tools/call", "pay", "ann");
     assert_eq!(open(&own, "tools/call", "pay", "ann", &state), Ok(Some(7)));
     assert!(open(&own, "tools/call", "pay", "ann", &state).is_err(), "replayed");
@@ -342,13 +352,14 @@ fn a_seal_of_this_process_accepts_each_state_once() {
 
 #[test]
 fn keys_change_while_state_is_away() {
-    let (old, new) = (seal(), Seal::new(b"the next key of thirty-two bytes", Duration::from_secs(60)).expect("long"));
+    let (old, new) =
+        (seal(), RequestStateCodec::new(b"the next key of thirty-two bytes", Duration::from_secs(60)).expect("long"));
     let both = new.clone().also_opening(KEY).expect("long enough");
     let state = close(&old, "tools/call", "pay", "ann");
     assert_eq!(open(&both, "tools/call", "pay", "ann", &state), Ok(Some(7)));
     assert!(open(&new, "tools/call", "pay", "ann", &state).is_err());
     assert!(open(&old, "tools/call", "pay", "ann", &close(&both, "tools/call", "pay", "ann")).is_err());
-    assert_eq!(Seal::new(b"short", Duration::ZERO).expect_err("short"), SealError::ShortKey(5));
+    assert_eq!(RequestStateCodec::new(b"short", Duration::ZERO).expect_err("short"), RequestStateError::ShortKey(5));
     assert!(new.also_opening(b"").is_err());
 }
 
@@ -357,19 +368,19 @@ async fn whoever_answers_for_ever_is_stopped() {
     let mut wire = server(seal().rounds(5));
     let mut params = json!({});
     for _ in 0..5 {
-        let result = wire.ask(&call("forever", params, &able())).await["result"].clone();
+        let result = wire.ask(&call("forever", params, &capability())).await["result"].clone();
         params = json!({ "requestState": result["requestState"] });
     }
-    assert_eq!(wire.ask(&call("forever", params, &able())).await["error"]["code"], -32600);
+    assert_eq!(wire.ask(&call("forever", params, &capability())).await["error"]["code"], -32600);
 }
 
 /// A client whose server is driven by hand.
-async fn client(handlers: Router, ours: Introduction) -> (Wire, Client) {
+async fn client(handlers: Router, ours: LocalInfo) -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let opening = Opening { known: Some(Revision::V2026_07_28), check: false, ..ours.into() };
+    let options = ConnectOptions { known: Some(Revision::V2026_07_28), check: false, ..ours.into() };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
-    let client = connect(opening, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
+    let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
     (Wire::of(here), client.expect("nobody is asked"))
 }
 
@@ -391,7 +402,7 @@ fn answer(id: &Value, result: &Value) -> String {
 
 #[tokio::test]
 async fn a_client_makes_the_request_again_with_what_is_asked_for() {
-    let (mut wire, client) = client(answers(), Introduction::new("client", "1")).await;
+    let (mut wire, client) = client(answers(), LocalInfo::new("client", "1")).await;
     let params = CallToolRequestParams::new(client.meta(), "tool")
         .with_arguments(JsonObject::from_iter([("a".to_owned(), json!(1))]));
     let first = mcpgen_types::to_value(&params).expect("JSON");
@@ -438,7 +449,7 @@ async fn a_client_makes_the_request_again_with_what_is_asked_for() {
 
 #[tokio::test]
 async fn a_client_can_go_on_by_hand() {
-    let (mut wire, client) = client(Router::new(), Introduction::new("client", "1")).await;
+    let (mut wire, client) = client(Router::new(), LocalInfo::new("client", "1")).await;
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let raw = RawJson::from(&params);
     let call = tokio::spawn(client.peer.call::<CallToolRequest>(params).send());
@@ -456,7 +467,7 @@ async fn a_client_can_go_on_by_hand() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_does_not_go_on_for_ever() {
-    let (mut wire, mut client) = client(answers(), Introduction::new("client", "1")).await;
+    let (mut wire, mut client) = client(answers(), LocalInfo::new("client", "1")).await;
     client.rounds = Rounds { most: 3, pause: Duration::from_millis(10), ..Rounds::default() };
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
@@ -485,7 +496,7 @@ async fn nobody_is_asked_for_what_is_not_sent() {
         (Rounds { requests: 2, ..Rounds::default() }, vec!["r", "s", "t"], 0),
     ] {
         asked.store(0, std::sync::atomic::Ordering::SeqCst);
-        let (mut wire, mut client) = client(handlers.clone(), Introduction::new("client", "1")).await;
+        let (mut wire, mut client) = client(handlers.clone(), LocalInfo::new("client", "1")).await;
         client.rounds = rounds;
         let params = CallToolRequestParams::new(client.meta(), "tool");
         let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
@@ -504,11 +515,11 @@ async fn nobody_is_asked_for_what_is_not_sent() {
 async fn a_client_gives_only_what_it_has_declared() {
     // Nobody answers, somebody refuses, and nothing is declared.
     let refuses = Router::new().request::<ListRootsRequest>(|_, _| async { Err(ErrorObject::new(-1, "not today")) });
-    let declared = Introduction::new("client", "1").able("roots", json!({}));
+    let declared = LocalInfo::new("client", "1").capability("roots", json!({}));
     for (handlers, ours, code) in [
         (Router::new(), declared.clone(), -32601),
         (refuses, declared, -1),
-        (Router::new(), Introduction::new("client", "1"), -32021),
+        (Router::new(), LocalInfo::new("client", "1"), -32021),
     ] {
         let (mut wire, client) = client(handlers, ours).await;
         let params = CallToolRequestParams::new(client.meta(), "tool");
@@ -530,15 +541,14 @@ async fn both_sides_understand_each_other() {
     let (here, there) = mcpgen_runtime::transport::duplex();
     let handlers = router(seal());
     tokio::spawn(mcpgen_runtime::serve(
-        Introduction::new("server", "1"),
+        LocalInfo::new("server", "1"),
         handlers.clone(),
         handlers,
         there.0,
         there.1,
         Limits::default(),
     ));
-    let client =
-        connect(Introduction::new("client", "1"), answers(), answers(), here.0, here.1, Limits::default()).await;
+    let client = connect(LocalInfo::new("client", "1"), answers(), answers(), here.0, here.1, Limits::default()).await;
     let client = client.expect("connected");
     for (tool, expected) in [("greet", "Accept, Accept"), ("everything", "Accept model 0")] {
         let params = CallToolRequestParams::new(client.meta(), tool);

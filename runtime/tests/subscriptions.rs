@@ -6,31 +6,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::client::handshake::Opening;
-use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::protocol::config::Offer;
+use mcpgen_runtime::client::handshake::ConnectOptions;
 use mcpgen_runtime::client::subscription::{Subscription, follow};
+use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::server::subscriptions::Subscriptions;
 use mcpgen_runtime::transport::{self, lines};
-use mcpgen_runtime::{Client, Introduction, Limits, Router, connect, serve};
+use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect, serve};
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::{SubscriptionFilter, SubscriptionsListenRequest};
 use serde_json::{Value, json};
 use support::Wire;
 
-fn ours() -> Introduction {
-    Introduction::new("server", "1")
-        .able("tools", json!({ "listChanged": true }))
-        .able("resources", json!({ "subscribe": true, "listChanged": false }))
-        .able("prompts", json!({ "listChanged": true }))
+fn ours() -> LocalInfo {
+    LocalInfo::new("server", "1")
+        .capability("tools", json!({ "listChanged": true }))
+        .capability("resources", json!({ "subscribe": true, "listChanged": false }))
+        .capability("prompts", json!({ "listChanged": true }))
 }
 
 fn server(limits: Limits) -> (Wire, Subscriptions) {
     let subscriptions = Subscriptions::of(&ours());
     let handlers = Router::new().request::<SubscriptionsListenRequest>(subscriptions.handler());
-    let era = Arc::new(Offer::from(ours()).era(&handlers.handled(mcpgen_runtime::protocol::Side::Server)));
-    let (wire, _) = Wire::to(|pipe| support::run(handlers, era, limits, pipe));
+    let protocol =
+        Arc::new(ServerConfig::from(ours()).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)));
+    let (wire, _) = Wire::to(|pipe| support::run(handlers, protocol, limits, pipe));
     (wire, subscriptions)
 }
 
@@ -130,8 +131,9 @@ async fn what_lasts_takes_nobodys_room_and_time() {
     let handlers = Router::new()
         .request::<SubscriptionsListenRequest>(subscriptions.handler())
         .custom_request("custom/now", |_, _: Value| async { Ok::<_, mcpgen_types::ErrorObject>(json!({})) });
-    let era = Arc::new(Offer::from(ours()).era(&handlers.handled(mcpgen_runtime::protocol::Side::Server)));
-    let (mut wire, _) = Wire::to(|pipe| support::run(handlers, era, limits, pipe));
+    let protocol =
+        Arc::new(ServerConfig::from(ours()).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)));
+    let (mut wire, _) = Wire::to(|pipe| support::run(handlers, protocol, limits, pipe));
     for id in 1..=2 {
         wire.ask(&listen(id, json!({ "toolsListChanged": true }))).await;
     }
@@ -148,7 +150,7 @@ async fn a_connection_that_ends_ends_its_subscriptions_at_once() {
     let (mut wire, subscriptions) = server(Limits::default());
     wire.ask(&listen(1, json!({ "toolsListChanged": true }))).await;
     let begun = std::time::Instant::now();
-    wire.hang_up().await;
+    wire.close_sse_stream().await;
     assert_eq!(wire.hear().await["id"], 1, "the end of it");
     assert!(wire.is_over().await);
     assert!(begun.elapsed() < Duration::from_secs(5), "nobody waits for what has no end");
@@ -175,14 +177,14 @@ async fn who_does_not_listen_is_not_told_twice() {
 /// A client whose server is driven by hand.
 async fn client() -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let opening =
-        Opening { known: Some(Revision::V2026_07_28), check: false, ..Introduction::new("client", "1").into() };
+    let options =
+        ConnectOptions { known: Some(Revision::V2026_07_28), check: false, ..LocalInfo::new("client", "1").into() };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let handlers = Router::new().notification::<mcpgen_types::v2026_07_28::ToolListChangedNotification>(|_, _| async {
         panic!("what belongs to a subscription goes there");
     });
-    let client = connect(opening, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
+    let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
     (Wire::of(here), client.expect("nobody is asked"))
 }
 
@@ -290,7 +292,7 @@ async fn subscriptions_are_made_again_on_a_new_connection() {
             let (here, there) = transport::duplex();
             let handlers = Router::new().request::<SubscriptionsListenRequest>(subscriptions.handler());
             tokio::spawn(serve(ours(), handlers.clone(), handlers, there.0, there.1, Limits::default()));
-            let ours = Introduction::new("client", "1");
+            let ours = LocalInfo::new("client", "1");
             let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await;
             let peer = client.map_err(|error| error.to_string())?.into_peer();
             kept.lock().expect("kept").push(peer.clone());

@@ -10,10 +10,10 @@ use futures_util::future::BoxFuture;
 
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::protocol::config::Offer;
+use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::service::context::Context;
-use mcpgen_runtime::tasks::{Entry, Outcome, Support, TaskLimits, TaskStore, Tasks, TasksInMemory, capability};
-use mcpgen_runtime::{Introduction, Limits, Router, connect, serve, transport};
+use mcpgen_runtime::tasks::{Entry, InMemoryTaskStore, Outcome, TaskLimits, TaskStore, TaskSupport, Tasks, capability};
+use mcpgen_runtime::{Limits, LocalInfo, Router, connect, serve, transport};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskRequest, CancelTaskRequestParams,
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, GetTaskRequest, GetTaskRequestParams,
@@ -80,11 +80,11 @@ impl Drop for PanicsInDrop {
     }
 }
 
-fn support(name: Option<&str>) -> Support {
+fn support(name: Option<&str>) -> TaskSupport {
     match name {
-        Some("never") => Support::Forbidden,
-        Some("always") => Support::Required,
-        _ => Support::Optional,
+        Some("never") => TaskSupport::Forbidden,
+        Some("always") => TaskSupport::Required,
+        _ => TaskSupport::Optional,
     }
 }
 
@@ -92,14 +92,17 @@ fn router(tasks: &Tasks) -> Router {
     tasks.on::<CallToolRequest>(Router::new(), support, tool)
 }
 
-fn ours() -> Introduction {
-    Introduction::new("server", "1").able("logging", json!({})).able("tasks", capability(&["tools/call"], true))
+fn ours() -> LocalInfo {
+    LocalInfo::new("server", "1")
+        .capability("logging", json!({}))
+        .capability("tasks", capability(&["tools/call"], true))
 }
 
-async fn server_of(ours: Introduction, tasks: Tasks) -> Wire {
+async fn server_of(ours: LocalInfo, tasks: Tasks) -> Wire {
     let handlers = router(&tasks);
-    let era = Arc::new(Offer::from(ours).era(&handlers.handled(mcpgen_runtime::protocol::Side::Server)));
-    let (mut wire, _) = Wire::to(|pipe| support::run(handlers, era, Limits::default(), pipe));
+    let protocol =
+        Arc::new(ServerConfig::from(ours).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)));
+    let (mut wire, _) = Wire::to(|pipe| support::run(handlers, protocol, Limits::default(), pipe));
     let params = json!({
         "protocolVersion": "2025-11-25", "capabilities": { "roots": {} }, "clientInfo": { "name": "c", "version": "1" },
     });
@@ -120,7 +123,7 @@ fn call(id: impl Into<Value>, name: &str, task: Option<Value>) -> String {
     json!({ "jsonrpc": "2.0", "id": id.into(), "method": "tools/call", "params": params }).to_string()
 }
 
-fn about(id: impl Into<Value>, method: &str, task: &Value) -> String {
+fn task_request(id: impl Into<Value>, method: &str, task: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id.into(), "method": format!("tasks/{method}"), "params": { "taskId": task } })
         .to_string()
 }
@@ -168,8 +171,8 @@ async fn a_task_is_made_at_once_and_its_result_fetched_later() {
     assert!(created["result"].get("content").is_none(), "the result comes later");
 
     let id = &task["taskId"];
-    wire.say(&about("g", "get", id)).await;
-    wire.say(&about("r", "result", id)).await;
+    wire.say(&task_request("g", "get", id)).await;
+    wire.say(&task_request("r", "result", id)).await;
     let (result, before) = answer(&mut wire, "r").await;
     // What is said of it says so; what is about it as a whole does not.
     let by = |method: &str| -> Vec<&Value> { before.iter().filter(|message| message["method"] == method).collect() };
@@ -187,9 +190,9 @@ async fn a_task_is_made_at_once_and_its_result_fetched_later() {
         "_meta": { "mine": 1, RELATED: related(id) },
     });
     assert_eq!(result["result"], expected);
-    wire.say(&about("r2", "result", id)).await;
+    wire.say(&task_request("r2", "result", id)).await;
     assert_eq!(answer(&mut wire, "r2").await.0["result"], expected, "as often as one likes");
-    wire.say(&about("g2", "get", id)).await;
+    wire.say(&task_request("g2", "get", id)).await;
     let got = answer(&mut wire, "g2").await.0["result"].clone();
     assert_eq!(
         (&got["status"], &got["ttl"], &got["createdAt"]),
@@ -207,7 +210,7 @@ async fn the_result_of_a_task_is_that_of_its_request() {
         ("panic", "failed", json!({ "code": -32603, "message": "internal error" })),
     ] {
         let id = begin(&mut wire, name).await;
-        wire.say(&about("r", "result", &id)).await;
+        wire.say(&task_request("r", "result", &id)).await;
         let (mut result, _) = answer(&mut wire, "r").await;
         match result.get("error") {
             Some(error) => assert_eq!(*error, expected, "{name}"),
@@ -217,7 +220,7 @@ async fn the_result_of_a_task_is_that_of_its_request() {
                 assert_eq!(result["result"], expected, "{name}");
             }
         }
-        wire.say(&about("g", "get", &id)).await;
+        wire.say(&task_request("g", "get", &id)).await;
         assert_eq!(answer(&mut wire, "g").await.0["result"]["status"], status, "{name}");
     }
 }
@@ -226,35 +229,35 @@ async fn the_result_of_a_task_is_that_of_its_request() {
 async fn a_cancelled_task_stays_cancelled() {
     let mut wire = server().await;
     let id = begin(&mut wire, "hang").await;
-    wire.say(&about("r", "result", &id)).await;
-    wire.say(&about("c", "cancel", &id)).await;
+    wire.say(&task_request("r", "result", &id)).await;
+    wire.say(&task_request("c", "cancel", &id)).await;
     let mut answers = vec![wire.hear().await, wire.hear().await, wire.hear().await];
     answers.sort_by_key(|message| message["id"].to_string());
     assert_eq!(answers[0]["result"]["status"], "cancelled");
     assert!(answers[2]["params"]["status"] == "cancelled", "told: {answers:?}");
     assert!(answers[1]["error"]["message"].as_str().is_some_and(|message| message.contains("cancelled")));
-    wire.say(&about("c2", "cancel", &id)).await;
+    wire.say(&task_request("c2", "cancel", &id)).await;
     assert_eq!(answer(&mut wire, "c2").await.0["error"]["code"], -32602, "it has ended");
     // One that is over already stays what it is.
     let id = begin(&mut wire, "other").await;
-    wire.say(&about("r", "result", &id)).await;
+    wire.say(&task_request("r", "result", &id)).await;
     answer(&mut wire, "r").await;
-    wire.say(&about("c", "cancel", &id)).await;
+    wire.say(&task_request("c", "cancel", &id)).await;
     assert_eq!(answer(&mut wire, "c").await.0["error"]["code"], -32602);
-    wire.say(&about("g", "get", &id)).await;
+    wire.say(&task_request("g", "get", &id)).await;
     assert_eq!(answer(&mut wire, "g").await.0["result"]["status"], "completed");
 }
 
 /// A store that takes its time, and that fails the first times.
 struct Slow {
-    inside: TasksInMemory,
+    inside: InMemoryTaskStore,
     takes: Duration,
     failures: std::sync::atomic::AtomicUsize,
 }
 
 impl Slow {
     fn new(takes: Duration, failures: usize) -> Arc<Self> {
-        Arc::new(Self { inside: TasksInMemory::default(), takes, failures: failures.into() })
+        Arc::new(Self { inside: InMemoryTaskStore::default(), takes, failures: failures.into() })
     }
 }
 
@@ -310,7 +313,7 @@ async fn a_request_that_is_taken_back_leaves_no_task_and_takes_no_room() {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let id = begin(&mut wire, "work").await;
-    wire.say(&about("r", "result", &id)).await;
+    wire.say(&task_request("r", "result", &id)).await;
     assert_eq!(answer(&mut wire, "r").await.0["result"]["content"][0]["text"], "done");
     let kept = store.list("", None, 100).await.expect("tasks");
     let working = kept.iter().filter(|task| task.status == TaskStatus::Working).count();
@@ -321,7 +324,7 @@ async fn a_request_that_is_taken_back_leaves_no_task_and_takes_no_room() {
 async fn a_store_that_fails_loses_no_result() {
     let mut wire = server_of(ours(), Tasks::new(Slow::new(Duration::ZERO, 3), TaskLimits::default())).await;
     let id = begin(&mut wire, "other").await;
-    wire.say(&about("r", "result", &id)).await;
+    wire.say(&task_request("r", "result", &id)).await;
     assert_eq!(answer(&mut wire, "r").await.0["result"]["content"][0]["text"], "at once");
 }
 
@@ -330,7 +333,7 @@ async fn a_cancelled_task_is_stopped_though_nobody_waits_for_it() {
     let tasks = Tasks::new(Slow::new(Duration::from_millis(30), 0), TaskLimits { running: 1, ..TaskLimits::default() });
     let mut wire = server_of(ours(), tasks).await;
     let id = begin(&mut wire, "hang").await;
-    wire.say(&about("c", "cancel", &id)).await;
+    wire.say(&task_request("c", "cancel", &id)).await;
     tokio::time::sleep(Duration::from_millis(45)).await;
     wire.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}"#).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -341,11 +344,11 @@ async fn a_cancelled_task_is_stopped_though_nobody_waits_for_it() {
 
 #[tokio::test(start_paused = true)]
 async fn ends_a_cancelled_task_whose_handler_panics_in_drop() {
-    let tasks = Tasks::new(TasksInMemory::default(), TaskLimits { running: 1, ..TaskLimits::default() });
+    let tasks = Tasks::new(InMemoryTaskStore::default(), TaskLimits { running: 1, ..TaskLimits::default() });
     let mut wire = server_of(ours(), tasks).await;
     let id = begin(&mut wire, "panic in drop").await;
-    wire.say(&about("r", "result", &id)).await;
-    wire.say(&about("c", "cancel", &id)).await;
+    wire.say(&task_request("r", "result", &id)).await;
+    wire.say(&task_request("c", "cancel", &id)).await;
     let (result, _) = answer(&mut wire, "r").await;
     assert!(result["error"]["message"].as_str().is_some_and(|message| message.contains("cancelled")), "{result}");
     // Its place is free again.
@@ -377,7 +380,7 @@ async fn states_are_told_in_their_order_and_the_last_one_is_the_end() {
     assert_eq!(told.first().map(String::as_str), Some("input_required"), "{told:?}");
     assert!(told.windows(2).all(|pair| pair[0] != pair[1]), "{told:?}");
     // A reporter that was left behind says nothing more.
-    wire.say(&about("g", "get", &id)).await;
+    wire.say(&task_request("g", "get", &id)).await;
     let (got, before) = answer(&mut wire, "g").await;
     assert!(before.is_empty(), "{before:?}");
     assert_eq!(got["result"]["status"], "completed");
@@ -392,19 +395,19 @@ async fn what_answers_a_task_says_so() {
     assert_eq!(answer(&mut wire, "x").await.0["result"]["_meta"][RELATED], json!({ "taskId": "theirs" }));
     // A call that is taken back, too.
     let id = begin(&mut wire, "ask shortly").await;
-    let mut heard = Vec::new();
-    while heard.last().is_none_or(|message: &Value| message["method"] != "notifications/cancelled") {
-        heard.push(wire.hear().await);
+    let mut received = Vec::new();
+    while received.last().is_none_or(|message: &Value| message["method"] != "notifications/cancelled") {
+        received.push(wire.hear().await);
     }
-    let cancelled = heard.last().expect("the last one");
-    assert_eq!(cancelled["params"]["_meta"][RELATED], related(&id), "{heard:?}");
+    let cancelled = received.last().expect("the last one");
+    assert_eq!(cancelled["params"]["_meta"][RELATED], related(&id), "{received:?}");
 }
 
 #[tokio::test]
 async fn one_owner_leaves_room_for_others() {
     let owner = |context: &Context| context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
     let limits = TaskLimits { running_each: 2, result_bytes: 100, ..TaskLimits::default() };
-    let mut wire = server_of(ours(), Tasks::owned_by(TasksInMemory::new(10, 3), limits, owner)).await;
+    let mut wire = server_of(ours(), Tasks::owned_by(InMemoryTaskStore::new(10, 3), limits, owner)).await;
     let made = |user: &'static str, name: &'static str| {
         let params = json!({ "name": name, "task": {}, "_meta": { "user": user } });
         json!({ "jsonrpc": "2.0", "id": user, "method": "tools/call", "params": params }).to_string()
@@ -438,10 +441,10 @@ async fn a_task_that_asks_waits_for_input() {
     assert_eq!(status["params"]["status"], "input_required");
     let asked = wire.hear().await;
     assert_eq!((&asked["method"], &asked["params"]["_meta"][RELATED]), (&json!("roots/list"), &related(&id)));
-    wire.say(&about("g", "get", &id)).await;
+    wire.say(&task_request("g", "get", &id)).await;
     assert_eq!(answer(&mut wire, "g").await.0["result"]["status"], "input_required");
     wire.say(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": [] } }).to_string()).await;
-    wire.say(&about("r", "result", &id)).await;
+    wire.say(&task_request("r", "result", &id)).await;
     let (result, _) = answer(&mut wire, "r").await;
     assert_eq!(result["result"]["content"][0]["text"], "0 roots");
 }
@@ -451,7 +454,7 @@ async fn what_is_not_there_is_refused() {
     let mut wire = server().await;
     for method in ["get", "result", "cancel"] {
         for id in [json!("none"), json!(""), json!("0".repeat(32))] {
-            wire.say(&about("x", method, &id)).await;
+            wire.say(&task_request("x", method, &id)).await;
             assert_eq!(answer(&mut wire, "x").await.0["error"]["code"], -32602, "{method} {id}");
         }
     }
@@ -486,7 +489,7 @@ async fn tools_say_whether_they_may_be_tasks() {
 
 #[tokio::test]
 async fn without_the_capability_the_request_is_an_ordinary_one() {
-    for ours in [Introduction::new("server", "1"), Introduction::new("s", "1").able("tasks", json!({ "list": {} }))] {
+    for ours in [LocalInfo::new("server", "1"), LocalInfo::new("s", "1").capability("tasks", json!({ "list": {} }))] {
         let mut wire = server_of(ours, Tasks::default()).await;
         for name in ["other", "always"] {
             wire.say(&call("c", name, Some(json!({ "ttl": 1 })))).await;
@@ -498,7 +501,7 @@ async fn without_the_capability_the_request_is_an_ordinary_one() {
 #[tokio::test]
 async fn tasks_are_listed_in_pages_and_forgotten_in_time() {
     let limits = TaskLimits { page: 2, longest_ttl: Duration::from_millis(300), ..TaskLimits::default() };
-    let mut wire = server_of(ours(), Tasks::new(TasksInMemory::new(5, 5), limits)).await;
+    let mut wire = server_of(ours(), Tasks::new(InMemoryTaskStore::new(5, 5), limits)).await;
     let mut made = Vec::new();
     for _ in 0..5 {
         made.push(begin(&mut wire, "hang").await);
@@ -525,7 +528,7 @@ async fn tasks_are_listed_in_pages_and_forgotten_in_time() {
     by_text(&mut made);
     assert_eq!(listed, made);
     tokio::time::sleep(Duration::from_millis(320)).await;
-    wire.say(&about("g", "get", &made[0])).await;
+    wire.say(&task_request("g", "get", &made[0])).await;
     assert_eq!(answer(&mut wire, "g").await.0["error"]["code"], -32602, "forgotten");
     assert!(begin(&mut wire, "hang").await.is_string(), "there is room again");
 }
@@ -533,7 +536,7 @@ async fn tasks_are_listed_in_pages_and_forgotten_in_time() {
 #[tokio::test]
 async fn tasks_belong_to_whoever_has_asked_for_them() {
     let owner = |context: &Context| context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let tasks = Tasks::owned_by(TasksInMemory::default(), TaskLimits::default(), owner);
+    let tasks = Tasks::owned_by(InMemoryTaskStore::default(), TaskLimits::default(), owner);
     let mut wire = server_of(ours(), tasks).await;
     let request = |id: &str, method: &str, user: &str, mut params: Value| {
         params["_meta"] = json!({ "user": user });
@@ -568,7 +571,7 @@ async fn either_side_runs_tasks_for_the_other() {
         let listed = context.peer().call::<ListTasksRequest>(None).await.map_err(refused)?;
         Ok::<_, ErrorObject>(text(format!("{} {}", answer.model, listed.tasks.len())))
     });
-    let server = Introduction::new("server", "1").speaking(Revision::is_legacy);
+    let server = LocalInfo::new("server", "1").retain_revisions(Revision::is_legacy);
     let server_tasks = Tasks::default();
     let handlers = server_tasks.on::<CallToolRequest>(handlers.clone(), support, move |context, params| {
         let router = handlers.clone();
@@ -582,21 +585,21 @@ async fn either_side_runs_tasks_for_the_other() {
             result.decode::<CallToolResult>().map_err(|error| ErrorObject::new(-1, error.to_string()))
         }
     });
-    let server = server.able("tasks", capability(&["tools/call"], true));
+    let server = server.capability("tasks", capability(&["tools/call"], true));
     tokio::spawn(serve(server, handlers.clone(), handlers, there.0, there.1, Limits::default()));
 
     let client_tasks = Tasks::default();
     let samples = client_tasks.on::<CreateMessageRequest>(
         Router::new(),
-        |_| Support::Optional,
+        |_| TaskSupport::Optional,
         |_, _| async {
             tokio::time::sleep(Duration::from_millis(5)).await;
             Ok::<_, ErrorObject>(CreateMessageResult::new(TextContent::new(""), "model", Role::Assistant))
         },
     );
-    let ours = Introduction::new("client", "1")
-        .speaking(Revision::is_legacy)
-        .able("tasks", capability(&["sampling/createMessage"], true));
+    let ours = LocalInfo::new("client", "1")
+        .retain_revisions(Revision::is_legacy)
+        .capability("tasks", capability(&["sampling/createMessage"], true));
     let client = connect(ours, samples.clone(), samples, here.0, here.1, Limits::default()).await.expect("connected");
     let created = client.peer.call_task::<CallToolRequest>(CallToolRequestParams::new("think")).await.expect("a task");
     let id = created.task.task_id;

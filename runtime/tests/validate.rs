@@ -87,7 +87,7 @@ async fn connected_to_tool_with(output: Value) -> Client {
         }
     });
     let builder =
-        Client::builder("client", "1").opening(|opening| opening.ours.revisions = vec![Revision::V2025_11_25]);
+        Client::builder("client", "1").options(|options| options.ours.revisions = vec![Revision::V2025_11_25]);
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected");
     client.tools().await.expect("tools");
     client
@@ -171,8 +171,8 @@ fn refuses_too_many_patterns_and_subschemas() {
 fn a_check_that_takes_too_long_fails_the_call_and_blocks_no_other() {
     within_a_minute(|| async {
         let server = Server::new("server", "1")
-            .tool_by_hand(tool(doubling_by_level()), |_, _| async { "called" })
-            .tool_by_hand(Tool::new(ToolInputSchema::new(), "other"), |_, _| async { "called" });
+            .tool_with_schema(tool(doubling_by_level()), |_, _| async { "called" })
+            .tool_with_schema(Tool::new(ToolInputSchema::new(), "other"), |_, _| async { "called" });
         let client = Arc::new(connected(server).await);
         let slow = Arc::clone(&client);
         let slow = tokio::spawn(async move { slow.call_tool("tool", object(nested(60))).await });
@@ -203,7 +203,7 @@ fn a_client_ends_a_check_that_takes_too_long() {
 fn quotes_only_short_values_in_errors() {
     within_a_minute(|| async {
         let schema = json!({ "type": "object", "properties": { "s": { "maxLength": 3 }, "t": { "enum": ["a"] } } });
-        let server = Server::new("server", "1").tool_by_hand(tool(schema), |_, _| async { "called" });
+        let server = Server::new("server", "1").tool_with_schema(tool(schema), |_, _| async { "called" });
         let client = connected(server).await;
         for (arguments, expected) in [
             (json!({ "s": "long" }), "/s: \"long\" is longer than 3 characters"),

@@ -13,12 +13,12 @@ use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Value};
 
 use super::methods::Reader;
 use super::{Client, connect};
-use crate::client::handshake::{HandshakeError, Opening};
+use crate::client::handshake::{ConnectOptions, HandshakeError};
 use crate::client::lenient::{DecodePolicy, Repair};
 use crate::connection::Limits;
 use crate::jsonrpc::errors;
 use crate::protocol::Level;
-use crate::protocol::info::Introduction;
+use crate::protocol::info::LocalInfo;
 use crate::service::context::Context;
 use crate::service::router::Router;
 use crate::transport::{Incoming, Outgoing};
@@ -33,7 +33,7 @@ use crate::transport::{Incoming, Outgoing};
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// # let (here, there) = transport::duplex();
 /// # let greet = Tool::new(ToolInputSchema::new(), "greet");
-/// # let server = Server::new("greeter", "1").tool_by_hand(greet, |_, _| async { "hello" });
+/// # let server = Server::new("greeter", "1").tool_with_schema(greet, |_, _| async { "hello" });
 /// # tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
 /// # let (incoming, outgoing) = here;
 /// let client = Client::builder("visitor", "1.0.0").connect(incoming, outgoing).await?;
@@ -48,7 +48,7 @@ use crate::transport::{Incoming, Outgoing};
 #[derive(Debug)]
 #[must_use = "it is not connected yet"]
 pub struct ClientBuilder {
-    pub(super) opening: Opening,
+    pub(super) options: ConnectOptions,
     pub(super) handlers: Router,
     pub(super) limits: Limits,
     pub(super) reader: Reader,
@@ -60,7 +60,7 @@ impl Client<Router> {
     /// A client that is not connected yet.
     pub fn builder(name: &str, version: &str) -> ClientBuilder {
         ClientBuilder {
-            opening: Introduction::new(name, version).into(),
+            options: LocalInfo::new(name, version).into(),
             handlers: Router::new(),
             limits: Limits::default(),
             reader: Reader::default(),
@@ -72,8 +72,8 @@ impl Client<Router> {
 
 impl ClientBuilder {
     /// How it opens the connection, and all that it says of itself.
-    pub fn opening(mut self, change: impl FnOnce(&mut Opening)) -> Self {
-        change(&mut self.opening);
+    pub fn options(mut self, change: impl FnOnce(&mut ConnectOptions)) -> Self {
+        change(&mut self.options);
         self
     }
 
@@ -130,13 +130,13 @@ impl ClientBuilder {
         F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        self.opening.ours.level = Some(level);
+        self.options.ours.level = Some(level);
         let method = <LoggingMessageNotification as mcpgen_types::Notification>::METHOD;
         self.handlers = self.handlers.custom_notification(method, move |_, params: Value| {
-            let heard = mcpgen_types::from_value(params).map(&hear);
+            let interner = mcpgen_types::from_value(params).map(&hear);
             async move {
-                match heard {
-                    Ok(heard) => heard.await,
+                match interner {
+                    Ok(interner) => interner.await,
                     Err(error) => tracing::warn!(%error, "an event that is none"),
                 }
             }
@@ -156,8 +156,8 @@ impl ClientBuilder {
     ///
     /// The server refuses, is silent, or speaks no revision that is spoken here.
     pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
-        let Self { opening, handlers, limits, reader, .. } = self;
-        let client = connect(opening, handlers.clone(), handlers, incoming, outgoing, limits).await?;
+        let Self { options, handlers, limits, reader, .. } = self;
+        let client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
         Ok(reader.apply(client))
     }
 
@@ -173,7 +173,7 @@ impl ClientBuilder {
         url: &str,
         options: crate::http::client::Options,
     ) -> Result<Client, ConnectError> {
-        self.opening.silence_is_legacy = false;
+        self.options.silence_is_legacy = false;
         let (incoming, outgoing) = crate::http::client::open(url, options)?;
         Ok(self.connect(incoming, outgoing).await?)
     }

@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 use super::builder::ClientBuilder;
 use super::{Client, Lifecycle, connect_with};
-use crate::client::handshake::{HandshakeError, Opening, Start};
+use crate::client::handshake::{ConnectOptions, HandshakeError, Start};
 use crate::peer::CallError;
 use crate::peer::outbox::Closed;
 use crate::transport::child_process::{Process, STOP, describe, exited, trailer};
@@ -56,7 +56,7 @@ impl ClientBuilder {
     /// The program cannot be started, the server exits, or no revision can be agreed on. Errors quote the program and its
     /// arguments: pass secrets in environment variables.
     pub async fn connect_command(self, mut command: Command) -> Result<Client, CommandError> {
-        let mut plan = Plan::new(self.opening.clone());
+        let mut plan = Plan::new(self.options.clone());
         loop {
             let started = Process::start(&mut command, self.line_limit);
             let (process, incoming, outgoing) =
@@ -66,8 +66,8 @@ impl ClientBuilder {
                 async move { process.stop(STOP).await }
             };
             let (handlers, limits) = (self.handlers.clone(), self.limits.clone());
-            let (opening, lifecycle) = (plan.opening.clone(), Lifecycle { start: plan.start, after });
-            let connecting = connect_with(opening, lifecycle, handlers.clone(), handlers, incoming, outgoing, limits);
+            let (options, lifecycle) = (plan.options.clone(), Lifecycle { start: plan.start, after });
+            let connecting = connect_with(options, lifecycle, handlers.clone(), handlers, incoming, outgoing, limits);
             let (connected, input_was_closed) = plan.watch(&process, connecting).await;
             let error = match connected {
                 Ok(client) if !input_was_closed => return Ok(self.reader.apply(client)),
@@ -100,17 +100,17 @@ impl ClientBuilder {
 
 /// How the server is started next.
 struct Plan {
-    opening: Opening,
+    options: ConnectOptions,
     start: Start,
     /// How long a process may be silent before its input is closed. `None` keeps the input open.
     close_input_after: Option<Duration>,
 }
 
 impl Plan {
-    fn new(opening: Opening) -> Self {
-        let silence = (opening.patience / 6).max(LEAST_SILENCE.min(opening.patience / 2));
-        let close_input_after = opening.silence_suggests_legacy().then_some(silence);
-        Self { opening, start: Start::Command, close_input_after }
+    fn new(options: ConnectOptions) -> Self {
+        let silence = (options.patience / 6).max(LEAST_SILENCE.min(options.patience / 2));
+        let close_input_after = options.silence_suggests_legacy().then_some(silence);
+        Self { options, start: Start::Command, close_input_after }
     }
 
     /// Connects, and closes the input of a process that stays silent. Returns whether it was closed.
@@ -134,13 +134,13 @@ impl Plan {
 
     /// Connects next to a server that is known to speak a revision.
     fn expect(&mut self, revision: Revision) {
-        (self.opening.known, self.opening.check, self.close_input_after) = (Some(revision), true, None);
+        (self.options.known, self.options.check, self.close_input_after) = (Some(revision), true, None);
     }
 
     /// Decides how to start the server again, if that may help. A process that exits with success once its input is closed
     /// may have been slow: it gets as much time as it needs.
     fn may_start_again(&mut self, error: &HandshakeError, may_be_slow: bool) -> bool {
-        if self.start != Start::Command || !self.opening.suggests_restart(error) {
+        if self.start != Start::Command || !self.options.suggests_restart(error) {
             return false;
         }
         let is_closed = matches!(error, HandshakeError::Call(CallError::Closed(Closed)));
@@ -155,7 +155,7 @@ impl Plan {
     fn method(&self) -> &'static str {
         match self.start {
             Start::Restarted => "initialize",
-            _ => self.opening.first_method(),
+            _ => self.options.first_method(),
         }
     }
 }
@@ -206,12 +206,12 @@ fn hint(error: &io::Error) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::info::Introduction;
+    use crate::protocol::info::LocalInfo;
 
-    fn close_input_after(change: impl FnOnce(&mut Opening)) -> Option<Duration> {
-        let mut opening = Opening::from(Introduction::new("client", "1"));
-        change(&mut opening);
-        Plan::new(opening).close_input_after
+    fn close_input_after(change: impl FnOnce(&mut ConnectOptions)) -> Option<Duration> {
+        let mut options = ConnectOptions::from(LocalInfo::new("client", "1"));
+        change(&mut options);
+        Plan::new(options).close_input_after
     }
 
     #[test]
@@ -220,20 +220,20 @@ mod tests {
         for (patience, silence) in
             cases.map(|(patience, silence)| (Duration::from_millis(patience), Duration::from_millis(silence)))
         {
-            assert_eq!(close_input_after(|opening| opening.patience = patience), Some(silence), "{patience:?}");
+            assert_eq!(close_input_after(|options| options.patience = patience), Some(silence), "{patience:?}");
         }
-        assert_eq!(close_input_after(|opening| opening.patience = Duration::MAX), Some(Duration::MAX / 6));
+        assert_eq!(close_input_after(|options| options.patience = Duration::MAX), Some(Duration::MAX / 6));
     }
 
     #[test]
     fn keeps_the_input_open_unless_silence_suggests_a_legacy_server() {
-        assert_eq!(close_input_after(|opening| opening.silence_is_legacy = false), None);
+        assert_eq!(close_input_after(|options| options.silence_is_legacy = false), None);
         for known in [Revision::V2025_11_25, Revision::V2026_07_28] {
-            assert_eq!(close_input_after(|opening| opening.known = Some(known)), None, "{known}");
+            assert_eq!(close_input_after(|options| options.known = Some(known)), None, "{known}");
         }
         for legacy in [false, true] {
             let change =
-                |opening: &mut Opening| opening.ours.revisions.retain(|revision| revision.is_legacy() == legacy);
+                |options: &mut ConnectOptions| options.ours.revisions.retain(|revision| revision.is_legacy() == legacy);
             assert_eq!(close_input_after(change), None, "only legacy revisions: {legacy}");
         }
     }

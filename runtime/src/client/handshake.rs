@@ -1,7 +1,7 @@
 //! Which revision a client and its server speak.
 //!
 //! A client that speaks both eras asks with `server/discover`, and falls back to `initialize` on anything that no modern
-//! server answers. [`verdict`] is that decision, whatever the answer came over.
+//! server answers. [`probe_outcome`] is that decision, whatever the answer came over.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision, Value};
 use crate::jsonrpc::errors;
 use crate::peer::outbox::Closed;
 use crate::peer::{CallError, InFlight, Peer};
-use crate::protocol::dual::Eras;
-use crate::protocol::info::Introduction;
+use crate::protocol::dual::DualProtocol;
+use crate::protocol::info::LocalInfo;
 use crate::protocol::legacy::InitializeError;
-use crate::protocol::modern::Reading;
+use crate::protocol::modern::ResultRules;
 
-/// How a client opens a connection. An [`Introduction`] is one, with the defaults.
+/// How a client opens a connection. An [`LocalInfo`] is one, with the defaults.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct ConnectOptions {
     /// What it says of itself.
-    pub ours: Introduction,
+    pub ours: LocalInfo,
     /// How it reads results.
-    pub reading: Reading,
+    pub reading: ResultRules,
     /// How long to wait for the answer to `server/discover` before the server is taken to be silent; by default 30 seconds,
     /// since a cold start through a package manager takes 15 seconds and more.
     pub patience: Duration,
@@ -39,11 +39,11 @@ pub struct Opening {
     pub check: bool,
 }
 
-impl From<Introduction> for Opening {
-    fn from(ours: Introduction) -> Self {
+impl From<LocalInfo> for ConnectOptions {
+    fn from(ours: LocalInfo) -> Self {
         Self {
             ours,
-            reading: Reading::default(),
+            reading: ResultRules::default(),
             patience: Duration::from_secs(30),
             silence_is_legacy: true,
             known: None,
@@ -72,12 +72,12 @@ pub enum HandshakeError {
     NotModern(String),
     /// What we say of ourselves is not what a request may say.
     #[error("our own introduction: {0}")]
-    Introduction(mcpgen_types::Error),
+    LocalInfo(mcpgen_types::Error),
 }
 
 /// What an answer to `server/discover` says of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProbeOutcome {
     /// It speaks this revision, which needs no handshake.
     Modern(Revision),
     /// It does not speak the revision that it was asked in, but this one.
@@ -95,7 +95,7 @@ pub enum Verdict {
 /// Whatever is not known to be the answer of a modern server is that of an older one: which error it is, or whether there
 /// is an answer at all, makes no difference.
 #[must_use]
-pub fn verdict(ours: &[Revision], answer: &Result<RawJson, CallError>) -> Verdict {
+pub fn probe_outcome(ours: &[Revision], answer: &Result<RawJson, CallError>) -> ProbeOutcome {
     let named = |versions: Option<&Value>| -> Option<Vec<String>> {
         versions?.as_array()?.iter().map(|version| version.as_str().map(str::to_owned)).collect()
     };
@@ -109,24 +109,24 @@ pub fn verdict(ours: &[Revision], answer: &Result<RawJson, CallError>) -> Verdic
             let is_one = result.get("capabilities").is_some_and(Value::is_object);
             match named(result.get("supportedVersions")).filter(|_| is_one) {
                 Some(versions) => match speaks(&versions, false) {
-                    Some(revision) => Verdict::Modern(revision),
+                    Some(revision) => ProbeOutcome::Modern(revision),
                     // It may say so before a handshake, and mean what comes after one.
-                    None if knows_legacy(&versions) => Verdict::Legacy,
-                    None => Verdict::Incompatible(versions),
+                    None if knows_legacy(&versions) => ProbeOutcome::Legacy,
+                    None => ProbeOutcome::Incompatible(versions),
                 },
-                None => Verdict::Legacy,
+                None => ProbeOutcome::Legacy,
             }
         }
         Err(CallError::Refused(error)) => match supported(error) {
             Some(versions) => match speaks(&versions, false) {
-                Some(revision) => Verdict::Again(revision),
-                None if knows_legacy(&versions) => Verdict::Legacy,
-                None => Verdict::Incompatible(versions),
+                Some(revision) => ProbeOutcome::Again(revision),
+                None if knows_legacy(&versions) => ProbeOutcome::Legacy,
+                None => ProbeOutcome::Incompatible(versions),
             },
-            None if is_modern_refusal(error) => Verdict::Refused,
-            None => Verdict::Legacy,
+            None if is_modern_refusal(error) => ProbeOutcome::Refused,
+            None => ProbeOutcome::Legacy,
         },
-        Err(_) => Verdict::Legacy,
+        Err(_) => ProbeOutcome::Legacy,
     }
 }
 
@@ -172,7 +172,7 @@ impl Start {
 }
 
 #[cfg(feature = "stdio")]
-impl Opening {
+impl ConnectOptions {
     /// The known revision, if the client accepts it.
     fn accepted_known(&self) -> Option<Revision> {
         self.known.filter(|known| self.ours.revisions.contains(known))
@@ -180,14 +180,14 @@ impl Opening {
 
     /// Whether a server that does not answer the first request may be one of a legacy revision.
     pub(crate) fn silence_suggests_legacy(&self) -> bool {
-        let accepts = |legacy| self.ours.of_era(legacy).next().is_some();
+        let accepts = |legacy| self.ours.revisions_of_kind(legacy).next().is_some();
         self.silence_is_legacy && self.accepted_known().is_none() && accepts(false) && accepts(true)
     }
 
     /// The first request of the handshake.
     pub(crate) fn first_method(&self) -> &'static str {
         let known = self.accepted_known();
-        match known.map_or(self.ours.of_era(false).next().is_none(), Revision::is_legacy) {
+        match known.map_or(self.ours.revisions_of_kind(false).next().is_none(), Revision::is_legacy) {
             true => "initialize",
             false => "server/discover",
         }
@@ -202,65 +202,65 @@ impl Opening {
             HandshakeError::Call(CallError::Refused(error)) => supported(error).is_none() && !is_modern_refusal(error),
             _ => false,
         };
-        is_legacy && self.first_method() == "server/discover" && self.ours.of_era(true).next().is_some()
+        is_legacy && self.first_method() == "server/discover" && self.ours.revisions_of_kind(true).next().is_some()
     }
 }
 
 /// Finds out which revision is spoken, and sees to it that it can be.
 pub(crate) async fn negotiate(
     peer: &Peer,
-    era: &Eras,
-    opening: &Opening,
+    protocol: &DualProtocol,
+    options: &ConnectOptions,
     start: Start,
 ) -> Result<Revision, HandshakeError> {
-    let ours = &opening.ours.revisions;
-    let known = opening.known.filter(|known| ours.contains(known));
-    let speaks_legacy = opening.ours.of_era(true).next().is_some();
-    let mut next = known.filter(|known| !known.is_legacy()).or(opening.ours.of_era(false).next());
-    if let Some(known) = known.filter(|known| !known.is_legacy() && !opening.check) {
-        era.agree(known);
+    let ours = &options.ours.revisions;
+    let known = options.known.filter(|known| ours.contains(known));
+    let speaks_legacy = options.ours.revisions_of_kind(true).next().is_some();
+    let mut next = known.filter(|known| !known.is_legacy()).or(options.ours.revisions_of_kind(false).next());
+    if let Some(known) = known.filter(|known| !known.is_legacy() && !options.check) {
+        protocol.agree(known);
         return Ok(known);
     }
     let mut refusal = None;
     if start.is_restarted() || known.is_some_and(Revision::is_legacy) {
-        match initialize(peer, era).await {
+        match initialize(peer, protocol).await {
             Err(error) if next.is_some() && may_be_modern(&error, start) => refusal = Some(error),
             shaken => return shaken,
         }
     }
     for last in [false, true] {
         let Some(revision) = next else { break };
-        let answer = match discover(peer, era, opening, start, revision).await {
+        let answer = match discover(peer, protocol, options, start, revision).await {
             Reply::Discover(answer) => answer,
             // It is a modern one that was too slow to say so.
             Reply::Initialize(Err(error)) if !last && names_supported(&error) => continue,
             Reply::Initialize(shaken) => return shaken,
         };
-        match (verdict(ours, &answer), answer) {
+        match (probe_outcome(ours, &answer), answer) {
             (_, Err(CallError::Closed(closed))) => return Err(refusal.unwrap_or(CallError::Closed(closed).into())),
             (_, Err(CallError::Undelivered(why))) if !why.reached => return Err(CallError::Undelivered(why).into()),
             (_, Err(CallError::Timeout(after))) => return Err(CallError::Timeout(after).into()),
-            (Verdict::Refused, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
-            (Verdict::Modern(revision), _) => {
-                era.agree(revision);
+            (ProbeOutcome::Refused, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
+            (ProbeOutcome::Modern(revision), _) => {
+                protocol.agree(revision);
                 return Ok(revision);
             }
-            (Verdict::Again(revision), _) if !last => next = Some(revision),
-            (Verdict::Again(revision), _) => return Err(HandshakeError::Incompatible(vec![revision.to_string()])),
-            (Verdict::Incompatible(versions), _) => return Err(HandshakeError::Incompatible(versions)),
-            (Verdict::Legacy, answer) if !speaks_legacy => {
+            (ProbeOutcome::Again(revision), _) if !last => next = Some(revision),
+            (ProbeOutcome::Again(revision), _) => return Err(HandshakeError::Incompatible(vec![revision.to_string()])),
+            (ProbeOutcome::Incompatible(versions), _) => return Err(HandshakeError::Incompatible(versions)),
+            (ProbeOutcome::Legacy, answer) if !speaks_legacy => {
                 return Err(HandshakeError::NotModern(match answer {
                     Ok(result) => result.to_string(),
                     Err(error) => error.to_string(),
                 }));
             }
-            (Verdict::Legacy, _) => match initialize(peer, era).await {
+            (ProbeOutcome::Legacy, _) => match initialize(peer, protocol).await {
                 Err(error) if !last && names_supported(&error) => {}
                 shaken => return shaken,
             },
         }
     }
-    initialize(peer, era).await
+    initialize(peer, protocol).await
 }
 
 /// Whether a server that does not accept `initialize` may be a modern one, to be asked on the same connection.
@@ -288,16 +288,23 @@ enum Reply {
 }
 
 /// Sends `server/discover`, and on silence `initialize` too if the opening allows that.
-async fn discover(peer: &Peer, era: &Eras, opening: &Opening, start: Start, revision: Revision) -> Reply {
-    era.agree(revision);
+async fn discover(
+    peer: &Peer,
+    protocol: &DualProtocol,
+    options: &ConnectOptions,
+    start: Start,
+    revision: Revision,
+) -> Reply {
+    protocol.agree(revision);
     // The probe stays pending for as long as nothing else decides.
     let probe = peer.raw_request("server/discover", None).idle_timeout(None).timeout(None);
     let mut probe = probe.send();
-    let sends_both = opening.silence_is_legacy && start == Start::Streams && opening.ours.of_era(true).next().is_some();
-    match tokio::time::timeout(opening.patience, &mut probe).await {
+    let sends_both =
+        options.silence_is_legacy && start == Start::Streams && options.ours.revisions_of_kind(true).next().is_some();
+    match tokio::time::timeout(options.patience, &mut probe).await {
         Ok(answer) => Reply::Discover(answer),
-        Err(_) if sends_both => initialize_beside(peer, era, opening, &mut probe).await,
-        Err(_) => Reply::Discover(Err(CallError::Timeout(opening.patience))),
+        Err(_) if sends_both => initialize_beside(peer, protocol, options, &mut probe).await,
+        Err(_) => Reply::Discover(Err(CallError::Timeout(options.patience))),
     }
 }
 
@@ -306,41 +313,46 @@ async fn discover(peer: &Peer, era: &Eras, opening: &Opening, start: Start, revi
 ///
 /// A modern server that answers requests concurrently may refuse `initialize` before its slow answer to the probe. After a
 /// refusal the probe has the patience once more.
-async fn initialize_beside(peer: &Peer, era: &Eras, opening: &Opening, probe: &mut InFlight<RawJson>) -> Reply {
-    let ours = &opening.ours.revisions;
-    let mut initialized = std::pin::pin!(initialize(peer, era));
+async fn initialize_beside(
+    peer: &Peer,
+    protocol: &DualProtocol,
+    options: &ConnectOptions,
+    probe: &mut InFlight<RawJson>,
+) -> Reply {
+    let ours = &options.ours.revisions;
+    let mut initialized = std::pin::pin!(initialize(peer, protocol));
     let refusal = tokio::select! {
         biased;
-        answer = &mut *probe => return match verdict(ours, &answer) {
-            Verdict::Modern(_) | Verdict::Again(_) | Verdict::Refused => Reply::Discover(answer),
-            Verdict::Legacy | Verdict::Incompatible(_) => Reply::Initialize(initialized.await),
+        answer = &mut *probe => return match probe_outcome(ours, &answer) {
+            ProbeOutcome::Modern(_) | ProbeOutcome::Again(_) | ProbeOutcome::Refused => Reply::Discover(answer),
+            ProbeOutcome::Legacy | ProbeOutcome::Incompatible(_) => Reply::Initialize(initialized.await),
         },
         shaken = &mut initialized => match shaken {
             Err(error @ HandshakeError::Call(CallError::Refused(_))) if !names_supported(&error) => error,
             shaken => return Reply::Initialize(shaken),
         },
     };
-    match tokio::time::timeout(opening.patience, probe).await {
-        Ok(answer) if verdict(ours, &answer) != Verdict::Legacy => Reply::Discover(answer),
+    match tokio::time::timeout(options.patience, probe).await {
+        Ok(answer) if probe_outcome(ours, &answer) != ProbeOutcome::Legacy => Reply::Discover(answer),
         _ => Reply::Initialize(Err(refusal)),
     }
 }
 
 /// The handshake of the older revisions, from now on.
-async fn initialize(peer: &Peer, era: &Eras) -> Result<Revision, HandshakeError> {
-    era.agree(Revision::V2024_11_05);
-    shake(peer, era).await
+async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
+    protocol.agree(Revision::V2024_11_05);
+    shake(peer, protocol).await
 }
 
 /// The handshake of the older revisions.
-async fn shake(peer: &Peer, era: &Eras) -> Result<Revision, HandshakeError> {
-    let legacy = era.legacy().ok_or(HandshakeError::NoLegacyRevision)?;
-    // What the result says is known before anything after it is looked at: see `Era::answered`.
+async fn shake(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
+    let legacy = protocol.legacy().ok_or(HandshakeError::NoLegacyRevision)?;
+    // What the result says is known before anything after it is looked at: see `Protocol::answered`.
     peer.raw_request("initialize", Some(legacy.introduce())).await?;
     if let Some(error) = legacy.failure() {
         return Err(error.into());
     }
     peer.raw_notify("notifications/initialized", None).await?;
-    let about = peer.about().ok_or(CallError::Closed(Closed))?;
-    Ok(about.revision)
+    let peer_info = peer.peer_info().ok_or(CallError::Closed(Closed))?;
+    Ok(peer_info.revision)
 }

@@ -17,13 +17,13 @@ use tokio::time::Instant;
 
 use super::Client;
 use crate::client::lenient::{DecodePolicy, Repair, decode};
-use crate::client::mrtr::{self, Interactive};
+use crate::client::mrtr::{self, MultiRoundTrip};
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Edit, Picked};
 use crate::peer::CallError;
 use crate::protocol::Level;
 use crate::protocol::header_params;
-use crate::service::router::Requests;
+use crate::service::router::RequestService;
 
 /// What a client keeps of its server.
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ impl Default for PageLimits {
     }
 }
 
-impl<S: Requests, R: Request> Pages<'_, S, R> {
+impl<S: RequestService, R: Request> Pages<'_, S, R> {
     /// The next page; `None` after the last one. After an error the same page is asked for again.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl<S: Requests, R: Request> Pages<'_, S, R> {
     }
 }
 
-impl<S: Requests> Client<S> {
+impl<S: RequestService> Client<S> {
     /// The tools, and how they are called. They are kept for as long as the server says that they are fresh; in the older
     /// revisions until it says that they have changed, if it says so. A tool with an `x-mcp-header` that is not as it must be
     /// is left out.
@@ -168,7 +168,7 @@ impl<S: Requests> Client<S> {
     ///
     /// A failure of the tool is a result, with [`is_error`](CallToolResult::is_error). With the feature `validate`
     /// structured content is held against the tool's schema, once [`tools`](Self::tools) were listed. The schema is compiled
-    /// when the tool is called first. A schema beyond the limits of [`Server::tool_by_hand`](crate::Server::tool_by_hand) is
+    /// when the tool is called first. A schema beyond the limits of [`Server::tool_with_schema`](crate::Server::tool_by_hand) is
     /// logged, and results are not checked against it. A check that takes more than 2 seconds is an error.
     ///
     /// # Errors
@@ -291,7 +291,7 @@ impl<S: Requests> Client<S> {
     }
 
     /// From which level on the server tells of events, in the revisions where that is said once for all. In later ones each
-    /// request says it: [`Introduction::level`](crate::Introduction::level).
+    /// request says it: [`LocalInfo::level`](crate::Introduction::level).
     ///
     /// # Errors
     ///
@@ -318,7 +318,7 @@ impl<S: Requests> Client<S> {
     /// A request that may take several rounds.
     async fn finish<R, T>(&self, params: JsonObject) -> Result<T, CallError>
     where
-        R: Interactive<Complete = T>,
+        R: MultiRoundTrip<Complete = T>,
         T: Decode,
     {
         let result = match self.revision().is_legacy() {
@@ -349,7 +349,7 @@ impl<S: Requests> Client<S> {
 
     /// Whether the server says when a list changes.
     fn tells(&self, list: &str) -> bool {
-        self.peer.about().is_some_and(|about| about.can(&[list, "listChanged"]))
+        self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&[list, "listChanged"]))
     }
 
     /// Checks structured content against the output schema of a listed tool, and returns the result.

@@ -28,16 +28,16 @@ pub use command::CommandError;
 use methods::{Kept, OnRepair, Reader};
 pub use methods::{PageLimits, Pages};
 
-use crate::client::handshake::{HandshakeError, Opening, Start, negotiate};
+use crate::client::handshake::{ConnectOptions, HandshakeError, Start, negotiate};
 use crate::client::lenient::DecodePolicy;
-use crate::client::mrtr::{Interactive, Rounds};
+use crate::client::mrtr::{MultiRoundTrip, Rounds};
 use crate::client::subscription::Subscription;
 use crate::connection::{Connection, Limits};
 use crate::peer::{CallError, Peer};
-use crate::protocol::Side;
-use crate::protocol::dual::Eras;
+use crate::protocol::Role;
+use crate::protocol::dual::DualProtocol;
 use crate::protocol::modern::own_meta;
-use crate::service::router::{Requests, Router};
+use crate::service::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing};
 
 /// A client whose connection is ready.
@@ -71,8 +71,8 @@ impl<S> fmt::Debug for Client<S> {
     }
 }
 
-impl<S: Requests> Client<S> {
-    /// The revision that is spoken. Keep it for the next connection to the same server: [`Opening::known`].
+impl<S: RequestService> Client<S> {
+    /// The revision that is spoken. Keep it for the next connection to the same server: [`ConnectOptions::known`].
     pub fn revision(&self) -> Revision {
         self.revision
     }
@@ -92,7 +92,7 @@ impl<S: Requests> Client<S> {
     ///
     /// [`Input`](CallError::Input) if the server asks for something that this client has not declared, or that is refused
     /// here; [`Invalid`](CallError::Invalid) if there is no end of it; and all others that a call has.
-    pub async fn complete<R: Interactive>(&self, params: R::Params) -> Result<R::Complete, CallError> {
+    pub async fn complete<R: MultiRoundTrip>(&self, params: R::Params) -> Result<R::Complete, CallError> {
         mrtr::complete::<R>(&self.peer, self.requests.clone(), self.rounds, params).await
     }
 
@@ -165,8 +165,8 @@ impl<S> Drop for Client<S> {
 /// # Errors
 ///
 /// The server refuses, is silent, or speaks no revision that we speak. The connection is closed then.
-pub async fn connect<S: Requests>(
-    opening: impl Into<Opening>,
+pub async fn connect<S: RequestService>(
+    options: impl Into<ConnectOptions>,
     requests: S,
     handlers: Router,
     incoming: impl Incoming,
@@ -174,7 +174,7 @@ pub async fn connect<S: Requests>(
     limits: Limits,
 ) -> Result<Client<S>, HandshakeError> {
     let lifecycle = Lifecycle { start: Start::Streams, after: std::future::ready(()) };
-    connect_with(opening.into(), lifecycle, requests, handlers, incoming, outgoing, limits).await
+    connect_with(options.into(), lifecycle, requests, handlers, incoming, outgoing, limits).await
 }
 
 /// How a connection begins, and what its task waits for after the end.
@@ -184,8 +184,8 @@ pub(crate) struct Lifecycle<F> {
 }
 
 /// As [`connect`], with a lifecycle.
-pub(crate) async fn connect_with<S: Requests, F: Future<Output = ()> + Send + 'static>(
-    opening: Opening,
+pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Send + 'static>(
+    options: ConnectOptions,
     Lifecycle { start, after }: Lifecycle<F>,
     requests: S,
     handlers: Router,
@@ -193,11 +193,12 @@ pub(crate) async fn connect_with<S: Requests, F: Future<Output = ()> + Send + 's
     outgoing: impl Outgoing,
     limits: Limits,
 ) -> Result<Client<S>, HandshakeError> {
-    let handled = handlers.handled(Side::Client);
-    let reading = opening.reading.clone();
-    let era =
-        Arc::new(Eras::new(Side::Client, opening.ours.clone(), handled.clone(), |modern| modern.reading(reading)));
-    let connection = Connection::new(requests.clone(), handlers, era.clone(), limits);
+    let handled = handlers.handled(Role::Client);
+    let reading = options.reading.clone();
+    let protocol = Arc::new(DualProtocol::new(Role::Client, options.ours.clone(), handled.clone(), |modern| {
+        modern.reading(reading)
+    }));
+    let connection = Connection::new(requests.clone(), handlers, protocol.clone(), limits);
     let peer = connection.peer().clone();
     let kept = Arc::<Kept>::default();
     let changed = Arc::clone(&kept);
@@ -210,8 +211,8 @@ pub(crate) async fn connect_with<S: Requests, F: Future<Output = ()> + Send + 's
         after.await;
         ended
     })));
-    let revision = negotiate(&peer, &era, &opening, start).await?;
-    let meta = own_meta(&opening.ours, &handled, revision).map_err(HandshakeError::Introduction)?;
+    let revision = negotiate(&peer, &protocol, &options, start).await?;
+    let meta = own_meta(&options.ours, &handled, revision).map_err(HandshakeError::LocalInfo)?;
     let Reader { policy, on_repair } = Reader::default();
     Ok(Client {
         peer,

@@ -15,13 +15,13 @@ use tower::ServiceExt;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
-use crate::protocol::Terms;
+use crate::protocol::RequestScope;
 use crate::protocol::input_requests::parts;
 use crate::service::context::Context;
-use crate::service::router::{AnyRequest, Requests};
+use crate::service::router::{AnyRequest, RequestService};
 
 /// A request that may be answered by asking for input.
-pub trait Interactive: Request<Result: Send + 'static, Params: Send> {
+pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {
     /// What there is in the end.
     type Complete;
 
@@ -35,7 +35,7 @@ pub trait Interactive: Request<Result: Send + 'static, Params: Send> {
 
 macro_rules! interactive {
     ($($request:ident: $answer:ident of $complete:ident;)*) => {$(
-        impl Interactive for $request {
+        impl MultiRoundTrip for $request {
             type Complete = $complete;
 
             fn outcome(answer: $answer) -> Result<$complete, Box<InputRequiredResult>> {
@@ -96,9 +96,9 @@ pub fn again(
 }
 
 /// Makes a request, and makes it again for as long as it is answered by asking for input, which `requests` answers.
-pub(crate) async fn complete<R: Interactive>(
+pub(crate) async fn complete<R: MultiRoundTrip>(
     peer: &Peer,
-    requests: impl Requests,
+    requests: impl RequestService,
     limits: Rounds,
     params: R::Params,
 ) -> Result<R::Complete, CallError> {
@@ -112,9 +112,9 @@ pub(crate) async fn complete<R: Interactive>(
 }
 
 /// As [`complete`], of JSON as it is.
-pub(crate) async fn rounds<R: Interactive>(
+pub(crate) async fn rounds<R: MultiRoundTrip>(
     peer: &Peer,
-    requests: impl Requests,
+    requests: impl RequestService,
     rounds: Rounds,
     params: Option<RawJson>,
 ) -> Result<RawJson, CallError> {
@@ -153,12 +153,16 @@ pub(crate) async fn rounds<R: Interactive>(
 }
 
 /// The client's answer to what a server asks for.
-async fn answer<R: Request>(peer: &Peer, requests: impl Requests, asked: &InputRequest) -> Result<RawJson, CallError> {
+async fn answer<R: Request>(
+    peer: &Peer,
+    requests: impl RequestService,
+    asked: &InputRequest,
+) -> Result<RawJson, CallError> {
     let (method, params) = parts(asked);
     peer.may_be_asked(&method, params.as_ref())?;
     let params = params.map(|params| RawJson::from(&params));
-    let terms = Terms { revision: R::REVISION, about: peer.about(), level: None };
-    let context = Context::without_peer(&method, terms, params.as_ref());
+    let scope = RequestScope { revision: R::REVISION, peer_info: peer.peer_info(), level: None };
+    let context = Context::without_peer(&method, scope, params.as_ref());
     let answer = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
     answer.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })
 }

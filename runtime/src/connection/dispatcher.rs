@@ -23,18 +23,18 @@ use tower::ServiceExt;
 use tracing::Instrument;
 
 use crate::connection::queue::Queue;
-use crate::connection::{Arrived, Limits};
+use crate::connection::{Inbound, Limits};
 use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, batch, not_text, scan};
 use crate::jsonrpc::errors;
 use crate::peer::outbox::{Message, Outcome, Place};
 use crate::peer::{CallError, Peer, Progress};
-use crate::protocol::params::{Glance, Heard};
-use crate::protocol::{Admission, Asked, Era, Terms};
+use crate::protocol::params::{ParamsInterner, ParamsView};
+use crate::protocol::{Admission, IncomingRequest, Protocol, RequestScope};
 use crate::service::context::{Carrier, Context};
-use crate::service::router::{AnyNotification, AnyRequest, Requests, Router};
+use crate::service::router::{AnyNotification, AnyRequest, RequestService, Router};
 use crate::transport::{Skipped, Undelivered};
 
-pub(crate) struct Desk<S> {
+pub(crate) struct Dispatcher<S> {
     service: S,
     notifications: Router,
     common: Arc<Common>,
@@ -50,7 +50,7 @@ pub(crate) struct Desk<S> {
     at_once: Option<ReusableBoxFuture<'static, ()>>,
     /// How many of the next ones are not tried at once.
     apart: usize,
-    heard: Heard,
+    interner: ParamsInterner,
 }
 
 /// What a message is, without the JSON inside that is not decoded yet.
@@ -66,7 +66,7 @@ type Body = Result<Option<RawJson>, mcpgen_types::Error>;
 
 /// What all requests of a connection have in common.
 struct Common {
-    era: Arc<dyn Era>,
+    protocol: Arc<dyn Protocol>,
     limits: Limits,
     peer: Peer,
     /// Those that are not answered yet.
@@ -109,11 +109,11 @@ enum Task {
     Reply(Message),
 }
 
-impl<S: Requests> Desk<S> {
+impl<S: RequestService> Dispatcher<S> {
     pub(crate) fn new(
         service: S,
         notifications: Router,
-        era: Arc<dyn Era>,
+        protocol: Arc<dyn Protocol>,
         limits: Limits,
         peer: Peer,
         notify: mpsc::Sender<Notified>,
@@ -123,26 +123,26 @@ impl<S: Requests> Desk<S> {
             notification_room: Arc::new(Semaphore::new(notification_bytes)),
             service,
             notifications,
-            common: Arc::new(Common { era, limits, peer, open: Mutex::default() }),
+            common: Arc::new(Common { protocol, limits, peer, open: Mutex::default() }),
             notify,
             waiting: Queue::new(),
             running: JoinSet::new(),
             lasting: JoinSet::new(),
             at_once: None,
             apart: 0,
-            heard: Heard::default(),
+            interner: ParamsInterner::default(),
         }
     }
 
     /// Does what a frame asks for, or sees to it that it is done.
-    pub(crate) async fn take(&mut self, Arrived { bytes, carrier }: Arrived) {
+    pub(crate) async fn take(&mut self, Inbound { bytes, extensions }: Inbound) {
         let (size, is_batch) = (bytes.len(), Frame::is_batch(&bytes));
-        if is_batch && !self.common.era.batches() {
+        if is_batch && !self.common.protocol.batches() {
             return self.send(refusal(ErrorId::Null, errors::not_in_batches())).await;
         }
         let taken = match String::from_utf8(bytes) {
-            Ok(text) if is_batch => self.take_batch(&text, carrier.as_ref()),
-            Ok(text) => self.take_one(text, carrier.as_ref()),
+            Ok(text) if is_batch => self.take_batch(&text, extensions.as_ref()),
+            Ok(text) => self.take_one(text, extensions.as_ref()),
             Err(error) => self.invalid(not_text(error.utf8_error())).map_or(Ok(None), Err),
         };
         match taken {
@@ -153,7 +153,7 @@ impl<S: Requests> Desk<S> {
     }
 
     /// Does what can be done at once. What is to be handled is given back, what can be answered is an error.
-    fn take_one(&mut self, text: String, carrier: Option<&Carrier>) -> Result<Option<Task>, Message> {
+    fn take_one(&mut self, text: String, extensions: Option<&Carrier>) -> Result<Option<Task>, Message> {
         let document = match scan(text) {
             Ok(document) => document,
             Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
@@ -166,10 +166,10 @@ impl<S: Requests> Desk<S> {
             Err(invalid) => (Err(invalid), None),
         };
         let body = place.map(|place| RawJson::within(document, place)).transpose();
-        Ok(self.receive(head, body, carrier)?.map(Task::One))
+        Ok(self.receive(head, body, extensions)?.map(Task::One))
     }
 
-    fn take_batch(&mut self, text: &str, carrier: Option<&Carrier>) -> Result<Option<Task>, Message> {
+    fn take_batch(&mut self, text: &str, extensions: Option<&Carrier>) -> Result<Option<Task>, Message> {
         let document = scan(text);
         let messages = match document.as_ref().map_err(Clone::clone).and_then(batch) {
             Ok(messages) => messages,
@@ -185,7 +185,7 @@ impl<S: Requests> Desk<S> {
                 }
                 Err(invalid) => (Err(invalid), Ok(None)),
             };
-            match self.receive(head, body, carrier) {
+            match self.receive(head, body, extensions) {
                 Ok(Some(request)) if !request.context.revision().is_legacy() => {
                     replies.extend(self.forget(&request, errors::not_in_batches()));
                 }
@@ -231,15 +231,15 @@ impl<S: Requests> Desk<S> {
         &mut self,
         head: Result<Head, Invalid>,
         body: Body,
-        carrier: Option<&Carrier>,
+        extensions: Option<&Carrier>,
     ) -> Result<Option<AnyRequest>, Message> {
         match head {
             Ok(Head::Request { id, method }) => match body {
-                Ok(params) => return self.requested(id, method, params, carrier),
+                Ok(params) => return self.requested(id, method, params, extensions),
                 Err(error) => return Err(refused(id, errors::invalid_params(&error.at_key("params")))),
             },
             Ok(Head::Notification { method }) => match body {
-                Ok(params) => self.notified(method, params, carrier),
+                Ok(params) => self.notified(method, params, extensions),
                 Err(error) => {
                     let error = error.at_key("params");
                     tracing::warn!(method = &*method, %error, "a notification that is not valid");
@@ -264,7 +264,7 @@ impl<S: Requests> Desk<S> {
         id: RequestId,
         method: Cow<'static, str>,
         params: Option<RawJson>,
-        carrier: Option<&Carrier>,
+        extensions: Option<&Carrier>,
     ) -> Result<Option<AnyRequest>, Message> {
         let mut open = self.common.open();
         let open = match open.entry(id.clone()) {
@@ -273,12 +273,17 @@ impl<S: Requests> Desk<S> {
             }
             Entry::Vacant(open) => open,
         };
-        let seen = Glance::at(&method, params.as_ref(), &mut self.heard);
-        match self.common.era.request(&Asked { method: &method, params: params.as_ref(), meta: &seen.meta }) {
+        let params_view = ParamsView::at(&method, params.as_ref(), &mut self.interner);
+        match self.common.protocol.request(&IncomingRequest {
+            method: &method,
+            params: params.as_ref(),
+            meta: &params_view.meta,
+        }) {
             Err(error) => Err(refused(id, error)),
             Ok(Admission::Answer(result)) => Err(reply(id, Ok(result))),
-            Ok(Admission::Handle(terms)) => {
-                let context = Context::new(Some(id), method.clone(), terms, &self.common.peer, seen).carried(carrier);
+            Ok(Admission::Handle(scope)) => {
+                let context = Context::new(Some(id), method.clone(), scope, &self.common.peer, params_view)
+                    .with_extensions(extensions);
                 open.insert(context.clone());
                 Ok(Some(AnyRequest { method, params, context }))
             }
@@ -290,20 +295,21 @@ impl<S: Requests> Desk<S> {
         }
     }
 
-    fn notified(&mut self, method: Cow<'static, str>, params: Option<RawJson>, carrier: Option<&Carrier>) {
+    fn notified(&mut self, method: Cow<'static, str>, params: Option<RawJson>, extensions: Option<&Carrier>) {
         match &*method {
             "notifications/cancelled" => self.cancelled(&members(params.as_ref())),
             "notifications/progress" => self.progressed(&members(params.as_ref())),
             method if method.ends_with("/list_changed") => self.common.peer.list_changed(method),
             _ => {}
         }
-        let Some(revision) = self.common.era.notification(&method, params.as_ref()) else { return };
-        let is_heard = self.notifications.hears(revision, &method);
+        let Some(revision) = self.common.protocol.notification(&method, params.as_ref()) else { return };
+        let is_heard = self.notifications.handles_notification(revision, &method);
         if !is_heard && !self.common.peer.awaits_notices() {
             return;
         }
-        let seen = Glance::at(&method, params.as_ref(), &mut self.heard);
-        let context = Context::new(None, method.clone(), Terms::of(revision), &self.common.peer, seen).carried(carrier);
+        let params_view = ParamsView::at(&method, params.as_ref(), &mut self.interner);
+        let context = Context::new(None, method.clone(), RequestScope::of(revision), &self.common.peer, params_view)
+            .with_extensions(extensions);
         let message = AnyNotification { method, params, context };
         if self.common.peer.noticed(&message.method, message.params.as_ref(), message.context.meta()) || !is_heard {
             return;
@@ -525,17 +531,17 @@ struct Handler<S> {
     common: Arc<Common>,
 }
 
-impl<S: Requests> Handler<S> {
+impl<S: RequestService> Handler<S> {
     /// What becomes of a request: an answer, unless it was taken back.
     fn handle(self, request: AnyRequest) -> impl Future<Output = Option<Message>> + Send {
         let Self { service, common } = self;
-        let over = Over { common, context: request.context.clone() };
+        let over = RequestGuard { common, context: request.context.clone() };
         let Limits { handler, handlers, .. } = &over.common.limits;
         let general = handler.filter(|_| !LASTING.contains(&&*request.method));
         let limit = handlers.get(&*request.method).copied().or(general);
         let span = tracing::info_span!("request", method = &*request.method, id = ?request.context.id());
         let work = async move {
-            let Over { common, context } = &over;
+            let RequestGuard { common, context } = &over;
             let handled = async move {
                 let mut handling = pin!(service.oneshot(request));
                 let wanted = poll_fn(|cx| match context.is_over() {
@@ -557,7 +563,7 @@ impl<S: Requests> Handler<S> {
                 tracing::error!("a handler panicked");
                 (!context.is_over()).then(|| Err(errors::internal()))
             })?;
-            let answer = common.era.answer(&context.info(), answer);
+            let answer = common.protocol.answer(&context.info(), answer);
             Some(reply(context.id()?.clone(), answer))
         };
         work.instrument(span)
@@ -575,12 +581,12 @@ async fn answer(peer: &Peer, reply: Option<Message>, id: Option<&RequestId>) {
 }
 
 /// However a request ends, it is over.
-struct Over {
+struct RequestGuard {
     common: Arc<Common>,
     context: Context,
 }
 
-impl Drop for Over {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         if let Some(id) = self.context.id() {
             self.common.open().remove(id);
@@ -592,8 +598,12 @@ impl Drop for Over {
 /// What a message is, and the JSON inside. A method that there are handlers for is no copy.
 fn parts<'m>(envelope: Envelope<'m>, spelling: &Router) -> (Head, Option<Cursor<'m>>) {
     match envelope {
-        Envelope::Request { id, method, params } => (Head::Request { id, method: spelling.spelled(&method) }, params),
-        Envelope::Notification { method, params } => (Head::Notification { method: spelling.spelled(&method) }, params),
+        Envelope::Request { id, method, params } => {
+            (Head::Request { id, method: spelling.intern_method(&method) }, params)
+        }
+        Envelope::Notification { method, params } => {
+            (Head::Notification { method: spelling.intern_method(&method) }, params)
+        }
         Envelope::Response { id, result } => (Head::Response { id }, Some(result)),
         Envelope::Error { id, error } => (Head::Error { id, error }, None),
     }

@@ -15,12 +15,12 @@ use futures_util::{FutureExt, SinkExt, Stream, StreamExt};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::AbortHandle;
 
-use crate::connection::dispatcher::{Desk, Notified};
+use crate::connection::dispatcher::{Dispatcher, Notified};
 use crate::peer::outbox::{Line, Lines, Outbox};
 use crate::peer::{CallError, Peer};
-use crate::protocol::Era;
+use crate::protocol::Protocol;
 use crate::service::context::Carrier;
-use crate::service::router::{Requests, Router};
+use crate::service::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing, ReceiveError};
 
 /// How much a connection takes on at a time. Requests beyond wait, or are refused with a clear error.
@@ -77,7 +77,7 @@ impl Default for Limits {
 pub struct Connection<S> {
     service: S,
     notifications: Router,
-    era: Arc<dyn Era>,
+    protocol: Arc<dyn Protocol>,
     limits: Limits,
     peer: Peer,
     written: Lines,
@@ -85,23 +85,23 @@ pub struct Connection<S> {
 
 /// Something that has arrived, and what it came with.
 #[derive(Clone, Debug)]
-pub(crate) struct Arrived {
+pub(crate) struct Inbound {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) carrier: Option<Carrier>,
+    pub(crate) extensions: Option<Carrier>,
 }
 
-impl From<Vec<u8>> for Arrived {
+impl From<Vec<u8>> for Inbound {
     fn from(bytes: Vec<u8>) -> Self {
-        Self { bytes, carrier: None }
+        Self { bytes, extensions: None }
     }
 }
 
-impl<S: Requests> Connection<S> {
+impl<S: RequestService> Connection<S> {
     /// A connection whose requests go to `service` and whose notifications go to `notifications`.
-    pub fn new(service: S, notifications: Router, era: Arc<dyn Era>, limits: Limits) -> Self {
+    pub fn new(service: S, notifications: Router, protocol: Arc<dyn Protocol>, limits: Limits) -> Self {
         let (outbox, written) = Outbox::new(limits.outbox);
-        let peer = Peer::new(outbox, Arc::clone(&era), limits.idle, limits.call);
-        Self { service, notifications, era, limits, peer, written }
+        let peer = Peer::new(outbox, Arc::clone(&protocol), limits.idle, limits.call);
+        Self { service, notifications, protocol, limits, peer, written }
     }
 
     /// The other side.
@@ -116,14 +116,14 @@ impl<S: Requests> Connection<S> {
     ///
     /// Reading or writing failed. That nothing more arrives is no error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
-        self.run_to(incoming.map(|frame| frame.map(Arrived::from)), |lines| write(lines, outgoing)).await
+        self.run_to(incoming.map(|frame| frame.map(Inbound::from)), |lines| write(lines, outgoing)).await
     }
 
     /// As [`run`](Self::run), where what arrives comes with something, and where each request has a stream for what leaves.
     #[cfg(feature = "http-server")]
     pub(crate) async fn run_by<F>(
         self,
-        incoming: impl Stream<Item = Result<Arrived, ReceiveError>> + Send,
+        incoming: impl Stream<Item = Result<Inbound, ReceiveError>> + Send,
         write: impl FnOnce(Lines) -> F,
     ) -> io::Result<()>
     where
@@ -135,19 +135,19 @@ impl<S: Requests> Connection<S> {
 
     async fn run_to<F>(
         self,
-        incoming: impl Stream<Item = Result<Arrived, ReceiveError>> + Send,
+        incoming: impl Stream<Item = Result<Inbound, ReceiveError>> + Send,
         write: impl FnOnce(Lines) -> F,
     ) -> io::Result<()>
     where
         F: Future<Output = io::Result<()>> + Send + 'static,
     {
-        let Self { service, notifications, era, limits, peer, written } = self;
+        let Self { service, notifications, protocol, limits, peer, written } = self;
         let (notify, notified) = mpsc::channel(limits.notifications.clamp(1, 1 << 20));
         let mut writer = tokio::spawn(write(written));
         let mut listener = tokio::spawn(listen(notifications.clone(), notified, limits.handler));
         let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), listener.abort_handle()] };
         let drain = limits.drain;
-        let mut desk = Desk::new(service, notifications, era, limits, peer.clone(), notify);
+        let mut dispatcher = Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notify);
         let mut incoming = std::pin::pin!(incoming);
         let mut disconnected = std::pin::pin!(peer.disconnected());
         let (mut read, mut wrote) = (Ok(()), None);
@@ -160,8 +160,8 @@ impl<S: Requests> Connection<S> {
                     // What is always there would let no other task of this thread run.
                     tokio::task::coop::consume_budget().await;
                     match frame {
-                        Some(Ok(arrived)) => desk.take(arrived).await,
-                        Some(Err(ReceiveError::TooLong { limit, message })) => desk.too_long(limit, message).await,
+                        Some(Ok(arrived)) => dispatcher.take(arrived).await,
+                        Some(Err(ReceiveError::TooLong { limit, message })) => dispatcher.too_long(limit, message).await,
                         Some(Err(ReceiveError::Undelivered { id, why })) => {
                             peer.answered(&id, Err(CallError::Undelivered(why)));
                         }
@@ -172,7 +172,7 @@ impl<S: Requests> Connection<S> {
                         None => break,
                     }
                 }
-                () = desk.finished() => in_a_row = 0,
+                () = dispatcher.finished() => in_a_row = 0,
                 // The other side is gone, though it may still be heard.
                 written = &mut writer => {
                     wrote = Some(written);
@@ -185,10 +185,10 @@ impl<S: Requests> Connection<S> {
         // Nobody answers any more. What was asked is still answered for a while, if there is a way.
         peer.unanswered();
         if wrote.is_none() {
-            desk.drain(drain).await;
+            dispatcher.drain(drain).await;
         }
-        desk.abandon().await;
-        drop(desk);
+        dispatcher.abandon().await;
+        drop(dispatcher);
         // What was said is still heard.
         let _ = tokio::time::timeout(drain, &mut listener).await;
         peer.disconnect();

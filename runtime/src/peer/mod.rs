@@ -23,9 +23,9 @@ use tower::BoxError;
 
 use crate::jsonrpc::json;
 use crate::peer::outbox::{Closed, Message, Outbox, Place};
-use crate::protocol::info::About;
+use crate::protocol::info::PeerInfo;
 use crate::protocol::modern::SUBSCRIPTION_ID;
-use crate::protocol::{Era, Terms};
+use crate::protocol::{Protocol, RequestScope};
 use crate::transport::Undelivered;
 
 /// Why a call has no result.
@@ -67,14 +67,14 @@ pub enum CallError {
 pub struct Peer {
     shared: Arc<Shared>,
     /// Those of the request that this is for.
-    terms: Option<Terms>,
+    scope: Option<RequestScope>,
     /// The request that this is for, while its answer is awaited.
     request: Option<RequestId>,
-    errand: Option<Arc<dyn Errand>>,
+    task_scope: Option<Arc<dyn TaskScope>>,
 }
 
 /// What is done for the other side while it does not wait for an answer.
-pub(crate) trait Errand: Send + Sync {
+pub(crate) trait TaskScope: Send + Sync {
     /// A member of `_meta` that says so.
     fn meta(&self) -> (&'static str, String);
     /// Whether it has ended, and nothing more may be said of it.
@@ -87,7 +87,7 @@ pub(crate) trait Errand: Send + Sync {
 
 struct Shared {
     outbox: Outbox,
-    era: Arc<dyn Era>,
+    protocol: Arc<dyn Protocol>,
     next_id: AtomicI64,
     /// `None` once the connection is closed.
     pending: Mutex<Option<HashMap<RequestId, Pending>>>,
@@ -130,10 +130,15 @@ pub struct Progress {
 }
 
 impl Peer {
-    pub(crate) fn new(outbox: Outbox, era: Arc<dyn Era>, idle: Option<Duration>, cap: Option<Duration>) -> Self {
+    pub(crate) fn new(
+        outbox: Outbox,
+        protocol: Arc<dyn Protocol>,
+        idle: Option<Duration>,
+        cap: Option<Duration>,
+    ) -> Self {
         let shared = Shared {
             outbox,
-            era,
+            protocol,
             next_id: AtomicI64::new(1),
             pending: Mutex::new(Some(HashMap::new())),
             idle,
@@ -142,17 +147,17 @@ impl Peer {
             deaf: CancellationToken::new(),
             on_list_changed: OnceLock::new(),
         };
-        Self { shared: Arc::new(shared), terms: None, request: None, errand: None }
+        Self { shared: Arc::new(shared), scope: None, request: None, task_scope: None }
     }
 
     /// The same peer, on behalf of a request, or of a notification, which has no id.
-    pub(crate) fn on_behalf(&self, terms: Terms, request: Option<RequestId>) -> Self {
-        Self { shared: Arc::clone(&self.shared), terms: Some(terms), request, errand: None }
+    pub(crate) fn on_behalf(&self, scope: RequestScope, request: Option<RequestId>) -> Self {
+        Self { shared: Arc::clone(&self.shared), scope: Some(scope), request, task_scope: None }
     }
 
     /// The same peer, whatever is going on.
     pub(crate) fn of_connection(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), terms: None, request: None, errand: None }
+        Self { shared: Arc::clone(&self.shared), scope: None, request: None, task_scope: None }
     }
 
     /// A key of the connection. No other connection has it as long as this peer exists.
@@ -162,23 +167,23 @@ impl Peer {
 
     /// The same peer, for something that lasts longer than the request.
     #[cfg(feature = "tasks")]
-    pub(crate) fn on_errand(&self, errand: Arc<dyn Errand>) -> Self {
-        Self { errand: Some(errand), ..self.clone() }
+    pub(crate) fn on_task(&self, task_scope: Arc<dyn TaskScope>) -> Self {
+        Self { task_scope: Some(task_scope), ..self.clone() }
     }
 
     /// What the other side has said of itself; `None` before it has.
-    pub fn about(&self) -> Option<Arc<About>> {
-        self.shared.era.about()
+    pub fn peer_info(&self) -> Option<Arc<PeerInfo>> {
+        self.shared.protocol.peer_info()
     }
 
     /// Whether the other side may ask for this in an answer.
     pub(crate) fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), CallError> {
-        let asked = self.shared.era.may_be_asked(method, params);
+        let asked = self.shared.protocol.may_be_asked(method, params);
         asked.map_err(|error| CallError::Input { method: method.to_owned(), error })
     }
 
-    pub(crate) fn era(&self) -> &dyn Era {
-        &*self.shared.era
+    pub(crate) fn protocol(&self) -> &dyn Protocol {
+        &*self.shared.protocol
     }
 
     /// A request under an id of its own. Nothing is sent before the call is awaited or [sent](Call::send).
@@ -276,18 +281,18 @@ impl Peer {
     }
 
     async fn tell(&self, method: &str, revision: Option<Revision>, params: Option<RawJson>) -> Result<(), CallError> {
-        let terms = self.terms.as_ref();
-        self.shared.era.may_send(terms, method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
-        let params = self.with_errand(params)?;
+        let scope = self.scope.as_ref();
+        self.shared.protocol.may_send(scope, method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
+        let params = self.with_task_scope(params)?;
         self.put(method, params).await
     }
 
-    fn with_errand(&self, params: Option<RawJson>) -> Result<Option<RawJson>, CallError> {
-        let Some(errand) = &self.errand else { return Ok(params) };
-        if errand.is_over() {
+    fn with_task_scope(&self, params: Option<RawJson>) -> Result<Option<RawJson>, CallError> {
+        let Some(task_scope) = &self.task_scope else { return Ok(params) };
+        if task_scope.is_over() {
             return Err(CallError::NotAllowed("what this is sent for has ended".to_owned()));
         }
-        json::with_meta(params, &[errand.meta()], true).map_err(|why| CallError::Invalid(why.into()))
+        json::with_meta(params, &[task_scope.meta()], true).map_err(|why| CallError::Invalid(why.into()))
     }
 
     /// As [`raw_notify`](Self::raw_notify), by someone who knows that it may be sent.
@@ -324,7 +329,7 @@ impl Peer {
         let pending = self.pending().as_mut().and_then(|pending| pending.remove(id));
         if let Some(pending) = pending {
             let read = |result| {
-                self.shared.era.answered(&pending.method, result).map_err(|why| CallError::Invalid(why.into()))
+                self.shared.protocol.answered(&pending.method, result).map_err(|why| CallError::Invalid(why.into()))
             };
             // The caller may have gone in this moment.
             let _ = pending.answer.send(answer.and_then(read));
@@ -474,12 +479,12 @@ impl<T: 'static> Call<T> {
     }
 
     async fn run(mut self) -> Result<T, CallError> {
-        let era = Arc::clone(&self.peer.shared.era);
-        let (terms, params) = (self.peer.terms.as_ref(), self.params.as_ref());
-        era.may_send(terms, &self.method, self.revision, params).map_err(CallError::NotAllowed)?;
-        self.params = era.params(&self.method, self.params).map_err(|why| CallError::Invalid(why.into()))?;
-        self.params = self.peer.with_errand(self.params)?;
-        let asking = Asking::for_errand(self.peer.errand.clone());
+        let protocol = Arc::clone(&self.peer.shared.protocol);
+        let (scope, params) = (self.peer.scope.as_ref(), self.params.as_ref());
+        protocol.may_send(scope, &self.method, self.revision, params).map_err(CallError::NotAllowed)?;
+        self.params = protocol.params(&self.method, self.params).map_err(|why| CallError::Invalid(why.into()))?;
+        self.params = self.peer.with_task_scope(self.params)?;
+        let asking = Asking::for_task_scope(self.peer.task_scope.clone());
         asking.is_seen().await;
         let (answer, mut answered) = oneshot::channel();
         let (progress, mut reports) = match self.on_progress {
@@ -523,7 +528,7 @@ impl<T: 'static> Call<T> {
                 done = &mut sending, if !sent => {
                     done?;
                     sent = true;
-                    guard.cancel = self.peer.shared.era.may_cancel(&self.method, self.params.as_ref());
+                    guard.cancel = self.peer.shared.protocol.may_cancel(&self.method, self.params.as_ref());
                 }
                 // Before the reports, which may be without end.
                 () = at(end) => return Err(CallError::Timeout(self.cap.unwrap_or_default())),
@@ -605,28 +610,28 @@ impl<T> fmt::Debug for InFlight<T> {
 }
 
 /// While an errand waits for an answer.
-struct Asking(Option<Arc<dyn Errand>>);
+struct Asking(Option<Arc<dyn TaskScope>>);
 
 impl Asking {
-    fn for_errand(errand: Option<Arc<dyn Errand>>) -> Self {
-        errand.iter().for_each(|errand| errand.asks(true));
-        Self(errand)
+    fn for_task_scope(task_scope: Option<Arc<dyn TaskScope>>) -> Self {
+        task_scope.iter().for_each(|task_scope| task_scope.asks(true));
+        Self(task_scope)
     }
 
     async fn is_seen(&self) {
-        if let Some(errand) = &self.0 {
-            Arc::clone(errand).settle().await;
+        if let Some(task_scope) = &self.0 {
+            Arc::clone(task_scope).settle().await;
         }
     }
 }
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        let Some(errand) = self.0.take() else { return };
-        errand.asks(false);
+        let Some(task_scope) = self.0.take() else { return };
+        task_scope.asks(false);
         // Outside of a runtime nothing runs any more that it could matter to.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(errand.settle());
+            runtime.spawn(task_scope.settle());
         }
     }
 }
@@ -655,7 +660,7 @@ impl Drop for Guard {
         if self.cancel && waiting {
             let id = mcpgen_types::to_value(&self.id).unwrap_or_default();
             let mut params = json!({ "requestId": id });
-            if let Some((name, value)) = self.peer.errand.as_ref().map(|errand| errand.meta()) {
+            if let Some((name, value)) = self.peer.task_scope.as_ref().map(|task_scope| task_scope.meta()) {
                 params["_meta"] =
                     json!({ name: serde_json::from_str::<serde_json::Value>(&value).unwrap_or_default() });
             }

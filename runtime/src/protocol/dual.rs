@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 
-use crate::protocol::info::{About, Handled, Introduction};
+use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo};
 use crate::protocol::legacy::Legacy;
 use crate::protocol::modern::Modern;
-use crate::protocol::{Admission, Asked, Era, Level, RequestInfo, Side, Terms};
+use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
 
 /// One end of a connection of either era, or of both.
 #[derive(Debug)]
-pub struct Eras {
-    side: Side,
+pub struct DualProtocol {
+    side: Role,
     /// What there is none of is not spoken.
     legacy: Option<Legacy>,
     modern: Option<Modern>,
@@ -24,11 +24,17 @@ pub struct Eras {
     is_legacy: AtomicBool,
 }
 
-impl Eras {
+impl DualProtocol {
     /// One end, of one who speaks these revisions, and is able to do what is handled besides what it says that it is.
-    pub fn new(side: Side, ours: Introduction, handled: Handled, modern: impl FnOnce(Modern) -> Modern) -> Self {
+    pub fn new(
+        side: Role,
+        ours: LocalInfo,
+        handled: HandlerCapabilities,
+        modern: impl FnOnce(Modern) -> Modern,
+    ) -> Self {
         let spoken = ours.revisions.clone();
-        let (speaks_legacy, speaks_modern) = (ours.of_era(true).next().is_some(), ours.of_era(false).next().is_some());
+        let (speaks_legacy, speaks_modern) =
+            (ours.revisions_of_kind(true).next().is_some(), ours.revisions_of_kind(false).next().is_some());
         Self {
             side,
             legacy: (speaks_legacy || !speaks_modern)
@@ -51,15 +57,15 @@ impl Eras {
     }
 
     /// The one that has the say over what is of no request.
-    fn current(&self) -> &dyn Era {
+    fn current(&self) -> &dyn Protocol {
         let is_legacy = match self.side {
-            Side::Client => self.is_legacy.load(Ordering::Acquire),
-            Side::Server => self.legacy.as_ref().is_some_and(|legacy| legacy.about().is_some()),
+            Role::Client => self.is_legacy.load(Ordering::Acquire),
+            Role::Server => self.legacy.as_ref().is_some_and(|legacy| legacy.peer_info().is_some()),
         };
         self.of(is_legacy)
     }
 
-    fn of(&self, is_legacy: bool) -> &dyn Era {
+    fn of(&self, is_legacy: bool) -> &dyn Protocol {
         match (&self.legacy, &self.modern) {
             (Some(legacy), modern) if is_legacy || modern.is_none() => legacy,
             (_, Some(modern)) => modern,
@@ -67,17 +73,17 @@ impl Eras {
         }
     }
 
-    fn under(&self, terms: &Terms) -> &dyn Era {
-        self.of(terms.revision.is_legacy())
+    fn under(&self, scope: &RequestScope) -> &dyn Protocol {
+        self.of(scope.revision.is_legacy())
     }
 }
 
-impl Era for Eras {
-    fn request(&self, asked: &Asked<'_>) -> Result<Admission, ErrorObject> {
+impl Protocol for DualProtocol {
+    fn request(&self, asked: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
         let begins = matches!(asked.method, "initialize" | "ping") && self.legacy.is_some();
         match self.side {
-            Side::Server if Modern::is_meant(asked) => self.of(false).request(asked),
-            Side::Server if begins => self.of(true).request(asked),
+            Role::Server if Modern::is_meant(asked) => self.of(false).request(asked),
+            Role::Server if begins => self.of(true).request(asked),
             _ => self.current().request(asked),
         }
     }
@@ -91,18 +97,18 @@ impl Era for Eras {
     }
 
     fn answer(&self, request: &RequestInfo<'_>, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
-        self.under(request.terms).answer(request, answer)
+        self.under(request.scope).answer(request, answer)
     }
 
     fn may_send(
         &self,
-        terms: Option<&Terms>,
+        scope: Option<&RequestScope>,
         method: &str,
         revision: Option<Revision>,
         params: Option<&RawJson>,
     ) -> Result<(), String> {
-        let era = terms.map_or_else(|| self.current(), |terms| self.under(terms));
-        era.may_send(terms, method, revision, params)
+        let protocol = scope.map_or_else(|| self.current(), |scope| self.under(scope));
+        protocol.may_send(scope, method, revision, params)
     }
 
     fn params(&self, method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
@@ -114,13 +120,13 @@ impl Era for Eras {
     }
 
     fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
-        let era = match (self.side, method) {
+        let protocol = match (self.side, method) {
             // Both may be pending while a client finds out which revision is spoken.
-            (Side::Client, "initialize") => self.of(true),
-            (Side::Client, "server/discover") => self.of(false),
+            (Role::Client, "initialize") => self.of(true),
+            (Role::Client, "server/discover") => self.of(false),
             _ => self.current(),
         };
-        era.answered(method, result)
+        protocol.answered(method, result)
     }
 
     fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {
@@ -131,11 +137,11 @@ impl Era for Eras {
         self.current().has_declared(capability)
     }
 
-    fn about(&self) -> Option<Arc<About>> {
-        self.current().about()
+    fn peer_info(&self) -> Option<Arc<PeerInfo>> {
+        self.current().peer_info()
     }
 
-    fn logs(&self, terms: &Terms, level: Level) -> bool {
-        self.under(terms).logs(terms, level)
+    fn logs(&self, scope: &RequestScope, level: Level) -> bool {
+        self.under(scope).logs(scope, level)
     }
 }

@@ -3,11 +3,11 @@
 use mcpgen_types::{JsonObject, Revision, Value};
 use serde_json::json;
 
-use crate::protocol::{Level, Side};
+use crate::protocol::{Level, Role};
 
 /// What one side says of itself, whenever it is to be said.
 #[derive(Clone, Debug)]
-pub struct Introduction {
+pub struct LocalInfo {
     /// The revisions that it speaks, best first.
     pub revisions: Vec<Revision>,
     /// What it is able to do: the JSON of a revision's `ServerCapabilities` or `ClientCapabilities`.
@@ -21,7 +21,7 @@ pub struct Introduction {
     pub level: Option<Level>,
 }
 
-impl Introduction {
+impl LocalInfo {
     /// Someone who speaks all revisions and is able to do nothing yet.
     pub fn new(name: &str, version: &str) -> Self {
         let implementation = [("name", name), ("version", version)];
@@ -39,42 +39,42 @@ impl Introduction {
 
     /// Leaves the revisions of which this holds.
     #[must_use]
-    pub fn speaking(mut self, wanted: impl Fn(Revision) -> bool) -> Self {
+    pub fn retain_revisions(mut self, wanted: impl Fn(Revision) -> bool) -> Self {
         self.revisions.retain(|revision| wanted(*revision));
         self
     }
 
     /// Adds a capability, such as `tools` with `{"listChanged": true}`.
     #[must_use]
-    pub fn able(mut self, capability: &str, details: Value) -> Self {
+    pub fn capability(mut self, capability: &str, details: Value) -> Self {
         self.capabilities.insert(capability.to_owned(), details);
         self
     }
 
     /// The revisions that begin with `initialize`, or those that do not; best first.
-    pub(crate) fn of_era(&self, legacy: bool) -> impl Iterator<Item = Revision> {
+    pub(crate) fn revisions_of_kind(&self, legacy: bool) -> impl Iterator<Item = Revision> {
         self.revisions.iter().copied().filter(move |revision| revision.is_legacy() == legacy)
     }
 }
 
 /// The capabilities that follow from the methods that a router handles.
 #[derive(Clone, Debug, Default)]
-pub struct Handled {
+pub struct HandlerCapabilities {
     revisions: Vec<Revision>,
     /// With the revision of the handler; `None` for handlers of all revisions.
     capabilities: Vec<(Option<Revision>, &'static str)>,
 }
 
-impl Handled {
+impl HandlerCapabilities {
     /// Those of a server or a client with handlers of these revisions. `revisions_of` returns the revisions of a method's
     /// handlers.
-    pub(crate) fn new<R>(side: Side, revisions: Vec<Revision>, revisions_of: impl Fn(&'static str) -> R) -> Self
+    pub(crate) fn new<R>(side: Role, revisions: Vec<Revision>, revisions_of: impl Fn(&'static str) -> R) -> Self
     where
         R: Iterator<Item = Option<Revision>>,
     {
         let table = match side {
-            Side::Server => SERVED,
-            Side::Client => ASKED,
+            Role::Server => SERVED,
+            Role::Client => ASKED,
         };
         let capabilities = table
             .iter()
@@ -89,7 +89,7 @@ impl Handled {
     }
 
     /// Whether a capability is declared in a revision.
-    pub(crate) fn can(&self, ours: &Introduction, spoken: Revision, path: &[&str]) -> bool {
+    pub(crate) fn can(&self, ours: &LocalInfo, spoken: Revision, path: &[&str]) -> bool {
         match path {
             ["tasks", ..] if !spoken.is_legacy() => false,
             [only] if !ours.capabilities.contains_key(*only) => self.of(spoken).any(|capability| capability == *only),
@@ -103,7 +103,7 @@ impl Handled {
     }
 
     /// What is declared in a revision: what was said, which stays as it is, and what is handled.
-    pub(crate) fn capabilities(&self, ours: &Introduction, spoken: Revision) -> JsonObject {
+    pub(crate) fn capabilities(&self, ours: &LocalInfo, spoken: Revision) -> JsonObject {
         let mut capabilities = ours.capabilities.clone();
         for capability in self.of(spoken) {
             capabilities.entry(capability).or_insert_with(|| json!({}));
@@ -134,7 +134,7 @@ const ASKED: &[(&str, &str)] =
 
 /// What the other side has said of itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct About {
+pub struct PeerInfo {
     /// The revision that was agreed on, or that a request is of.
     pub revision: Revision,
     /// What it is able to do.
@@ -145,7 +145,7 @@ pub struct About {
     pub instructions: Option<String>,
 }
 
-impl About {
+impl PeerInfo {
     /// Whether a capability is there, such as `["resources", "subscribe"]`. `false` is no capability.
     #[must_use]
     pub fn can(&self, path: &[&str]) -> bool {

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::with_meta;
-use crate::protocol::info::{About, Handled, Introduction, lacking};
-use crate::protocol::{Admission, Asked, Era, Level, RequestInfo, Side, Terms};
+use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, lacking};
+use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
 
 /// The member of `_meta` that says which task a message belongs to (2025-11-25).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
@@ -18,16 +18,16 @@ pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// One end of a connection of this era.
 #[derive(Debug)]
 pub struct Legacy {
-    side: Side,
-    ours: Introduction,
-    handled: Handled,
+    side: Role,
+    ours: LocalInfo,
+    handled: HandlerCapabilities,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     /// Known once the handshake is through.
-    theirs: Option<Arc<About>>,
+    theirs: Option<Arc<PeerInfo>>,
     /// The other side knows that it is.
     ready: bool,
     level: Option<Level>,
@@ -37,12 +37,17 @@ struct State {
 
 impl Legacy {
     /// One end, of one who speaks those of its revisions that are of this era.
-    pub fn new(side: Side, ours: Introduction) -> Self {
-        Self { side, ours: ours.speaking(Revision::is_legacy), handled: Handled::default(), state: Mutex::default() }
+    pub fn new(side: Role, ours: LocalInfo) -> Self {
+        Self {
+            side,
+            ours: ours.retain_revisions(Revision::is_legacy),
+            handled: HandlerCapabilities::default(),
+            state: Mutex::default(),
+        }
     }
 
     /// With what is handled besides what is said.
-    pub(crate) fn handling(mut self, handled: Handled) -> Self {
+    pub(crate) fn handling(mut self, handled: HandlerCapabilities) -> Self {
         self.handled = handled;
         self
     }
@@ -102,7 +107,7 @@ impl Legacy {
             let data = json!({ "supported": [], "requested": asked });
             return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "unsupported protocol version").with_data(data));
         };
-        state.theirs = Some(Arc::new(About { revision, capabilities, implementation, instructions: None }));
+        state.theirs = Some(Arc::new(PeerInfo { revision, capabilities, implementation, instructions: None }));
         let mut result = json!({
             "protocolVersion": revision.as_str(),
             "capabilities": self.capabilities(revision),
@@ -115,7 +120,7 @@ impl Legacy {
     }
 
     /// What a server says of itself.
-    fn introduced(&self, result: &RawJson) -> Result<About, InitializeError> {
+    fn introduced(&self, result: &RawJson) -> Result<PeerInfo, InitializeError> {
         let mut result: JsonObject = result.decode().map_err(InitializeError::Json)?;
         let Some(Value::String(version)) = result.remove("protocolVersion") else {
             return Err(InitializeError::Missing("the string `protocolVersion`"));
@@ -130,7 +135,7 @@ impl Legacy {
             return Err(InitializeError::Missing("the object `serverInfo`"));
         };
         let instructions = result.get("instructions").and_then(Value::as_str).map(str::to_owned);
-        Ok(About { revision, capabilities, implementation, instructions })
+        Ok(PeerInfo { revision, capabilities, implementation, instructions })
     }
 
     fn set_level(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
@@ -144,43 +149,43 @@ impl Legacy {
     }
 
     /// Which side must be able to do what. `answers` is the side that a request goes to.
-    fn needs(method: &str, revision: Revision, answers: Side) -> (Side, &'static [&'static str]) {
+    fn needs(method: &str, revision: Revision, answers: Role) -> (Role, &'static [&'static str]) {
         match method {
             "tasks/get" | "tasks/result" => (answers, &["tasks"]),
             "tasks/list" => (answers, &["tasks", "list"]),
             "tasks/cancel" => (answers, &["tasks", "cancel"]),
-            "tools/list" | "tools/call" => (Side::Server, &["tools"]),
-            "resources/list" | "resources/read" | "resources/templates/list" => (Side::Server, &["resources"]),
+            "tools/list" | "tools/call" => (Role::Server, &["tools"]),
+            "resources/list" | "resources/read" | "resources/templates/list" => (Role::Server, &["resources"]),
             "resources/subscribe" | "resources/unsubscribe" | "notifications/resources/updated" => {
-                (Side::Server, &["resources", "subscribe"])
+                (Role::Server, &["resources", "subscribe"])
             }
-            "prompts/list" | "prompts/get" => (Side::Server, &["prompts"]),
-            "logging/setLevel" | "notifications/message" => (Side::Server, &["logging"]),
+            "prompts/list" | "prompts/get" => (Role::Server, &["prompts"]),
+            "logging/setLevel" | "notifications/message" => (Role::Server, &["logging"]),
             // The first revision had no name for this capability.
-            "completion/complete" if revision != Revision::V2024_11_05 => (Side::Server, &["completions"]),
-            "notifications/tools/list_changed" => (Side::Server, &["tools", "listChanged"]),
-            "notifications/resources/list_changed" => (Side::Server, &["resources", "listChanged"]),
-            "notifications/prompts/list_changed" => (Side::Server, &["prompts", "listChanged"]),
-            "roots/list" => (Side::Client, &["roots"]),
-            "notifications/roots/list_changed" => (Side::Client, &["roots", "listChanged"]),
-            "sampling/createMessage" => (Side::Client, &["sampling"]),
-            "elicitation/create" => (Side::Client, &["elicitation"]),
-            _ => (Side::Server, &[]),
+            "completion/complete" if revision != Revision::V2024_11_05 => (Role::Server, &["completions"]),
+            "notifications/tools/list_changed" => (Role::Server, &["tools", "listChanged"]),
+            "notifications/resources/list_changed" => (Role::Server, &["resources", "listChanged"]),
+            "notifications/prompts/list_changed" => (Role::Server, &["prompts", "listChanged"]),
+            "roots/list" => (Role::Client, &["roots"]),
+            "notifications/roots/list_changed" => (Role::Client, &["roots", "listChanged"]),
+            "sampling/createMessage" => (Role::Client, &["sampling"]),
+            "elicitation/create" => (Role::Client, &["elicitation"]),
+            _ => (Role::Server, &[]),
         }
     }
 
     /// Whether one of the two lacks what the method takes: its words for an error.
-    fn lacks(&self, method: &str, theirs: &About, answers: Side) -> Option<String> {
+    fn lacks(&self, method: &str, theirs: &PeerInfo, answers: Role) -> Option<String> {
         let (side, path) = Self::needs(method, theirs.revision, answers);
         if !method.starts_with("notifications/") && !path.is_empty() && side != answers {
             return Some(format!(
                 "{method}: no request to a {}",
-                if answers == Side::Server { "server" } else { "client" }
+                if answers == Role::Server { "server" } else { "client" }
             ));
         }
-        let able = if side == self.side { self.can(theirs.revision, path) } else { theirs.can(path) };
-        let who = if side == Side::Server { "server" } else { "client" };
-        (!able).then(|| format!("{method}: the {who} has not declared the capability {}", path.join(".")))
+        let capability = if side == self.side { self.can(theirs.revision, path) } else { theirs.can(path) };
+        let who = if side == Role::Server { "server" } else { "client" };
+        (!capability).then(|| format!("{method}: the {who} has not declared the capability {}", path.join(".")))
     }
 }
 
@@ -200,7 +205,7 @@ pub enum InitializeError {
 }
 
 /// What the params of a request take beyond its method, and the other side has not declared.
-fn asks_too_much(method: &str, theirs: &About, params: &RawJson) -> Option<String> {
+fn asks_too_much(method: &str, theirs: &PeerInfo, params: &RawJson) -> Option<String> {
     let task: &'static [&'static str] = match method {
         "tools/call" => &["tasks", "requests", "tools", "call"],
         "sampling/createMessage" => &["tasks", "requests", "sampling", "createMessage"],
@@ -218,18 +223,22 @@ fn asks_too_much(method: &str, theirs: &About, params: &RawJson) -> Option<Strin
     Some(format!("{method}: the other side has not declared the capability {}", lacking.join(".")))
 }
 
-impl Era for Legacy {
-    fn request(&self, asked: &Asked<'_>) -> Result<Admission, ErrorObject> {
-        let Asked { method, params, .. } = *asked;
+impl Protocol for Legacy {
+    fn request(&self, asked: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
+        let IncomingRequest { method, params, .. } = *asked;
         let theirs = self.state().theirs.clone();
         match (method, theirs) {
             ("ping", _) => Ok(Admission::Answer(RawJson::from(&json!({})))),
-            ("initialize", _) if self.side == Side::Server => self.initialize(params).map(Admission::Answer),
+            ("initialize", _) if self.side == Role::Server => self.initialize(params).map(Admission::Answer),
             (_, None) => Err(errors::invalid_request("the connection is not initialized yet")),
             (_, Some(theirs)) => match self.lacks(method, &theirs, self.side) {
                 Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
                 None if method == "logging/setLevel" => self.set_level(params).map(Admission::Answer),
-                None => Ok(Admission::Handle(Terms { revision: theirs.revision, about: Some(theirs), level: None })),
+                None => Ok(Admission::Handle(RequestScope {
+                    revision: theirs.revision,
+                    peer_info: Some(theirs),
+                    level: None,
+                })),
             },
         }
     }
@@ -243,22 +252,22 @@ impl Era for Legacy {
     }
 
     fn batches(&self) -> bool {
-        self.about().is_some_and(|theirs| theirs.revision == Revision::V2025_03_26)
+        self.peer_info().is_some_and(|theirs| theirs.revision == Revision::V2025_03_26)
     }
 
     fn may_send(
         &self,
-        _: Option<&Terms>,
+        _: Option<&RequestScope>,
         method: &str,
         revision: Option<Revision>,
         params: Option<&RawJson>,
     ) -> Result<(), String> {
         let State { theirs, ready, .. } = &*self.state();
         let early = match (self.side, method) {
-            (_, "ping" | "notifications/cancelled" | "notifications/progress") | (Side::Client, "initialize") => {
+            (_, "ping" | "notifications/cancelled" | "notifications/progress") | (Role::Client, "initialize") => {
                 return Ok(());
             }
-            (Side::Server, "notifications/message") => true,
+            (Role::Server, "notifications/message") => true,
             _ => false,
         };
         match theirs {
@@ -267,7 +276,7 @@ impl Era for Legacy {
                 let of = revision.map_or("", Revision::as_str);
                 Err(format!("{method}: the type is of revision {of}, and the connection of {spoken}"))
             }
-            Some(theirs) if *ready || early || self.side == Side::Client => {
+            Some(theirs) if *ready || early || self.side == Role::Client => {
                 let lacks = self.lacks(method, theirs, self.side.other());
                 lacks.or_else(|| asks_too_much(method, theirs, params?)).map_or(Ok(()), Err)
             }
@@ -287,17 +296,17 @@ impl Era for Legacy {
 
     fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
         let is_task = |params: &RawJson| params.decode().is_ok_and(|params: JsonObject| params.contains_key("task"));
-        let tasks = self.about().is_some_and(|theirs| theirs.revision >= Revision::V2025_11_25);
+        let tasks = self.peer_info().is_some_and(|theirs| theirs.revision >= Revision::V2025_11_25);
         // A task has a request of its own for this.
         method != "initialize" && !(tasks && params.is_some_and(is_task))
     }
 
     fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
-        if method == "initialize" && self.side == Side::Client {
+        if method == "initialize" && self.side == Role::Client {
             let introduced = self.introduced(&result);
             let mut state = self.state();
             match introduced {
-                Ok(about) => state.theirs = Some(Arc::new(about)),
+                Ok(peer_info) => state.theirs = Some(Arc::new(peer_info)),
                 Err(error) => state.failed = Some(error),
             }
         }
@@ -305,14 +314,14 @@ impl Era for Legacy {
     }
 
     fn has_declared(&self, capability: &[&str]) -> bool {
-        self.about().is_some_and(|theirs| self.can(theirs.revision, capability))
+        self.peer_info().is_some_and(|theirs| self.can(theirs.revision, capability))
     }
 
-    fn about(&self) -> Option<Arc<About>> {
+    fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         self.state().theirs.clone()
     }
 
-    fn logs(&self, _: &Terms, level: Level) -> bool {
+    fn logs(&self, _: &RequestScope, level: Level) -> bool {
         self.has_declared(&["logging"]) && self.state().level.is_none_or(|least| level >= least)
     }
 }

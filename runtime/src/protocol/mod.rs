@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 
-use crate::protocol::info::About;
+use crate::protocol::info::PeerInfo;
 
 /// What a kind of revisions does with what arrives before any handler is asked, and with what is about to leave.
-pub trait Era: Send + Sync + 'static {
+pub trait Protocol: Send + Sync + 'static {
     /// What becomes of a request.
     ///
     /// # Errors
     ///
     /// The request may not be made, or not yet.
-    fn request(&self, asked: &Asked<'_>) -> Result<Admission, ErrorObject>;
+    fn request(&self, asked: &IncomingRequest<'_>) -> Result<Admission, ErrorObject>;
 
     /// The revision that a notification is of; `None` if it means nothing now.
     fn notification(&self, method: &str, params: Option<&RawJson>) -> Option<Revision>;
@@ -44,14 +44,14 @@ pub trait Era: Send + Sync + 'static {
     }
 
     /// Whether a request or a notification of this method may be sent now; `revision` is that of its type, if it has one,
-    /// and `terms` are those of the request that it is sent on behalf of, if there is one.
+    /// and `scope` are those of the request that it is sent on behalf of, if there is one.
     ///
     /// # Errors
     ///
     /// It may not: a sentence that says why.
     fn may_send(
         &self,
-        _terms: Option<&Terms>,
+        _terms: Option<&RequestScope>,
         _method: &str,
         _revision: Option<Revision>,
         _params: Option<&RawJson>,
@@ -97,37 +97,37 @@ pub trait Era: Send + Sync + 'static {
     }
 
     /// What is known of the other side, whatever it asks.
-    fn about(&self) -> Option<Arc<About>> {
+    fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         None
     }
 
     /// Whether whoever made a request wants to hear of events of this level.
-    fn logs(&self, _terms: &Terms, _level: Level) -> bool {
+    fn logs(&self, _terms: &RequestScope, _level: Level) -> bool {
         false
     }
 }
 
 /// Which end of a connection one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum Role {
     /// The one that begins.
     Client,
     /// The one that is asked.
     Server,
 }
 
-impl Side {
+impl Role {
     pub(crate) fn other(self) -> Self {
         match self {
-            Side::Client => Side::Server,
-            Side::Server => Side::Client,
+            Role::Client => Role::Server,
+            Role::Server => Role::Client,
         }
     }
 }
 
 /// A request that has arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct IncomingRequest<'a> {
     /// What is asked for.
     pub method: &'a str,
     /// Not decoded yet; `None` if absent.
@@ -146,14 +146,14 @@ pub struct RequestInfo<'a> {
     /// `_meta` of the params; empty if there is none.
     pub meta: &'a JsonObject,
     /// What the request was made under.
-    pub terms: &'a Terms,
+    pub scope: &'a RequestScope,
 }
 
 /// What is done with a request.
 #[derive(Clone, Debug)]
 pub enum Admission {
     /// It is handled.
-    Handle(Terms),
+    Handle(RequestScope),
     /// It is answered at once, whatever else is running.
     Answer(RawJson),
     /// It is not answered at all, for this reason.
@@ -162,20 +162,20 @@ pub enum Admission {
 
 /// What a request was made under.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct RequestScope {
     /// The revision that it is of.
     pub revision: Revision,
     /// Who has made it, as far as that is known.
-    pub about: Option<Arc<About>>,
+    pub peer_info: Option<Arc<PeerInfo>>,
     /// From which level on whoever made it wants to hear of events, if that was said with it.
     pub level: Option<Level>,
 }
 
-impl Terms {
+impl RequestScope {
     /// Those of a revision, from someone unknown.
     #[must_use]
     pub fn of(revision: Revision) -> Self {
-        Self { revision, about: None, level: None }
+        Self { revision, peer_info: None, level: None }
     }
 }
 
@@ -220,11 +220,11 @@ impl Level {
 
 /// One revision from the first message to the last, without a handshake.
 #[derive(Clone, Copy, Debug)]
-pub struct Always(pub Revision);
+pub struct FixedRevision(pub Revision);
 
-impl Era for Always {
-    fn request(&self, _: &Asked<'_>) -> Result<Admission, ErrorObject> {
-        Ok(Admission::Handle(Terms::of(self.0)))
+impl Protocol for FixedRevision {
+    fn request(&self, _: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
+        Ok(Admission::Handle(RequestScope::of(self.0)))
     }
 
     fn notification(&self, _: &str, _: Option<&RawJson>) -> Option<Revision> {

@@ -15,9 +15,9 @@ use serde_json::json;
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Edit, Picked, with_meta};
-use crate::protocol::cache_hints::{CACHEABLE, Caching};
-use crate::protocol::info::{About, Handled, Introduction, can, lacking};
-use crate::protocol::{Admission, Asked, Era, Level, RequestInfo, Side, Terms};
+use crate::protocol::cache_hints::{CACHEABLE, CacheHints};
+use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, can, lacking};
+use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
 
 /// The revision of a request.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -32,7 +32,7 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-impl Reading {
+impl ResultRules {
     fn knows(&self, kind: &str) -> bool {
         matches!(kind, "complete" | "input_required") || self.result_types.iter().any(|known| known == kind)
     }
@@ -44,15 +44,15 @@ pub const MAY_ASK: [&str; 3] = [CallToolRequest::METHOD, GetPromptRequest::METHO
 /// One end of a connection of this era, or of what there is instead of connections.
 #[derive(Debug)]
 pub struct Modern {
-    side: Side,
-    ours: Introduction,
+    side: Role,
+    ours: LocalInfo,
     /// What `_meta` of each result says of us.
     stamp: RawJson,
-    handled: Handled,
+    handled: HandlerCapabilities,
     /// All that is spoken here, be it of another era.
     spoken: Vec<Revision>,
-    caching: Caching,
-    reading: Reading,
+    caching: CacheHints,
+    reading: ResultRules,
     agreed: Mutex<Agreed>,
     /// The last one: most requests say the same of who makes them.
     admitted: Mutex<Option<Admitted>>,
@@ -62,15 +62,15 @@ pub struct Modern {
 #[derive(Debug)]
 struct Agreed {
     revision: Option<Revision>,
-    about: Option<Arc<About>>,
+    peer_info: Option<Arc<PeerInfo>>,
 }
 
 /// What a request was admitted under, and the `_meta` that said so.
-type Admitted = (Arc<JsonObject>, Terms);
+type Admitted = (Arc<JsonObject>, RequestScope);
 
 /// Which results there are, and how a client reads them.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
+pub struct ResultRules {
     /// Whether a client refuses a result that does not say of which kind it is. Servers of earlier revisions do not; without
     /// this, such a result is complete.
     pub strict: bool,
@@ -80,25 +80,25 @@ pub struct Reading {
 
 impl Modern {
     /// One end, of one who speaks those of its revisions that are of this era.
-    pub fn new(side: Side, ours: Introduction) -> Self {
-        let ours = ours.speaking(|revision| !revision.is_legacy());
-        let agreed = Mutex::new(Agreed { revision: ours.revisions.first().copied(), about: None });
+    pub fn new(side: Role, ours: LocalInfo) -> Self {
+        let ours = ours.retain_revisions(|revision| !revision.is_legacy());
+        let agreed = Mutex::new(Agreed { revision: ours.revisions.first().copied(), peer_info: None });
         let stamp = JsonObject::from_iter([(SERVER_INFO.to_owned(), Value::Object(ours.implementation.clone()))]);
         Self {
             side,
             stamp: RawJson::from(&stamp),
-            handled: Handled::default(),
+            handled: HandlerCapabilities::default(),
             spoken: ours.revisions.clone(),
             ours,
-            caching: Caching::default(),
-            reading: Reading::default(),
+            caching: CacheHints::default(),
+            reading: ResultRules::default(),
             agreed,
             admitted: Mutex::default(),
         }
     }
 
     /// With what is handled besides what is said, beside someone who speaks these too.
-    pub(crate) fn handling(mut self, handled: Handled, spoken: Vec<Revision>) -> Self {
+    pub(crate) fn handling(mut self, handled: HandlerCapabilities, spoken: Vec<Revision>) -> Self {
         (self.handled, self.spoken) = (handled, spoken);
         self
     }
@@ -118,14 +118,14 @@ impl Modern {
 
     /// With hints for whoever receives results.
     #[must_use]
-    pub fn caching(mut self, caching: Caching) -> Self {
+    pub fn caching(mut self, caching: CacheHints) -> Self {
         self.caching = caching;
         self
     }
 
     /// With other results than those of the revision, and for a client another way to read them.
     #[must_use]
-    pub fn reading(mut self, reading: Reading) -> Self {
+    pub fn reading(mut self, reading: ResultRules) -> Self {
         self.reading = reading;
         self
     }
@@ -144,21 +144,21 @@ impl Modern {
     }
 
     /// Whether a request says what those of this era must.
-    pub(crate) fn is_meant(asked: &Asked<'_>) -> bool {
+    pub(crate) fn is_meant(asked: &IncomingRequest<'_>) -> bool {
         asked.meta.contains_key(PROTOCOL_VERSION) || asked.meta.contains_key(CLIENT_CAPABILITIES)
     }
 
     /// The terms of a request, as it says them.
-    fn terms(&self, asked: &Asked<'_>) -> Result<Terms, ErrorObject> {
-        if let Some((_, terms)) = self.admitted().as_ref().filter(|(meta, _)| Arc::ptr_eq(meta, asked.meta)) {
-            return Ok(terms.clone());
+    fn scope(&self, asked: &IncomingRequest<'_>) -> Result<RequestScope, ErrorObject> {
+        if let Some((_, scope)) = self.admitted().as_ref().filter(|(meta, _)| Arc::ptr_eq(meta, asked.meta)) {
+            return Ok(scope.clone());
         }
-        let terms = self.read_terms(asked)?;
-        *self.admitted() = Some((Arc::clone(asked.meta), terms.clone()));
-        Ok(terms)
+        let scope = self.read_terms(asked)?;
+        *self.admitted() = Some((Arc::clone(asked.meta), scope.clone()));
+        Ok(scope)
     }
 
-    fn read_terms(&self, asked: &Asked<'_>) -> Result<Terms, ErrorObject> {
+    fn read_terms(&self, asked: &IncomingRequest<'_>) -> Result<RequestScope, ErrorObject> {
         let missing = |key: &str| {
             let why = format!("params._meta[{key:?}]: missing required member");
             errors::invalid_params_in_words(&why)
@@ -178,14 +178,14 @@ impl Modern {
             meta.map_err(|error| errors::invalid_params(&error.at_key("_meta").at_key("params")))
         })?;
         let object = |key: &str| asked.meta.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
-        let about = About {
+        let peer_info = PeerInfo {
             revision,
             capabilities: object(CLIENT_CAPABILITIES),
             implementation: object(CLIENT_INFO),
             instructions: None,
         };
         let level = meta.log_level.and_then(|level| Level::from_name(level.as_str()));
-        Ok(Terms { revision, about: Some(Arc::new(about)), level })
+        Ok(RequestScope { revision, peer_info: Some(Arc::new(peer_info)), level })
     }
 
     fn unsupported(&self, requested: &str) -> ErrorObject {
@@ -317,7 +317,7 @@ impl Modern {
             return broken("there is neither `inputRequests` nor `requestState`".to_owned());
         }
         let nothing = JsonObject::new();
-        let declared = request.terms.about.as_ref().map_or(&nothing, |about| &about.capabilities);
+        let declared = request.scope.peer_info.as_ref().map_or(&nothing, |peer_info| &peer_info.capabilities);
         let mut missing: Vec<&[&str]> = Vec::new();
         for asked in asks.input_requests.iter().flat_map(|asked| asked.values()) {
             let (method, params) = crate::protocol::input_requests::parts(asked);
@@ -327,7 +327,7 @@ impl Modern {
     }
 
     /// What a server says of itself.
-    fn introduced(&self, result: &RawJson) -> Option<About> {
+    fn introduced(&self, result: &RawJson) -> Option<PeerInfo> {
         let mut result: JsonObject = result.decode().ok()?;
         let mut object = |key: &str| match result.remove(key) {
             Some(Value::Object(object)) => Some(object),
@@ -335,7 +335,7 @@ impl Modern {
         };
         let capabilities = object("capabilities")?;
         let implementation = object("_meta").and_then(|mut meta| meta.remove(SERVER_INFO));
-        Some(About {
+        Some(PeerInfo {
             revision: self.agreed().revision.unwrap_or(Revision::V2026_07_28),
             capabilities,
             implementation: implementation.and_then(|it| it.as_object().cloned()).unwrap_or_default(),
@@ -353,7 +353,7 @@ enum Stamped {
 }
 
 /// A client's own words about itself, for the requests that it makes: names, and values as text.
-fn words(ours: &Introduction, capabilities: &JsonObject, revision: Revision) -> Vec<(&'static str, String)> {
+fn words(ours: &LocalInfo, capabilities: &JsonObject, revision: Revision) -> Vec<(&'static str, String)> {
     let level = ours.level.map(|level| (LOG_LEVEL, format!("\"{}\"", level.as_str())));
     let always = [
         (PROTOCOL_VERSION, format!("\"{revision}\"")),
@@ -365,8 +365,8 @@ fn words(ours: &Introduction, capabilities: &JsonObject, revision: Revision) -> 
 
 /// The same as a type.
 pub(crate) fn own_meta(
-    ours: &Introduction,
-    handled: &Handled,
+    ours: &LocalInfo,
+    handled: &HandlerCapabilities,
     revision: Revision,
 ) -> Result<RequestMetaObject, mcpgen_types::Error> {
     let members = words(ours, &handled.capabilities(ours, revision), revision)
@@ -402,9 +402,9 @@ fn permitted(error: ErrorObject) -> ErrorObject {
     ErrorObject { code, ..error }
 }
 
-impl Era for Modern {
-    fn request(&self, asked: &Asked<'_>) -> Result<Admission, ErrorObject> {
-        if self.side == Side::Client {
+impl Protocol for Modern {
+    fn request(&self, asked: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
+        if self.side == Role::Client {
             return Ok(Admission::Drop("a server makes no requests in this revision"));
         }
         if asked.method == "initialize" && !Self::is_meant(asked) {
@@ -412,10 +412,10 @@ impl Era for Modern {
             let requested = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
             return Err(self.unsupported(requested));
         }
-        let terms = self.terms(asked)?;
+        let scope = self.scope(asked)?;
         match asked.method {
             DiscoverRequest::METHOD => Ok(Admission::Answer(self.discovered())),
-            _ => Ok(Admission::Handle(terms)),
+            _ => Ok(Admission::Handle(scope)),
         }
     }
 
@@ -429,12 +429,12 @@ impl Era for Modern {
 
     fn may_send(
         &self,
-        terms: Option<&Terms>,
+        scope: Option<&RequestScope>,
         method: &str,
         revision: Option<Revision>,
         _: Option<&RawJson>,
     ) -> Result<(), String> {
-        let spoken = terms.map(|terms| terms.revision).or(self.agreed().revision);
+        let spoken = scope.map(|scope| scope.revision).or(self.agreed().revision);
         if let (Some(of), Some(spoken)) = (revision, spoken)
             && of != spoken
         {
@@ -447,22 +447,22 @@ impl Era for Modern {
         let is_notification = method.starts_with("notifications/");
         match (self.side, method) {
             (_, "notifications/cancelled") => Ok(()),
-            (Side::Client, _) if !is_notification => Ok(()),
-            (Side::Server, _) if !is_notification => Err(format!(
+            (Role::Client, _) if !is_notification => Ok(()),
+            (Role::Server, _) if !is_notification => Err(format!(
                 "{method}: in revision 2026-07-28 a server makes no requests; it answers with an InputRequiredResult"
             )),
-            (Side::Server, "notifications/progress") => Ok(()),
-            (Side::Server, "notifications/message") if !self.can(&["logging"]) => {
+            (Role::Server, "notifications/progress") => Ok(()),
+            (Role::Server, "notifications/message") if !self.can(&["logging"]) => {
                 Err(format!("{method}: the server has not declared the capability logging"))
             }
-            (Side::Server, "notifications/message") => match terms.and_then(|terms| terms.level) {
+            (Role::Server, "notifications/message") => match scope.and_then(|scope| scope.level) {
                 Some(_) => Ok(()),
                 None => Err(format!("{method}: the request does not ask for events")),
             },
-            (Side::Server, method) if SUBSCRIBED.contains(&method) => {
+            (Role::Server, method) if SUBSCRIBED.contains(&method) => {
                 Err(format!("{method}: sent to those who have subscribed to it, see Subscriptions"))
             }
-            (Side::Client, method) if revision.is_some() || REMOVED.contains(&method) => {
+            (Role::Client, method) if revision.is_some() || REMOVED.contains(&method) => {
                 Err(format!("{method}: no notification of a client in revision 2026-07-28"))
             }
             _ => Ok(()),
@@ -470,7 +470,7 @@ impl Era for Modern {
     }
 
     fn params(&self, _: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
-        if self.side == Side::Server {
+        if self.side == Role::Server {
             return Ok(params);
         }
         let revision = self.agreed().revision.unwrap_or(Revision::V2026_07_28);
@@ -478,15 +478,15 @@ impl Era for Modern {
     }
 
     fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
-        if self.side == Side::Server {
+        if self.side == Role::Server {
             return Ok(result);
         }
         let completed = result.read(|result| self.completed(method, result)).map_err(|error| error.to_string())??;
         let result = completed.unwrap_or(result);
         if method == DiscoverRequest::METHOD
-            && let Some(about) = self.introduced(&result)
+            && let Some(peer_info) = self.introduced(&result)
         {
-            self.agreed().about = Some(Arc::new(about));
+            self.agreed().peer_info = Some(Arc::new(peer_info));
         }
         Ok(result)
     }
@@ -505,12 +505,12 @@ impl Era for Modern {
         self.can(capability)
     }
 
-    fn about(&self) -> Option<Arc<About>> {
-        self.agreed().about.clone()
+    fn peer_info(&self) -> Option<Arc<PeerInfo>> {
+        self.agreed().peer_info.clone()
     }
 
-    fn logs(&self, terms: &Terms, level: Level) -> bool {
-        self.can(&["logging"]) && terms.level.is_some_and(|least| level >= least)
+    fn logs(&self, scope: &RequestScope, level: Level) -> bool {
+        self.can(&["logging"]) && scope.level.is_some_and(|least| level >= least)
     }
 }
 

@@ -9,25 +9,25 @@ use crate::jsonrpc::json::Picked;
 
 /// What is looked at in all params, whatever the method.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Glance {
+pub(crate) struct ParamsView {
     pub(crate) meta: Arc<JsonObject>,
     pub(crate) subject: Option<Arc<str>>,
     pub(crate) answers: JsonObject,
     pub(crate) state: Option<String>,
 }
 
-impl Glance {
+impl ParamsView {
     /// What is not there, or is not what it should be, is for the type of the params to complain of.
-    pub(crate) fn at(method: &str, params: Option<&RawJson>, heard: &mut Heard) -> Self {
-        let seen = params.and_then(|params| params.read(|params| Self::of(method, params, heard)).ok());
-        seen.unwrap_or_else(|| Self { meta: heard.meta(None), ..Self::default() })
+    pub(crate) fn at(method: &str, params: Option<&RawJson>, interner: &mut ParamsInterner) -> Self {
+        let params_view = params.and_then(|params| params.read(|params| Self::of(method, params, interner)).ok());
+        params_view.unwrap_or_else(|| Self { meta: interner.meta(None), ..Self::default() })
     }
 
-    fn of(method: &str, params: Cursor<'_>, heard: &mut Heard) -> Self {
+    fn of(method: &str, params: Cursor<'_>, interner: &mut ParamsInterner) -> Self {
         const NAMES: [&str; 5] = ["_meta", "name", "uri", "inputResponses", "requestState"];
         let [meta, name, uri, answers, state] = Picked::values(params, &NAMES);
         Self {
-            meta: heard.meta(meta),
+            meta: interner.meta(meta),
             // Only what the method knows: any other member may be there as well, and say anything.
             subject: match method {
                 "tools/call" | "prompts/get" => name,
@@ -35,7 +35,7 @@ impl Glance {
                 _ => None,
             }
             .and_then(Cursor::as_str)
-            .map(|subject| heard.subject(&subject)),
+            .map(|subject| interner.subject(&subject)),
             answers: answers.and_then(object).unwrap_or_default(),
             state: state.and_then(|state| state.string().ok()),
         }
@@ -48,7 +48,7 @@ fn object(json: Cursor<'_>) -> Option<JsonObject> {
 
 /// What earlier messages of a connection said in the same words, so that it need not be made anew.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct ParamsInterner {
     subjects: Vec<Arc<str>>,
     /// The last one.
     meta: Option<(Box<str>, Arc<JsonObject>)>,
@@ -59,7 +59,7 @@ pub(crate) struct Heard {
 const SUBJECTS: usize = 32;
 const LONGEST: usize = 2048;
 
-impl Heard {
+impl ParamsInterner {
     fn subject(&mut self, text: &str) -> Arc<str> {
         if let Some(known) = self.subjects.iter().find(|known| &***known == text) {
             return Arc::clone(known);
@@ -93,36 +93,36 @@ mod tests {
 
     use super::*;
 
-    fn glance(params: &serde_json::Value, heard: &mut Heard) -> Glance {
-        Glance::at("tools/call", Some(&RawJson::from(params)), heard)
+    fn glance(params: &serde_json::Value, interner: &mut ParamsInterner) -> ParamsView {
+        ParamsView::at("tools/call", Some(&RawJson::from(params)), interner)
     }
 
     #[test]
     fn what_is_said_again_is_the_same_and_what_is_not_is_not() {
-        let heard = &mut Heard::default();
+        let interner = &mut ParamsInterner::default();
         let say = |name: &str, token: u32| json!({ "name": name, "_meta": { "progressToken": token } });
-        let first = glance(&say("a", 1), heard);
-        let again = glance(&say("a", 1), heard);
+        let first = glance(&say("a", 1), interner);
+        let again = glance(&say("a", 1), interner);
         assert!(Arc::ptr_eq(&first.meta, &again.meta));
         assert!(first.subject.zip(again.subject).is_some_and(|(first, again)| Arc::ptr_eq(&first, &again)));
-        let other = glance(&say("b", 2), heard);
+        let other = glance(&say("b", 2), interner);
         assert_eq!((other.subject.as_deref(), &other.meta["progressToken"]), (Some("b"), &json!(2)));
-        let without = glance(&json!({ "name": "a" }), heard);
+        let without = glance(&json!({ "name": "a" }), interner);
         assert_eq!((without.subject.as_deref(), without.meta.len()), (Some("a"), 0));
-        assert_eq!(glance(&json!({ "_meta": 5 }), heard).meta.len(), 0);
+        assert_eq!(glance(&json!({ "_meta": 5 }), interner).meta.len(), 0);
     }
 
     #[test]
     fn no_more_is_kept_than_so_much() {
-        let heard = &mut Heard::default();
+        let interner = &mut ParamsInterner::default();
         let long = "x".repeat(LONGEST + 1);
         for number in 0..1000 {
             let name = format!("{number}{}", if number % 2 == 0 { &long } else { "" });
-            let seen = glance(&json!({ "name": name, "_meta": { "long": long } }), heard);
-            assert_eq!(seen.subject.as_deref(), Some(&*name));
-            assert_eq!(seen.meta["long"], long);
+            let params_view = glance(&json!({ "name": name, "_meta": { "long": long } }), interner);
+            assert_eq!(params_view.subject.as_deref(), Some(&*name));
+            assert_eq!(params_view.meta["long"], long);
         }
-        assert!(heard.subjects.len() <= SUBJECTS && heard.subjects.iter().all(|kept| kept.len() <= LONGEST));
-        assert!(heard.meta.is_none());
+        assert!(interner.subjects.len() <= SUBJECTS && interner.subjects.iter().all(|kept| kept.len() <= LONGEST));
+        assert!(interner.meta.is_none());
     }
 }

@@ -12,7 +12,7 @@ use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
 use super::older_revisions;
 use super::tools::ToolError;
 use crate::protocol::input_requests::parts;
-use crate::server::request_state::{Dialog, Seal};
+use crate::server::request_state::{RequestState, RequestStateCodec};
 use crate::service::context::Context;
 
 /// What a function of a server knows besides its arguments: all that a [`Context`] does, and how to ask the client.
@@ -30,12 +30,12 @@ pub struct Call {
 /// How a call goes on from one round to the next.
 #[derive(Debug)]
 struct Rounds {
-    seal: Seal,
+    seal: RequestStateCodec,
     /// Whoever goes on, goes on with the same.
     who: String,
     what: String,
     /// Those so far, once they were looked at.
-    dialog: Mutex<Option<Dialog<JsonObject>>>,
+    dialog: Mutex<Option<RequestState<JsonObject>>>,
 }
 
 impl Call {
@@ -44,7 +44,7 @@ impl Call {
     }
 
     /// One that can ask by its answer.
-    pub(super) fn in_rounds(context: Context, seal: Seal, who: String, what: String) -> Self {
+    pub(super) fn in_rounds(context: Context, seal: RequestStateCodec, who: String, what: String) -> Self {
         Self { context, rounds: Some(Arc::new(Rounds { seal, who, what, dialog: Mutex::default() })) }
     }
 
@@ -120,8 +120,8 @@ impl Rounds {
     fn so_far<'d>(
         &self,
         context: &Context,
-        dialog: &'d mut Option<Dialog<JsonObject>>,
-    ) -> Result<&'d mut Dialog<JsonObject>, ErrorObject> {
+        dialog: &'d mut Option<RequestState<JsonObject>>,
+    ) -> Result<&'d mut RequestState<JsonObject>, ErrorObject> {
         match dialog {
             Some(dialog) => Ok(dialog),
             None => {
@@ -135,7 +135,7 @@ impl Rounds {
     }
 }
 
-fn answers_of(dialog: &Dialog<JsonObject>) -> &JsonObject {
+fn answers_of(dialog: &RequestState<JsonObject>) -> &JsonObject {
     static NONE: std::sync::LazyLock<JsonObject> = std::sync::LazyLock::new(JsonObject::new);
     dialog.state.as_ref().unwrap_or(&NONE)
 }

@@ -112,12 +112,12 @@ mod tests {
 
     use super::*;
     use crate::connection::{Connection, Limits};
-    use crate::protocol::Always;
+    use crate::protocol::FixedRevision;
     use crate::service::router::Router;
 
     fn connection() -> Connection<Router> {
-        let era = Arc::new(Always(Revision::V2025_11_25));
-        Connection::new(Router::new(), Router::new(), era, Limits::default())
+        let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
+        Connection::new(Router::new(), Router::new(), protocol, Limits::default())
     }
 
     #[tokio::test]

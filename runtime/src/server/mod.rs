@@ -5,7 +5,7 @@
 //! use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 //!
 //! let server = Server::new("greeter", "1.0.0")
-//!     .tool_by_hand(Tool::new(ToolInputSchema::new(), "greet"), |_, arguments| async move {
+//!     .tool_with_schema(Tool::new(ToolInputSchema::new(), "greet"), |_, arguments| async move {
 //!         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or("world"))
 //!     });
 //! # let _ = server;
@@ -57,16 +57,16 @@ pub use tools::{IntoToolResult, Structured, ToolError, ToolInfo};
 use crate::connection::{Connection, Limits};
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::with_meta;
-use crate::protocol::cache_hints::{Caching, Hint};
+use crate::protocol::cache_hints::{CacheHint, CacheHints};
 use crate::protocol::change::Change;
-use crate::protocol::config::Offer;
+use crate::protocol::config::ServerConfig;
 use crate::protocol::header_params;
-use crate::protocol::info::{Handled, Introduction};
+use crate::protocol::info::{HandlerCapabilities, LocalInfo};
 use crate::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
-use crate::server::request_state::Seal;
+use crate::server::request_state::RequestStateCodec;
 use crate::server::subscriptions::Subscriptions;
 use crate::service::context::Context;
-use crate::service::router::{AnyRequest, Requests, Router};
+use crate::service::router::{AnyRequest, RequestService, Router};
 use crate::transport::{Incoming, Outgoing};
 
 /// A server of tools, resources and prompts. Clones are the same server, so that it can be changed while it serves.
@@ -74,8 +74,8 @@ use crate::transport::{Incoming, Outgoing};
 pub struct Server(Arc<Shared>);
 
 struct Shared {
-    ours: RwLock<Introduction>,
-    caching: RwLock<Caching>,
+    ours: RwLock<LocalInfo>,
+    caching: RwLock<CacheHints>,
     things: RwLock<Things>,
     subscriptions: Subscriptions,
     listeners: Mutex<Listeners>,
@@ -90,7 +90,7 @@ type OnChange = Arc<dyn Fn(&Change) + Send + Sync>;
 /// What is known of those who make requests.
 #[derive(Default)]
 struct Callers {
-    seal: Option<Seal>,
+    seal: Option<RequestStateCodec>,
     who: Option<Who>,
     #[cfg(feature = "rate-limit")]
     limit: Option<Arc<rate::RateLimit>>,
@@ -221,11 +221,11 @@ pub enum ServeError {
 impl Server {
     /// A server that has nothing yet, and speaks all revisions.
     pub fn new(name: &str, version: &str) -> Self {
-        Self::of(Introduction::new(name, version))
+        Self::of(LocalInfo::new(name, version))
     }
 
     /// A server that says this of itself, besides what it has.
-    pub fn of(ours: Introduction) -> Self {
+    pub fn of(ours: LocalInfo) -> Self {
         Self(Arc::new(Shared {
             subscriptions: Subscriptions::of(&ours),
             ours: RwLock::new(ours),
@@ -233,7 +233,7 @@ impl Server {
             things: RwLock::new(Things { page: 100, ..Things::default() }),
             listeners: Mutex::default(),
             callers: RwLock::new(Callers {
-                seal: Seal::of_this_process(Duration::from_secs(15 * 60)).ok(),
+                seal: RequestStateCodec::of_this_process(Duration::from_secs(15 * 60)).ok(),
                 ..Callers::default()
             }),
             problems: Mutex::default(),
@@ -250,7 +250,7 @@ impl Server {
 
     /// For how long the answers to a request may be kept: a list, `resources/read`, or `server/discover`.
     #[must_use]
-    pub fn fresh<R: Request>(self, hint: Hint) -> Self {
+    pub fn fresh<R: Request>(self, hint: CacheHint) -> Self {
         let mut caching = write(&self.0.caching);
         *caching = std::mem::take(&mut *caching).of::<R>(hint);
         drop(caching);
@@ -266,11 +266,11 @@ impl Server {
 
     /// Sets the seal for the state of requests that take several rounds.
     ///
-    /// The default is [`Seal::of_this_process`] with a lifetime of 15 minutes, which accepts each state once. Several
-    /// processes that serve the same requests must share a key: [`Seal::new`]. A seal with a shared key accepts a state any
-    /// number of times until it expires, unless it has a store that the processes share: [`Seal::once`].
+    /// The default is [`RequestStateCodec::of_this_process`] with a lifetime of 15 minutes, which accepts each state once. Several
+    /// processes that serve the same requests must share a key: [`RequestStateCodec::new`]. A seal with a shared key accepts a state any
+    /// number of times until it expires, unless it has a store that the processes share: [`RequestStateCodec::once`].
     #[must_use]
-    pub fn seal(self, seal: Seal) -> Self {
+    pub fn seal(self, seal: RequestStateCodec) -> Self {
         write(&self.0.callers).seal = Some(seal);
         self
     }
@@ -363,15 +363,15 @@ impl Server {
     /// # Errors
     ///
     /// It was not written as it must be.
-    pub fn offer(&self) -> Result<Offer, ServeError> {
+    pub fn config(&self) -> Result<ServerConfig, ServeError> {
         let problems = self.problems();
         if !problems.is_empty() {
             return Err(ServeError::Definition(problems.clone()));
         }
-        Ok(Offer { caching: read(&self.0.caching).clone(), ..Offer::from(self.introduction()) })
+        Ok(ServerConfig { caching: read(&self.0.caching).clone(), ..ServerConfig::from(self.introduction()) })
     }
 
-    fn introduction(&self) -> Introduction {
+    fn introduction(&self) -> LocalInfo {
         let (mut ours, things) = (read(&self.0.ours).clone(), self.things());
         let lists = [
             ("tools", things.kinds.tools, json!({ "listChanged": true })),
@@ -391,7 +391,7 @@ impl Server {
     /// The handlers of all that this server has, to which others may be added.
     #[must_use]
     pub fn router(&self) -> Router {
-        self.0.subscriptions.offer(&self.introduction());
+        self.0.subscriptions.config(&self.introduction());
         let listen = self.0.subscriptions.handler();
         let router = Router::new().handle(None, SubscriptionsListenRequest::METHOD, move |request| {
             if request.context.revision().is_legacy() {
@@ -435,18 +435,18 @@ impl Server {
     /// # Errors
     ///
     /// Those of [`serve`](Self::serve).
-    pub async fn serve_behind<L: Layer<Router, Service: Requests>>(
+    pub async fn serve_behind<L: Layer<Router, Service: RequestService>>(
         &self,
         layer: L,
         incoming: impl Incoming,
         outgoing: impl Outgoing,
         limits: Limits,
     ) -> Result<(), ServeError> {
-        let (router, offer) = (self.router(), self.offer()?);
+        let (router, config) = (self.router(), self.config()?);
         // It answers in every revision, and has said what it is able to do.
-        let era = offer.era(&Handled::default());
+        let protocol = config.protocol(&HandlerCapabilities::default());
         let requests = layer.layer(router.clone());
-        Ok(Connection::new(requests, router, Arc::new(era), limits).run(incoming, outgoing).await?)
+        Ok(Connection::new(requests, router, Arc::new(protocol), limits).run(incoming, outgoing).await?)
     }
 
     /// Serves the process's own standard input and output. Nothing else may be written to standard output.
@@ -476,18 +476,18 @@ impl Server {
     ///
     /// The server was not written as it must be.
     #[cfg(feature = "http-server")]
-    pub fn http_behind<L: Layer<Router, Service: Requests>>(
+    pub fn http_behind<L: Layer<Router, Service: RequestService>>(
         &self,
         layer: L,
         mut options: crate::http::server::Options,
     ) -> Result<crate::http::server::Endpoint<L::Service>, ServeError> {
-        let (router, offer) = (self.router(), self.offer()?);
+        let (router, config) = (self.router(), self.config()?);
         let (this, tools) = (self.clone(), self.clone());
         // It answers in every revision, and says at any time what it is able to do then.
-        let offer = move || this.offer().unwrap_or_else(|_| offer.clone());
+        let config = move || this.config().unwrap_or_else(|_| config.clone());
         options.tool_headers.get_or_insert_with(|| Arc::new(move |tool| tools.headers_of(tool)));
-        let (requests, routers) = (layer.layer(router.clone()), (router, Handled::default()));
-        Ok(crate::http::server::Endpoint::of(offer, requests, routers, options))
+        let (requests, routers) = (layer.layer(router.clone()), (router, HandlerCapabilities::default()));
+        Ok(crate::http::server::Endpoint::of(config, requests, routers, options))
     }
 
     fn things(&self) -> RwLockReadGuard<'_, Things> {

@@ -1,16 +1,16 @@
 //! State that a server gives away and gets back unchanged, or not at all.
 //!
 //! What stands in `requestState` goes through the hands of the client, and comes back from whoever has got hold of it. A
-//! [`Seal`] makes it tamper-evident: it can be read, but only who has the key can make or change it. It is good for one
+//! [`RequestStateCodec`] makes it tamper-evident: it can be read, but only who has the key can make or change it. It is good for one
 //! method and one subject (a tool's name, a resource's URI), for whom the server says, and for a while.
 //!
 //! ```
 //! use std::time::Duration;
 //! use mcpgen_runtime::Context;
-//! use mcpgen_runtime::server::request_state::Seal;
+//! use mcpgen_runtime::server::request_state::RequestStateCodec;
 //! # use mcpgen_types::Revision;
 //!
-//! let seal = Seal::new(b"thirty-two bytes that are secret", Duration::from_secs(300))?;
+//! let seal = RequestStateCodec::new(b"thirty-two bytes that are secret", Duration::from_secs(300))?;
 //! # let context = Context::detached(Revision::V2026_07_28);
 //! // In the handler of the first round, and in that of the next one.
 //! let dialog = seal.dialog::<u32>(&context, "alice")?;
@@ -38,19 +38,19 @@ use crate::util::random::random;
 
 /// Makes state tamper-evident, with HMAC-SHA-256. Clones share what is used up.
 #[derive(Clone)]
-pub struct Seal {
+pub struct RequestStateCodec {
     /// Seals, and opens.
     key: Hmac<Sha256>,
     /// Only open.
     other_keys: Vec<Hmac<Sha256>>,
     lifetime: Duration,
     rounds: u16,
-    spent: Option<Arc<dyn Spent>>,
+    spent: Option<Arc<dyn ReplayGuard>>,
 }
 
 /// Why there is no seal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SealError {
+pub enum RequestStateError {
     /// The key could be guessed.
     #[error("a key of {0} bytes; at least {SHORTEST_KEY} are needed, and they must be random")]
     ShortKey(usize),
@@ -70,14 +70,14 @@ enum Refusal {
     #[error("it has expired")]
     Expired,
     #[error("it was used already")]
-    Spent,
+    ReplayGuard,
     #[error("it holds something else than what is expected")]
     Content,
 }
 
 /// The rounds of a request so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dialog<T> {
+pub struct RequestState<T> {
     /// What was sealed in the last round; `None` in the first one.
     pub state: Option<T>,
     /// How many rounds there were before this one.
@@ -90,7 +90,7 @@ const TAG: usize = 32;
 /// The nonce, when it expires (in milliseconds since 1970), and the round.
 const HEAD: usize = NONCE + 8 + 2;
 
-impl Seal {
+impl RequestStateCodec {
     /// A seal that holds for so long, with a random key that all who serve the same requests share.
     ///
     /// It accepts a state any number of times until it expires. To accept each state once, give it a store that all these
@@ -99,26 +99,26 @@ impl Seal {
     /// # Errors
     ///
     /// [`ShortKey`](SealError::ShortKey)
-    pub fn new(key: impl AsRef<[u8]>, lifetime: Duration) -> Result<Self, SealError> {
+    pub fn new(key: impl AsRef<[u8]>, lifetime: Duration) -> Result<Self, RequestStateError> {
         let key = key.as_ref();
         if key.len() < SHORTEST_KEY {
-            return Err(SealError::ShortKey(key.len()));
+            return Err(RequestStateError::ShortKey(key.len()));
         }
-        let key = Hmac::new_from_slice(key).map_err(|_| SealError::ShortKey(key.len()))?;
+        let key = Hmac::new_from_slice(key).map_err(|_| RequestStateError::ShortKey(key.len()))?;
         Ok(Self { key, other_keys: Vec::new(), lifetime, rounds: 16, spent: None })
     }
 
     /// A seal with a random key. No other process can open what it seals, nor can this one after a restart.
     ///
-    /// It accepts each state once: it remembers the last [`SPENT_IN_MEMORY`] used states in this process (about 5 MB), see
-    /// [`SpentInMemory`].
+    /// It accepts each state once: it remembers the last [`MAX_USED_STATES`] used states in this process (about 5 MB), see
+    /// [`InMemoryReplayGuard`].
     ///
     /// # Errors
     ///
     /// [`NoRandomness`](SealError::NoRandomness)
-    pub fn of_this_process(lifetime: Duration) -> Result<Self, SealError> {
-        Ok(Self::new(random::<SHORTEST_KEY>().map_err(|_| SealError::NoRandomness)?, lifetime)?
-            .once(SpentInMemory::new(SPENT_IN_MEMORY)))
+    pub fn of_this_process(lifetime: Duration) -> Result<Self, RequestStateError> {
+        Ok(Self::new(random::<SHORTEST_KEY>().map_err(|_| RequestStateError::NoRandomness)?, lifetime)?
+            .once(InMemoryReplayGuard::new(MAX_USED_STATES)))
     }
 
     /// Opens with this key too: one that is going, or one that is coming.
@@ -126,7 +126,7 @@ impl Seal {
     /// # Errors
     ///
     /// [`ShortKey`](SealError::ShortKey)
-    pub fn also_opening(mut self, key: impl AsRef<[u8]>) -> Result<Self, SealError> {
+    pub fn also_opening(mut self, key: impl AsRef<[u8]>) -> Result<Self, RequestStateError> {
         self.other_keys.push(Self::new(key, self.lifetime)?.key);
         Ok(self)
     }
@@ -139,9 +139,9 @@ impl Seal {
     }
 
     /// Accepts each state once, and remembers the used ones in a store. Processes that share the key must share the store:
-    /// with [`SpentInMemory`] each of them accepts a state once.
+    /// with [`InMemoryReplayGuard`] each of them accepts a state once.
     #[must_use]
-    pub fn once(mut self, spent: impl Spent) -> Self {
+    pub fn once(mut self, spent: impl ReplayGuard) -> Self {
         self.spent = Some(Arc::new(spent));
         self
     }
@@ -152,13 +152,13 @@ impl Seal {
     /// # Errors
     ///
     /// The request brings state that is not taken.
-    pub fn dialog<T: DeserializeOwned>(&self, context: &Context, who: &str) -> Result<Dialog<T>, ErrorObject> {
+    pub fn dialog<T: DeserializeOwned>(&self, context: &Context, who: &str) -> Result<RequestState<T>, ErrorObject> {
         let binding = binding(context, who);
-        let Some(state) = context.request_state() else { return Ok(Dialog { state: None, round: 0, binding }) };
+        let Some(state) = context.request_state() else { return Ok(RequestState { state: None, round: 0, binding }) };
         let opened = self.open(&binding, state, SystemTime::now());
         let (round, payload) = opened.map_err(|refusal| refused(context, refusal))?;
         let state = serde_json::from_slice(&payload).map_err(|_| refused(context, Refusal::Content))?;
-        Ok(Dialog { state: Some(state), round, binding })
+        Ok(RequestState { state: Some(state), round, binding })
     }
 
     /// The state that the next round of a dialog begins with.
@@ -166,7 +166,7 @@ impl Seal {
     /// # Errors
     ///
     /// There were enough rounds, or the state is not JSON.
-    pub fn seal<T, S: Serialize + ?Sized>(&self, dialog: &Dialog<T>, state: &S) -> Result<String, ErrorObject> {
+    pub fn seal<T, S: Serialize + ?Sized>(&self, dialog: &RequestState<T>, state: &S) -> Result<String, ErrorObject> {
         if dialog.round >= self.rounds {
             return Err(errors::invalid_request(&format!("no answer after {} rounds", self.rounds)));
         }
@@ -202,13 +202,13 @@ impl Seal {
             return Err(Refusal::Expired);
         }
         if self.spent.as_ref().is_some_and(|spent| !spent.spend(*nonce, UNIX_EPOCH + Duration::from_millis(until))) {
-            return Err(Refusal::Spent);
+            return Err(Refusal::ReplayGuard);
         }
         Ok((u16::from_be_bytes(*round), payload.to_vec()))
     }
 }
 
-impl fmt::Debug for Seal {
+impl fmt::Debug for RequestStateCodec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Seal").field("lifetime", &self.lifetime).field("rounds", &self.rounds).finish_non_exhaustive()
     }
@@ -244,14 +244,14 @@ fn millis(time: SystemTime) -> u64 {
 }
 
 /// What remembers which states were used.
-pub trait Spent: Send + Sync + 'static {
+pub trait ReplayGuard: Send + Sync + 'static {
     /// Marks a state as used, which must be remembered until then; `false` if it was used before, or if that cannot be
     /// remembered.
     fn spend(&self, nonce: [u8; NONCE], until: SystemTime) -> bool;
 }
 
-/// How many used states [`Seal::of_this_process`] remembers.
-pub const SPENT_IN_MEMORY: usize = 100_000;
+/// How many used states [`RequestStateCodec::of_this_process`] remembers.
+pub const MAX_USED_STATES: usize = 100_000;
 
 /// Remembers used states in this process, up to a number of them. Each takes about 50 bytes until it expires.
 ///
@@ -259,7 +259,7 @@ pub const SPENT_IN_MEMORY: usize = 100_000;
 /// a forgotten one. So no state is accepted twice, and new states are still accepted. Only the time that a client has for
 /// its answer gets shorter, down to the time in which this many states were used.
 #[derive(Debug)]
-pub struct SpentInMemory {
+pub struct InMemoryReplayGuard {
     max: usize,
     used: Mutex<Used>,
 }
@@ -272,7 +272,7 @@ struct Used {
     forgotten: u64,
 }
 
-impl SpentInMemory {
+impl InMemoryReplayGuard {
     /// Remembers up to `max` used states.
     #[must_use]
     pub fn new(max: usize) -> Self {
@@ -280,7 +280,7 @@ impl SpentInMemory {
     }
 }
 
-impl Spent for SpentInMemory {
+impl ReplayGuard for InMemoryReplayGuard {
     fn spend(&self, nonce: [u8; NONCE], until: SystemTime) -> bool {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let until = millis(until);

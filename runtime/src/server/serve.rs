@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 
 use crate::connection::{Connection, Limits};
-use crate::protocol::Side;
-use crate::protocol::config::Offer;
-use crate::service::router::{Requests, Router};
+use crate::protocol::Role;
+use crate::protocol::config::ServerConfig;
+use crate::service::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing};
 
 /// Runs a server on a connection until its client is gone. It speaks those of its revisions that a handler is of, each
@@ -21,13 +21,13 @@ use crate::transport::{Incoming, Outgoing};
 ///
 /// Reading or writing failed.
 pub async fn serve(
-    offer: impl Into<Offer>,
-    requests: impl Requests,
+    config: impl Into<ServerConfig>,
+    requests: impl RequestService,
     handlers: Router,
     incoming: impl Incoming,
     outgoing: impl Outgoing,
     limits: Limits,
 ) -> io::Result<()> {
-    let era = offer.into().era(&handlers.handled(Side::Server));
-    Connection::new(requests, handlers, Arc::new(era), limits).run(incoming, outgoing).await
+    let protocol = config.into().protocol(&handlers.handled(Role::Server));
+    Connection::new(requests, handlers, Arc::new(protocol), limits).run(incoming, outgoing).await
 }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jsonrpc::errors;
 use crate::protocol::change::{Change, Filter, Pending};
-use crate::protocol::info::{Introduction, can};
+use crate::protocol::info::{LocalInfo, can};
 use crate::protocol::modern::SUBSCRIPTION_ID;
 use crate::service::context::Context;
 
@@ -65,7 +65,7 @@ impl Subscriptions {
     /// What a server offers, by the capabilities that it has declared: `listChanged` of `tools`, `prompts` and `resources`,
     /// and `subscribe` of `resources`.
     #[must_use]
-    pub fn of(ours: &Introduction) -> Self {
+    pub fn of(ours: &LocalInfo) -> Self {
         Self(Arc::new(Shared {
             offered: Mutex::new(ours.capabilities.clone()),
             subscribers: Mutex::default(),
@@ -83,7 +83,7 @@ impl Subscriptions {
     }
 
     /// Offers this from now on.
-    pub(crate) fn offer(&self, ours: &Introduction) {
+    pub(crate) fn config(&self, ours: &LocalInfo) {
         *self.0.offered.lock().unwrap_or_else(PoisonError::into_inner) = ours.capabilities.clone();
     }
 
@@ -101,7 +101,8 @@ impl Subscriptions {
     /// The handler of `subscriptions/listen`.
     pub fn handler(
         &self,
-    ) -> impl Fn(Context, SubscriptionsListenRequestParams) -> Listening + Clone + Send + Sync + 'static + use<> {
+    ) -> impl Fn(Context, SubscriptionsListenRequestParams) -> ListenFuture + Clone + Send + Sync + 'static + use<>
+    {
         let this = self.clone();
         move |context, params| {
             let this = this.clone();
@@ -173,7 +174,7 @@ impl Subscriptions {
 }
 
 /// What the handler of `subscriptions/listen` returns.
-pub type Listening = Pin<Box<dyn Future<Output = Result<SubscriptionsListenResult, ErrorObject>> + Send>>;
+pub type ListenFuture = Pin<Box<dyn Future<Output = Result<SubscriptionsListenResult, ErrorObject>> + Send>>;
 
 /// However a subscription ends, it is forgotten.
 struct Subscribed {

@@ -380,7 +380,7 @@ impl Server {
     /// more than 10,000 subschemas apply to one value with references expanded, or if a pattern uses look-around or
     /// backreferences or compiles to more than 1 MiB. References must stay within the schema.
     #[must_use]
-    pub fn tool_by_hand<F, Fut, T>(self, tool: Tool, function: F) -> Self
+    pub fn tool_with_schema<F, Fut, T>(self, tool: Tool, function: F) -> Self
     where
         F: Fn(Call, JsonObject) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = T> + Send + 'static,
@@ -390,7 +390,7 @@ impl Server {
         self.noted(added)
     }
 
-    /// As [`tool_by_hand`](Self::tool_by_hand), of a server that is serving. Whoever wants to hear of it is told.
+    /// As [`tool_with_schema`](Self::tool_by_hand), of a server that is serving. Whoever wants to hear of it is told.
     ///
     /// # Errors
     ///
@@ -503,7 +503,7 @@ fn short<'p>(params: Cursor<'p>, context: &Context) -> Option<(Cow<'p, str>, Opt
     // What every request of the newest revision says of its maker was read when it came.
     let said = match context.revision().is_legacy() {
         true => meta.is_none(),
-        false => meta.is_some() && context.about().is_some(),
+        false => meta.is_some() && context.peer_info().is_some(),
     };
     let is_object = arguments.is_none_or(Cursor::is_object);
     if !said || !is_object || picked.others || picked.twice.is_some() {

@@ -13,9 +13,9 @@ use tokio::sync::{Mutex, MutexGuard, Notify};
 use crate::jsonrpc::errors;
 use crate::peer::Peer;
 use crate::peer::outbox::{Message, Outbox, Place};
-use crate::protocol::info::About;
-use crate::protocol::params::{Glance, Heard};
-use crate::protocol::{Always, Level, RequestInfo, Terms};
+use crate::protocol::info::PeerInfo;
+use crate::protocol::params::{ParamsInterner, ParamsView};
+use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope};
 
 /// What a handler knows besides its params. Clones are of the same message.
 #[derive(Clone, Debug)]
@@ -25,11 +25,11 @@ pub struct Context(Arc<Inner>);
 struct Inner {
     id: Option<RequestId>,
     method: Cow<'static, str>,
-    terms: Terms,
+    scope: RequestScope,
     peer: Peer,
     over: Once,
-    seen: Glance,
-    carrier: Option<Carrier>,
+    params_view: ParamsView,
+    extensions: Option<Carrier>,
     reports: Reports,
     /// The answer is on its way.
     sent: Once,
@@ -110,43 +110,43 @@ impl Context {
     pub(crate) fn new(
         id: Option<RequestId>,
         method: Cow<'static, str>,
-        terms: Terms,
+        scope: RequestScope,
         peer: &Peer,
-        seen: Glance,
+        params_view: ParamsView,
     ) -> Self {
         Self(Arc::new(Inner {
             method,
-            peer: peer.on_behalf(terms.clone(), id.clone()),
+            peer: peer.on_behalf(scope.clone(), id.clone()),
             id,
-            terms,
+            scope,
             over: Once::default(),
-            seen,
-            carrier: None,
+            params_view,
+            extensions: None,
             reports: Reports::default(),
             sent: Once::default(),
         }))
     }
 
     /// With what the message came with. For a context that nobody else has yet.
-    pub(crate) fn carried(mut self, carrier: Option<&Carrier>) -> Self {
+    pub(crate) fn with_extensions(mut self, extensions: Option<&Carrier>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
-            inner.carrier = carrier.cloned();
+            inner.extensions = extensions.cloned();
         }
         self
     }
 
     /// The same request, for something that lasts longer than it.
     #[cfg(feature = "tasks")]
-    pub(crate) fn on_errand(&self, errand: Arc<dyn crate::peer::Errand>) -> Self {
-        let Inner { id, method, terms, peer, seen, carrier, .. } = &*self.0;
+    pub(crate) fn on_task(&self, task_scope: Arc<dyn crate::peer::TaskScope>) -> Self {
+        let Inner { id, method, scope, peer, params_view, extensions, .. } = &*self.0;
         Self(Arc::new(Inner {
             id: id.clone(),
             method: method.clone(),
-            terms: terms.clone(),
-            peer: peer.on_errand(errand),
+            scope: scope.clone(),
+            peer: peer.on_task(task_scope),
             over: Once::default(),
-            seen: seen.clone(),
-            carrier: carrier.clone(),
+            params_view: params_view.clone(),
+            extensions: extensions.clone(),
             reports: Reports::default(),
             sent: Once::default(),
         }))
@@ -161,14 +161,20 @@ impl Context {
     /// As [`detached`](Self::detached), of a request with these params.
     #[must_use]
     pub fn of_request(revision: Revision, method: &str, params: Option<&RawJson>) -> Self {
-        Self::without_peer(method, Terms::of(revision), params)
+        Self::without_peer(method, RequestScope::of(revision), params)
     }
 
     /// As [`of_request`](Self::of_request), under these terms.
-    pub(crate) fn without_peer(method: &str, terms: Terms, params: Option<&RawJson>) -> Self {
-        let peer = Peer::new(Outbox::new(1).0, Arc::new(Always(terms.revision)), None, None);
+    pub(crate) fn without_peer(method: &str, scope: RequestScope, params: Option<&RawJson>) -> Self {
+        let peer = Peer::new(Outbox::new(1).0, Arc::new(FixedRevision(scope.revision)), None, None);
         peer.disconnect();
-        Self::new(None, method.to_owned().into(), terms, &peer, Glance::at(method, params, &mut Heard::default()))
+        Self::new(
+            None,
+            method.to_owned().into(),
+            scope,
+            &peer,
+            ParamsView::at(method, params, &mut ParamsInterner::default()),
+        )
     }
 
     /// The request's id; `None` for a notification.
@@ -186,28 +192,28 @@ impl Context {
     /// What the request is about: the name of a tool or a prompt, or the URI of a resource; `None` for all other methods.
     #[must_use]
     pub fn subject(&self) -> Option<&str> {
-        self.0.seen.subject.as_deref()
+        self.0.params_view.subject.as_deref()
     }
 
     /// The revision that the request is of, or the notification.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        self.0.terms.revision
+        self.0.scope.revision
     }
 
     /// Who has made the request, as far as that is known: in the revisions that begin with `initialize` what was said
     /// there, in later ones what is said with the request. `None` in the context of a notification.
     #[must_use]
-    pub fn about(&self) -> Option<&Arc<About>> {
-        self.0.terms.about.as_ref()
+    pub fn peer_info(&self) -> Option<&Arc<PeerInfo>> {
+        self.0.scope.peer_info.as_ref()
     }
 
     pub(crate) fn info(&self) -> RequestInfo<'_> {
-        RequestInfo { method: self.method(), subject: self.subject(), meta: self.meta(), terms: self.terms() }
+        RequestInfo { method: self.method(), subject: self.subject(), meta: self.meta(), scope: self.scope() }
     }
 
-    pub(crate) fn terms(&self) -> &Terms {
-        &self.0.terms
+    pub(crate) fn scope(&self) -> &RequestScope {
+        &self.0.scope
     }
 
     /// The other side, on behalf of this message: what may not be sent in its revision is refused.
@@ -239,7 +245,7 @@ impl Context {
     ///
     /// The capability is not declared.
     pub fn require(&self, capability: &[&str]) -> Result<(), ErrorObject> {
-        match self.about().is_some_and(|about| about.can(capability)) {
+        match self.peer_info().is_some_and(|peer_info| peer_info.can(capability)) {
             true => Ok(()),
             false => Err(errors::missing_capabilities(&[capability])),
         }
@@ -248,7 +254,7 @@ impl Context {
     /// `_meta` of the params; empty if there is none.
     #[must_use]
     pub fn meta(&self) -> &JsonObject {
-        &self.0.seen.meta
+        &self.0.params_view.meta
     }
 
     /// The answer to an input request of this key, as the request says that it must be; `None` if there is none.
@@ -257,30 +263,30 @@ impl Context {
     ///
     /// It is no answer to such a request.
     pub fn input<R: Request>(&self, key: &str) -> Result<Option<R::Result>, ErrorObject> {
-        let Some(answer) = self.0.seen.answers.get(key) else { return Ok(None) };
+        let Some(answer) = self.0.params_view.answers.get(key) else { return Ok(None) };
         let decoded = mcpgen_types::from_value(answer.clone());
         decoded.map(Some).map_err(|error| {
             errors::invalid_params(&error.at_key(key.to_owned()).at_key("inputResponses").at_key("params"))
         })
     }
 
-    /// What an earlier answer wanted to have back: see [`Seal`](crate::server::request_state::Seal) before you trust it.
+    /// What an earlier answer wanted to have back: see [`RequestStateCodec`](crate::server::request_state::Seal) before you trust it.
     #[must_use]
     pub fn request_state(&self) -> Option<&str> {
-        self.0.seen.state.as_deref()
+        self.0.params_view.state.as_deref()
     }
 
     /// What the message came with, by the transport that it came over: see there which type it is. `None` if it is of
     /// another one.
     #[must_use]
-    pub fn carrier<T: Any>(&self) -> Option<&T> {
-        self.0.carrier.as_ref()?.downcast_ref()
+    pub fn extensions<T: Any>(&self) -> Option<&T> {
+        self.0.extensions.as_ref()?.downcast_ref()
     }
 
     /// Lets go of the stream that the answer is awaited on, where that is a thing of its own and can be come back to: over
     /// HTTP in revision 2025-11-25. The client comes back after so long, and nothing is lost meanwhile. For handlers that
     /// take long; elsewhere it does nothing.
-    pub fn hang_up(&self, retry: Duration) {
+    pub fn close_sse_stream(&self, retry: Duration) {
         if let Some(id) = self.0.id.clone() {
             self.0.peer.send_now(Message { place: Place::Later(id, retry), bytes: Vec::new() });
         }
@@ -322,7 +328,7 @@ impl Context {
 
     /// Tells the other side of an event. Nothing is sent if it does not want to hear of this level, or if it cannot be.
     pub async fn log(&self, level: Level, logger: Option<&str>, data: impl Into<Value>) {
-        if !self.0.peer.era().logs(self.terms(), level) {
+        if !self.0.peer.protocol().logs(self.scope(), level) {
             return;
         }
         let mut params = json!({ "level": level.as_str(), "data": data.into() });

@@ -14,8 +14,8 @@ use tower::{BoxError, Service};
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json;
-use crate::protocol::Side;
-use crate::protocol::info::Handled;
+use crate::protocol::Role;
+use crate::protocol::info::HandlerCapabilities;
 use crate::service::context::Context;
 
 /// A request on its way to its handler.
@@ -42,12 +42,12 @@ pub struct AnyNotification {
 
 /// What answers requests: a [`Router`], or a router in layers of middleware. There is nothing to implement: every service of
 /// tower's that can be cloned is one.
-pub trait Requests:
+pub trait RequestService:
     Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
 {
 }
 
-impl<S> Requests for S where
+impl<S> RequestService for S where
     S: Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
 {
 }
@@ -254,7 +254,7 @@ impl Router {
     }
 
     /// A method's name, which is no copy where there are handlers for it.
-    pub(crate) fn spelled(&self, method: &str) -> Cow<'static, str> {
+    pub(crate) fn intern_method(&self, method: &str) -> Cow<'static, str> {
         let Routes { requests, notifications, .. } = &*self.0;
         let known = requests.get_key_value(method).map(|(known, _)| known);
         let known = known.or_else(|| notifications.get_key_value(method).map(|(known, _)| known));
@@ -278,8 +278,8 @@ impl Router {
 
     /// The capabilities that follow from the handlers, for a server or a client.
     #[must_use]
-    pub fn handled(&self, side: Side) -> Handled {
-        Handled::new(side, self.revisions(), |method| self.revisions_of(method))
+    pub fn handled(&self, side: Role) -> HandlerCapabilities {
+        HandlerCapabilities::new(side, self.revisions(), |method| self.revisions_of(method))
     }
 
     /// Answers a request.
@@ -293,7 +293,7 @@ impl Router {
 
     /// Whether somebody wants to hear of these notifications.
     #[must_use]
-    pub fn hears(&self, revision: Revision, method: &str) -> bool {
+    pub fn handles_notification(&self, revision: Revision, method: &str) -> bool {
         find(&self.0.notifications, revision, method).is_some()
     }
 

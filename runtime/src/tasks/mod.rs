@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Picked, with_meta};
-use crate::peer::{Call, Errand, Peer, member};
+use crate::peer::{Call, Peer, TaskScope, member};
 use crate::protocol::legacy::RELATED_TASK;
 use crate::service::context::Context;
 use crate::service::router::{Answer, AnyRequest, RequestHandler, Router};
@@ -35,7 +35,7 @@ use crate::util::random::random;
 
 /// Whether a tool may be run as a task: `execution.taskSupport`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Support {
+pub enum TaskSupport {
     /// It may not.
     #[default]
     Forbidden,
@@ -139,7 +139,7 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
 
 /// Keeps tasks in this process, no more than so many, and no more than so many of one owner.
 #[derive(Debug)]
-pub struct TasksInMemory {
+pub struct InMemoryTaskStore {
     most: usize,
     most_each: usize,
     kept: Mutex<Kept>,
@@ -153,7 +153,7 @@ struct Kept {
     owned: HashMap<String, usize>,
 }
 
-impl TasksInMemory {
+impl InMemoryTaskStore {
     /// Keeps so many, and so many of one owner.
     #[must_use]
     pub fn new(most: usize, most_each: usize) -> Self {
@@ -179,13 +179,13 @@ impl TasksInMemory {
     }
 }
 
-impl Default for TasksInMemory {
+impl Default for InMemoryTaskStore {
     fn default() -> Self {
         Self::new(10_000, 1_000)
     }
 }
 
-impl TaskStore for TasksInMemory {
+impl TaskStore for InMemoryTaskStore {
     fn create(&self, entry: Entry) -> BoxFuture<'_, Result<(), ErrorObject>> {
         let mut kept = self.kept();
         let owned = kept.owned.get(&entry.owner).copied().unwrap_or_default();
@@ -251,7 +251,7 @@ struct Running {
 
 impl Default for Tasks {
     fn default() -> Self {
-        Self::new(TasksInMemory::default(), TaskLimits::default())
+        Self::new(InMemoryTaskStore::default(), TaskLimits::default())
     }
 }
 
@@ -282,7 +282,7 @@ impl Tasks {
     pub fn on<R: TaskRequest<Params: Send + 'static>>(
         &self,
         router: Router,
-        support: impl Fn(Option<&str>) -> Support + Send + Sync + 'static,
+        support: impl Fn(Option<&str>) -> TaskSupport + Send + Sync + 'static,
         handler: impl RequestHandler<R>,
     ) -> Router {
         let (this, handler) = (self.clone(), Arc::new(handler));
@@ -292,8 +292,8 @@ impl Tasks {
                 Err(error) => return Box::pin(ready(Err(error))),
             };
             let refused = match (&task, support(request.context.subject())) {
-                (Some(_), Support::Forbidden) => Some("may not be run as a task"),
-                (None, Support::Required) if declared::<R>(&request.context) => Some("must be run as a task"),
+                (Some(_), TaskSupport::Forbidden) => Some("may not be run as a task"),
+                (None, TaskSupport::Required) if declared::<R>(&request.context) => Some("must be run as a task"),
                 _ => None,
             };
             if let Some(why) = refused {
@@ -557,7 +557,7 @@ impl Waiting {
         stop: CancellationToken,
         ttl: Duration,
     ) -> Ending {
-        let inside = context.on_errand(Arc::clone(self) as Arc<dyn Errand>);
+        let inside = context.on_task(Arc::clone(self) as Arc<dyn TaskScope>);
         let handed = inside.clone();
         let ran = async {
             let run = async {
@@ -629,7 +629,7 @@ impl Waiting {
     }
 }
 
-impl Errand for Waiting {
+impl TaskScope for Waiting {
     fn meta(&self) -> (&'static str, String) {
         (RELATED_TASK, json!({ "taskId": self.id }).to_string())
     }
@@ -692,7 +692,7 @@ fn asked_for(request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> 
 fn declared<R: Request>(context: &Context) -> bool {
     let mut path = vec!["tasks", "requests"];
     path.extend(R::METHOD.split('/'));
-    context.peer().era().has_declared(&path)
+    context.peer().protocol().has_declared(&path)
 }
 
 /// The capability `tasks`, for those who answer requests of these methods as tasks. Without `list` nobody can ask which

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use mcpgen_runtime::connection::{Connection, Limits};
 use mcpgen_runtime::peer::Peer;
-use mcpgen_runtime::protocol::Era;
+use mcpgen_runtime::protocol::Protocol;
 use mcpgen_runtime::service::router::Router;
 use mcpgen_runtime::transport::lines;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
 /// Runs one end over a pipe.
-pub(crate) fn run(router: Router, era: Arc<dyn Era>, limits: Limits, pipe: DuplexStream) -> Peer {
-    let connection = Connection::new(router.clone(), router, era, limits);
+pub(crate) fn run(router: Router, protocol: Arc<dyn Protocol>, limits: Limits, pipe: DuplexStream) -> Peer {
+    let connection = Connection::new(router.clone(), router, protocol, limits);
     let peer = connection.peer().clone();
     let (reader, writer) = tokio::io::split(pipe);
     tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
@@ -25,14 +25,14 @@ pub(crate) fn run(router: Router, era: Arc<dyn Era>, limits: Limits, pipe: Duple
 /// The other end, driven by hand.
 pub(crate) struct Wire {
     ears: Ears,
-    mouth: Mouth,
+    mouth: HttpSink,
 }
 
 /// What hears the other end.
 pub(crate) struct Ears(Lines<BufReader<ReadHalf<DuplexStream>>>);
 
 /// What speaks to the other end.
-pub(crate) struct Mouth(WriteHalf<DuplexStream>);
+pub(crate) struct HttpSink(WriteHalf<DuplexStream>);
 
 impl Ears {
     pub(crate) async fn hear(&mut self) -> Value {
@@ -41,7 +41,7 @@ impl Ears {
     }
 }
 
-impl Mouth {
+impl HttpSink {
     pub(crate) async fn say(&mut self, text: &str) {
         self.say_raw(&format!("{text}\n")).await;
     }
@@ -62,11 +62,11 @@ impl Wire {
     /// The end of a pipe.
     pub(crate) fn of(pipe: DuplexStream) -> Wire {
         let (reader, writer) = tokio::io::split(pipe);
-        Wire { ears: Ears(BufReader::new(reader).lines()), mouth: Mouth(writer) }
+        Wire { ears: Ears(BufReader::new(reader).lines()), mouth: HttpSink(writer) }
     }
 
     /// For hearing and speaking at the same time.
-    pub(crate) fn split(self) -> (Ears, Mouth) {
+    pub(crate) fn split(self) -> (Ears, HttpSink) {
         (self.ears, self.mouth)
     }
 
@@ -89,7 +89,7 @@ impl Wire {
     }
 
     /// Nothing more is said, but still heard.
-    pub(crate) async fn hang_up(&mut self) {
+    pub(crate) async fn close_sse_stream(&mut self) {
         self.mouth.0.shutdown().await.expect("closed");
     }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 /// A server whose tools do what tests want to see.
-pub(crate) fn server(seen: &Arc<Seen>) -> Server {
+pub(crate) fn server(params_view: &Arc<Seen>) -> Server {
     let tool = |name: &str, schema: Value| {
         Tool::new(mcpgen_types::from_value::<ToolInputSchema>(schema).expect("a schema"), name)
     };
@@ -22,42 +22,42 @@ pub(crate) fn server(seen: &Arc<Seen>) -> Server {
         "type": "object",
         "properties": { "region": { "type": "string", "x-mcp-header": "Region" } },
     });
-    let (waits, long, all) = (Arc::clone(seen), Arc::clone(seen), Arc::clone(seen));
+    let (waits, long, all) = (Arc::clone(params_view), Arc::clone(params_view), Arc::clone(params_view));
     Server::new("http", "1")
-        .tool_by_hand(tool("echo", plain()), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
-        .tool_by_hand(tool("region", region), |_, _| async { "there" })
-        .tool_by_hand(tool("progress", plain()), |call, _| async move {
+        .tool_with_schema(tool("echo", plain()), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
+        .tool_with_schema(tool("region", region), |_, _| async { "there" })
+        .tool_with_schema(tool("progress", plain()), |call, _| async move {
             for step in 1..=3 {
                 call.progress(f64::from(step), Some(3.0), None).await;
             }
             "done"
         })
-        .tool_by_hand(tool("wait", plain()), move |_, _| {
-            let seen = Arc::clone(&waits);
+        .tool_with_schema(tool("wait", plain()), move |_, _| {
+            let params_view = Arc::clone(&waits);
             async move {
-                let _gone = Gone(Arc::clone(&seen));
-                seen.started.notify_one();
-                seen.go_on.notified().await;
+                let _gone = Gone(Arc::clone(&params_view));
+                params_view.started.notify_one();
+                params_view.go_on.notified().await;
                 "waited"
             }
         })
-        .tool_by_hand(tool("later", plain()), move |call, _| {
-            let seen = Arc::clone(&long);
+        .tool_with_schema(tool("later", plain()), move |call, _| {
+            let params_view = Arc::clone(&long);
             async move {
-                call.hang_up(Duration::from_millis(20));
-                seen.go_on.notified().await;
+                call.close_sse_stream(Duration::from_millis(20));
+                params_view.go_on.notified().await;
                 "at last"
             }
         })
-        .tool_by_hand(tool("ask", plain()), move |call, _| async move {
+        .tool_with_schema(tool("ask", plain()), move |call, _| async move {
             let schema = ElicitRequestFormParamsRequestedSchema::new(std::collections::BTreeMap::new());
             let answer = call.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
             Ok::<_, mcpgen_runtime::server::ToolError>(answer.action.as_str().to_owned())
         })
-        .tool_by_hand(tool("who", plain()), move |call, _| {
+        .tool_with_schema(tool("who", plain()), move |call, _| {
             let all = Arc::clone(&all);
             async move {
-                let parts = call.carrier::<http::request::Parts>();
+                let parts = call.extensions::<http::request::Parts>();
                 all.calls.fetch_add(1, Ordering::SeqCst);
                 parts.and_then(|parts| parts.headers.get("x-user")?.to_str().ok()).unwrap_or("nobody").to_owned()
             }
@@ -89,23 +89,24 @@ impl Drop for Gone {
 
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
-    let seen = Arc::<Seen>::default();
-    (serve(&server(&seen), change), seen)
+    let params_view = Arc::<Seen>::default();
+    (serve(&server(&params_view), change), params_view)
 }
 
 /// An endpoint with one more tool, `big`: it reports progress with a text of `before` bytes, waits for `ms` milliseconds,
 /// and answers with a text of `size` bytes.
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn big_endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
-    let seen = Arc::<Seen>::default();
-    let server = server(&seen).tool_by_hand(Tool::new(ToolInputSchema::new(), "big"), |call, arguments| async move {
-        let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or(0);
-        let message = "x".repeat(usize::try_from(number("before")).unwrap_or(0));
-        call.progress(1.0, None, Some(&message)).await;
-        tokio::time::sleep(Duration::from_millis(number("ms"))).await;
-        "x".repeat(usize::try_from(number("size")).unwrap_or(0))
-    });
-    (serve(&server, change), seen)
+    let params_view = Arc::<Seen>::default();
+    let server =
+        server(&params_view).tool_with_schema(Tool::new(ToolInputSchema::new(), "big"), |call, arguments| async move {
+            let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or(0);
+            let message = "x".repeat(usize::try_from(number("before")).unwrap_or(0));
+            call.progress(1.0, None, Some(&message)).await;
+            tokio::time::sleep(Duration::from_millis(number("ms"))).await;
+            "x".repeat(usize::try_from(number("size")).unwrap_or(0))
+        });
+    (serve(&server, change), params_view)
 }
 
 fn serve(server: &Server, change: impl FnOnce(&mut Options)) -> Endpoint {

@@ -92,7 +92,7 @@ struct Arguments {
 fn server(received: &Received) -> Server {
     let (by_hand, typed) = (received.clone(), received.clone());
     Server::new("fuzz", "1")
-        .tool_by_hand(Tool::new(ToolInputSchema::new(), "by_hand"), move |_, arguments| {
+        .tool_with_schema(Tool::new(ToolInputSchema::new(), "by_hand"), move |_, arguments| {
             by_hand.add(Value::Object(arguments));
             ready("called")
         })
@@ -106,10 +106,10 @@ async fn check_server(sent: &[u8]) {
     let received = Received::default();
     let server = server(&received);
     let router = received.router(server.router());
-    let offer = server.offer().expect("a sound server");
+    let config = server.config().expect("a sound server");
     let (written, mut read) = tokio::io::duplex(16 << 20);
     let incoming = lines::receive(std::io::Cursor::new(sent.to_vec()), 1 << 20);
-    let served = serve(offer, router.clone(), router, incoming, lines::send(written), Limits::default());
+    let served = serve(config, router.clone(), router, incoming, lines::send(written), Limits::default());
     served.await.expect("nothing fails in memory");
     let mut answers = Vec::new();
     read.read_to_end(&mut answers).await.expect("nothing fails in memory");
@@ -182,7 +182,7 @@ async fn check_client(sent: &[u8]) {
     let (here, mut there) = tokio::io::duplex(16 << 20);
     let (reader, writer) = tokio::io::split(here);
     let client = Client::builder("fuzz", "1")
-        .opening(|opening| (opening.known, opening.check) = (Some(Revision::V2026_07_28), false))
+        .options(|options| (options.known, options.check) = (Some(Revision::V2026_07_28), false))
         .handlers(|router| received.router(router))
         .on_log(Level::Debug, move |event| {
             logged.add(mcpgen_types::to_value(&event).unwrap_or_default().get("data").cloned().unwrap_or_default());

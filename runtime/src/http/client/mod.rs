@@ -225,7 +225,7 @@ pub fn open(url: &str, options: Options) -> Result<(impl Incoming, impl Outgoing
     let (driver, notifications) = Driver::new(parsed, client, options, arrive);
     let driver = tokio::spawn(driver.run(queued, notifications));
     let incoming = stream::poll_fn(move |context| arrived.poll_recv(context));
-    Ok((incoming, Mouth { queue: PollSender::new(queue), driver }))
+    Ok((incoming, HttpSink { queue: PollSender::new(queue), driver }))
 }
 
 /// What is sent is meant for one server: nobody else gets it, and not in the open if it was not.
@@ -241,12 +241,12 @@ fn redirect(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Actio
 }
 
 /// Where messages leave. Closed when the session has ended.
-struct Mouth {
+struct HttpSink {
     queue: PollSender<Vec<u8>>,
     driver: JoinHandle<()>,
 }
 
-impl Sink<Vec<u8>> for Mouth {
+impl Sink<Vec<u8>> for HttpSink {
     type Error = io::Error;
 
     fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

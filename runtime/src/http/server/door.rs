@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 /// Which names a server may be called by, and from which pages. A page on the web must not reach a server on the machine of
 /// whoever reads it, not even by a name that leads there.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct AllowedHosts {
     hosts: Hosts,
     origins: Vec<String>,
 }
@@ -22,7 +22,7 @@ enum Hosts {
     Any,
 }
 
-impl Names {
+impl AllowedHosts {
     /// These hosts, with any port, or with the one that is named: `mcp.example.com`, `localhost:8080`.
     pub fn these<N: Into<String>>(hosts: impl IntoIterator<Item = N>) -> Self {
         Self { hosts: Hosts::These(hosts.into_iter().map(Into::into).collect()), origins: Vec::new() }
@@ -134,7 +134,7 @@ impl Refusal {
 
 /// What a request is meant to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Errand {
+pub(super) enum TaskScope {
     /// Bring a message.
     Post,
     /// Hear what the server has to say.
@@ -144,28 +144,28 @@ pub(super) enum Errand {
 }
 
 /// Looks at a request before its body is read. Only those who keep sessions have streams and ends.
-pub(super) fn admit(parts: &Parts, names: &Names, keeps_sessions: bool) -> Result<Errand, Refusal> {
+pub(super) fn admit(parts: &Parts, names: &AllowedHosts, keeps_sessions: bool) -> Result<TaskScope, Refusal> {
     names.check(parts)?;
-    let errand = match (&parts.method, keeps_sessions) {
-        (&Method::POST, _) => Errand::Post,
-        (&Method::GET, true) => Errand::Listen,
-        (&Method::DELETE, true) => Errand::End,
+    let task_scope = match (&parts.method, keeps_sessions) {
+        (&Method::POST, _) => TaskScope::Post,
+        (&Method::GET, true) => TaskScope::Listen,
+        (&Method::DELETE, true) => TaskScope::End,
         (_, true) => return Err(Refusal::method("GET, POST, DELETE")),
         (_, false) => return Err(Refusal::method("POST")),
     };
-    let accepted: &[&str] = match errand {
-        Errand::Post => &["application/json", "text/event-stream"],
-        Errand::Listen => &["text/event-stream"],
-        Errand::End => &[],
+    let accepted: &[&str] = match task_scope {
+        TaskScope::Post => &["application/json", "text/event-stream"],
+        TaskScope::Listen => &["text/event-stream"],
+        TaskScope::End => &[],
     };
     if let Some(missing) = accepted.iter().find(|kind| !accepts(&parts.headers, kind)) {
         let why = format!("`Accept` must have {}: {missing} is missing", accepted.join(" and "));
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, why));
     }
-    if errand == Errand::Post && !is_json(&parts.headers) {
+    if task_scope == TaskScope::Post && !is_json(&parts.headers) {
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "`Content-Type` must be application/json"));
     }
-    Ok(errand)
+    Ok(task_scope)
 }
 
 /// Whether a response may be of this type. Whoever does not say takes any.
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn refuses_more_than_one_host_and_user_information() {
-        let any = Names::any();
+        let any = AllowedHosts::any();
         for (names, uri, hosts, expected) in [
             (&any, "/mcp", &["localhost"][..], 200),
             (&any, "/mcp", &["localhost", "localhost"], 400),
@@ -205,7 +205,7 @@ mod tests {
             (&any, "http://user@localhost/mcp", &[], 400),
             (&any, "http://localhost/mcp", &["user@localhost"], 400),
             (&any, "http://localhost/mcp", &["localhost"], 200),
-            (&Names::default(), "http://evil.example.com/mcp", &["localhost"], 403),
+            (&AllowedHosts::default(), "http://evil.example.com/mcp", &["localhost"], 403),
         ] {
             let mut request = Request::builder().method("DELETE").uri(uri);
             for host in hosts {
@@ -221,11 +221,11 @@ mod tests {
     fn names_the_host_and_the_remedy() {
         let request = Request::builder().method("DELETE").uri("/mcp").header("host", "example.com");
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        let refusal = admit(&parts, &Names::default(), true).expect_err("refused");
+        let refusal = admit(&parts, &AllowedHosts::default(), true).expect_err("refused");
         assert_eq!(refusal.why, "host `example.com` is not allowed; add it to `Options::names`");
     }
 
-    fn status(names: &Names, keeps_sessions: bool, method: &str, headers: &[(&str, &str)]) -> u16 {
+    fn status(names: &AllowedHosts, keeps_sessions: bool, method: &str, headers: &[(&str, &str)]) -> u16 {
         let mut request = Request::builder().method(method).uri("/mcp");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -236,10 +236,10 @@ mod tests {
 
     #[test]
     fn hosts_and_origins_are_known() {
-        let local = Names::default();
-        let these = Names::these(["mcp.example.com", "localhost:81"]).and_origin("https://app.example.com");
-        let any = Names::any();
-        let table: &[(&Names, &str, Option<&str>, bool)] = &[
+        let local = AllowedHosts::default();
+        let these = AllowedHosts::these(["mcp.example.com", "localhost:81"]).and_origin("https://app.example.com");
+        let any = AllowedHosts::any();
+        let table: &[(&AllowedHosts, &str, Option<&str>, bool)] = &[
             (&local, "localhost", None, true),
             (&local, "localhost:3000", Some("http://localhost:5173"), true),
             (&local, "127.0.0.1:80", Some("http://[::1]:1"), true),
@@ -298,7 +298,11 @@ mod tests {
         ];
         for (keeps_sessions, method, headers, expected) in table {
             let headers: Vec<_> = headers.iter().copied().chain([("host", "localhost")]).collect();
-            assert_eq!(status(&Names::default(), *keeps_sessions, method, &headers), *expected, "{method} {headers:?}");
+            assert_eq!(
+                status(&AllowedHosts::default(), *keeps_sessions, method, &headers),
+                *expected,
+                "{method} {headers:?}"
+            );
         }
     }
 }

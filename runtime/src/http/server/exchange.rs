@@ -13,11 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
 use super::places::Permit;
-use crate::connection::{Arrived, Connection};
+use crate::connection::{Connection, Inbound};
 use crate::http::sse;
 use crate::jsonrpc::errors;
 use crate::peer::outbox::{Line, Outcome, Place};
-use crate::service::router::Requests;
+use crate::service::router::RequestService;
 
 /// A request that is being answered. Dropped, it is taken back: whoever asked has gone.
 pub(super) struct Exchange {
@@ -29,9 +29,9 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Nothing else arrives, and the server may end it.
-    pub(super) fn begin<S: Requests>(
+    pub(super) fn begin<S: RequestService>(
         connection: Connection<S>,
-        arrived: Arrived,
+        arrived: Inbound,
         closing: CancellationToken,
         permit: Permit,
     ) -> Self {

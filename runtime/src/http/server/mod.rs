@@ -97,10 +97,10 @@ use tokio_util::task::TaskTracker;
 use tower::{BoxError, Service};
 
 pub use body::Body;
-pub use door::Names;
+pub use door::AllowedHosts;
 pub use options::{Options, Owner, ToolHeaders};
 
-use self::door::{Errand, Refusal};
+use self::door::{Refusal, TaskScope};
 use self::exchange::Exchange;
 use self::posted::Posted;
 use self::quota::{Kind, Quotas};
@@ -108,18 +108,18 @@ use self::reading::{Bodies, Charge};
 use self::registry::Registry;
 use self::session::{Parcel, Session, Used};
 use super::fields::{self, LAST_EVENT, METHOD, NAME, PROTOCOL_VERSION, SESSION};
-use crate::connection::{Arrived, Connection};
+use crate::connection::{Connection, Inbound};
 use crate::jsonrpc::errors;
 use crate::peer::outbox::Outcome;
-use crate::protocol::Side;
-use crate::protocol::config::Offer;
-use crate::protocol::info::Handled;
-use crate::service::router::{Requests, Router};
+use crate::protocol::Role;
+use crate::protocol::config::ServerConfig;
+use crate::protocol::info::HandlerCapabilities;
+use crate::service::router::{RequestService, Router};
 use crate::util::random::random;
 
 /// A server at a place of the web. Clones are the same.
 ///
-/// What a message came with is in [`Context::carrier`](crate::Context::carrier), as [`Parts`].
+/// What a message came with is in [`Context::extensions`](crate::Context::carrier), as [`Parts`].
 #[derive(Clone)]
 pub struct Endpoint<S = Router> {
     requests: S,
@@ -130,8 +130,8 @@ struct Shared {
     /// Take the notifications.
     handlers: Router,
     /// Say what the server is able to do, besides what it says itself.
-    handled: Handled,
-    offer: OfferNow,
+    handled: HandlerCapabilities,
+    config: CurrentConfig,
     options: Options,
     keeps_sessions: bool,
     speaks_modern: bool,
@@ -147,7 +147,7 @@ struct Shared {
 }
 
 /// What the server is now.
-type OfferNow = Box<dyn Fn() -> Offer + Send + Sync>;
+type CurrentConfig = Box<dyn Fn() -> ServerConfig + Send + Sync>;
 
 /// A request to the endpoint: its head, and who made it, where owners are identified.
 struct Caller {
@@ -161,22 +161,22 @@ const NOTIFICATION_BYTES: usize = 16 << 20;
 /// What such a notification costs at least, so that their number is bounded too.
 const NOTIFICATION_COST: usize = 16 << 10;
 
-impl<S: Requests> Endpoint<S> {
+impl<S: RequestService> Endpoint<S> {
     /// An endpoint of a server: see [`serve`](crate::serve) for the three.
-    pub fn new(offer: impl Into<Offer>, requests: S, handlers: Router, options: Options) -> Self {
-        let offer = offer.into();
-        let handled = handlers.handled(Side::Server);
-        Self::of(move || offer.clone(), requests, (handlers, handled), options)
+    pub fn new(config: impl Into<ServerConfig>, requests: S, handlers: Router, options: Options) -> Self {
+        let config = config.into();
+        let handled = handlers.handled(Role::Server);
+        Self::of(move || config.clone(), requests, (handlers, handled), options)
     }
 
     /// An endpoint of a server that may change: the second of the routers has the handlers that say what it is able to do.
     pub(crate) fn of(
-        offer: impl Fn() -> Offer + Send + Sync + 'static,
+        config: impl Fn() -> ServerConfig + Send + Sync + 'static,
         requests: S,
-        (handlers, handled): (Router, Handled),
+        (handlers, handled): (Router, HandlerCapabilities),
         options: Options,
     ) -> Self {
-        let (spoken, quotas) = (offer().spoken(&handled), Arc::<Quotas>::default());
+        let (spoken, quotas) = (config().spoken(&handled), Arc::<Quotas>::default());
         let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
         Self {
             requests,
@@ -185,7 +185,7 @@ impl<S: Requests> Endpoint<S> {
                 speaks_modern: !modern.is_empty(),
                 handlers,
                 handled,
-                offer: Box::new(offer),
+                config: Box::new(config),
                 sessions: Mutex::default(),
                 bodies: Bodies::new(&options, &quotas),
                 requests: Arc::new(Semaphore::new(options.requests.clamp(1, Semaphore::MAX_PERMITS))),
@@ -223,14 +223,14 @@ impl<S: Requests> Endpoint<S> {
     {
         let (parts, body) = request.into_parts();
         let answered = async {
-            let errand = door::admit(&parts, &self.shared.options.names, self.shared.keeps_sessions)?;
+            let task_scope = door::admit(&parts, &self.shared.options.names, self.shared.keeps_sessions)?;
             self.shared.check_open()?;
             let owner = self.shared.options.owner.as_ref().map(|owner| owner(&parts).into());
             let caller = Caller { parts, owner };
-            match errand {
-                Errand::Post => self.post(caller, body).await,
-                Errand::Listen => self.listen(&caller),
-                Errand::End => self.end(&caller),
+            match task_scope {
+                TaskScope::Post => self.post(caller, body).await,
+                TaskScope::Listen => self.listen(&caller),
+                TaskScope::End => self.end(&caller),
             }
         };
         answered.await.unwrap_or_else(Into::into)
@@ -282,7 +282,7 @@ impl<S: Requests> Endpoint<S> {
             let error = errors::not_in_batches();
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
         }
-        let arrived = Arrived { bytes, carrier: Some(Arc::new(caller.parts)) };
+        let arrived = Inbound { bytes, extensions: Some(Arc::new(caller.parts)) };
         let parcel = Parcel { arrived, requests: permit.map(|permit| (posted.ids(), permit)) };
         // From here on the inbox of the session bounds the bytes.
         drop(charge);
@@ -325,7 +325,7 @@ impl<S: Requests> Endpoint<S> {
             "subscriptions/listen" => shared.stream(&caller, None)?,
             _ => shared.request(&caller, None)?,
         };
-        let arrived = Arrived { bytes, carrier: Some(Arc::new(caller.parts)) };
+        let arrived = Inbound { bytes, extensions: Some(Arc::new(caller.parts)) };
         let exchange = Exchange::begin(self.connection(), arrived, shared.closing.clone(), permit);
         // From here on the permit bounds the bytes.
         drop((charge, posted));
@@ -344,7 +344,7 @@ impl<S: Requests> Endpoint<S> {
         let room = room.map_err(|_| {
             Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are being handled"))
         })?;
-        let arrived = Arrived { bytes, carrier: Some(Arc::new(caller.parts)) };
+        let arrived = Inbound { bytes, extensions: Some(Arc::new(caller.parts)) };
         let arrived = futures_util::stream::once(std::future::ready(Ok(arrived)));
         let handled = self.connection().run_by(arrived, |mut lines| async move {
             while let Some(Some(_)) = lines.recv().await {}
@@ -360,8 +360,8 @@ impl<S: Requests> Endpoint<S> {
     /// A connection for one message without a session.
     fn connection(&self) -> Connection<S> {
         let shared = &self.shared;
-        let (era, limits) = (shared.offer().modern(&shared.handled), shared.options.limits.clone());
-        Connection::new(self.requests.clone(), shared.handlers.clone(), Arc::new(era), limits)
+        let (protocol, limits) = (shared.config().modern(&shared.handled), shared.options.limits.clone());
+        Connection::new(self.requests.clone(), shared.handlers.clone(), Arc::new(protocol), limits)
     }
 
     /// Begins a session. Evicts the least recently used idle one if there are too many.
@@ -381,7 +381,7 @@ impl<S: Requests> Endpoint<S> {
         let (session, running) = Session::begin(
             id,
             caller.owner.clone(),
-            shared.offer().legacy(&shared.handled),
+            shared.config().legacy(&shared.handled),
             (self.requests.clone(), shared.handlers.clone()),
             &shared.options,
             shared.closing.child_token(),
@@ -425,8 +425,8 @@ impl Shared {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn offer(&self) -> Offer {
-        (self.offer)()
+    fn config(&self) -> ServerConfig {
+        (self.config)()
     }
 
     fn check_open(&self) -> Result<(), Refusal> {
@@ -455,7 +455,7 @@ impl Shared {
         match said_version(parts)? {
             None => Ok(()),
             Some(version) => {
-                let spoken = self.offer().spoken(&self.handled);
+                let spoken = self.config().spoken(&self.handled);
                 match spoken.iter().any(|known| known.as_str() == version) {
                     true => Ok(()),
                     false => Err(Refusal::bad(format!(
@@ -545,7 +545,7 @@ impl Drop for Forgotten {
 
 impl<S, B> Service<Request<B>> for Endpoint<S>
 where
-    S: Requests + Sync,
+    S: RequestService + Sync,
     B: http_body::Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
 {
     type Response = Response<Body>;

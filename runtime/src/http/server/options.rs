@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::request::Parts;
 
-use super::Names;
+use super::AllowedHosts;
 use crate::connection::Limits;
 use crate::protocol::header_params::Header;
 
@@ -16,7 +16,7 @@ use crate::protocol::header_params::Header;
 #[derive(Clone)]
 pub struct Options {
     /// The hosts and origins that are allowed. Default: this machine only.
-    pub names: Names,
+    pub names: AllowedHosts,
     /// Limits of each session, and of each request without a session.
     pub limits: Limits,
     /// Bytes of a request body. A larger one is refused with 413, at once if `Content-Length` announces it. Default: 4 MiB.
@@ -73,7 +73,7 @@ pub type Owner = Arc<dyn Fn(&Parts) -> String + Send + Sync>;
 impl Default for Options {
     fn default() -> Self {
         Self {
-            names: Names::default(),
+            names: AllowedHosts::default(),
             limits: Limits::default(),
             body: 4 << 20,
             body_buffer: 64 << 20,

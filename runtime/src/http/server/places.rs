@@ -48,7 +48,7 @@ impl Shared {
             session.map(|session| &session.requests),
             &self.requests,
             &Limited {
-                kind: Kind::Requests,
+                kind: Kind::RequestService,
                 what: "requests",
                 total: options.requests,
                 per_session: options.requests_per_session,

@@ -18,14 +18,14 @@ use super::body::{self, Body};
 use super::door::Refusal;
 use super::places::Permit;
 use super::stream::{Answer, Next, Reader, Stream};
-use crate::connection::{Arrived, Connection};
+use crate::connection::{Connection, Inbound};
 use crate::http::fields::SESSION;
 use crate::http::sse;
 use crate::jsonrpc::errors;
 use crate::peer::outbox::{Line, Lines, Outcome, Place};
-use crate::protocol::Era;
+use crate::protocol::Protocol;
 use crate::protocol::legacy::Legacy;
-use crate::service::router::{Requests, Router};
+use crate::service::router::{RequestService, Router};
 
 /// How long an answer is waited for before the response becomes a stream.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -49,7 +49,7 @@ pub(super) struct Session {
     pub(super) owner: Option<Arc<str>>,
     /// What the ids of its events begin with: those of another session are none of its own.
     mark: String,
-    era: Arc<Legacy>,
+    protocol: Arc<Legacy>,
     inbox: mpsc::UnboundedSender<Delivery>,
     inbox_room: Arc<Semaphore>,
     /// Requests in flight.
@@ -92,36 +92,36 @@ struct Waiting {
 
 /// What a client has sent, as far as it matters here.
 pub(super) struct Parcel {
-    pub(super) arrived: Arrived,
+    pub(super) arrived: Inbound,
     /// The requests in it: their ids, and the permit to handle them.
     pub(super) requests: Option<(Vec<RequestId>, Permit)>,
 }
 
 /// A message on its way to the connection.
 struct Delivery {
-    arrived: Arrived,
+    arrived: Inbound,
     _room: OwnedSemaphorePermit,
 }
 
 impl Session {
     /// A session, and what runs it until it ends.
-    pub(super) fn begin<S: Requests>(
+    pub(super) fn begin<S: RequestService>(
         (id, mark): (String, String),
         owner: Option<Arc<str>>,
-        era: Legacy,
+        protocol: Legacy,
         (service, handlers): (S, Router),
         options: &Options,
         end: CancellationToken,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + use<S>) {
         let (inbox, arrived) = mpsc::unbounded_channel();
-        let (era, retained) = (Arc::new(era), Arc::default());
+        let (protocol, retained) = (Arc::new(protocol), Arc::default());
         let share = Arc::new(Semaphore::new(options.requests_per_session.clamp(1, Semaphore::MAX_PERMITS)));
         let open_streams = Arc::new(Semaphore::new(share.available_permits()));
         let session = Arc::new(Self {
             id,
             mark,
             owner,
-            era: Arc::clone(&era),
+            protocol: Arc::clone(&protocol),
             inbox,
             inbox_room: Arc::new(Semaphore::new(inbox_bytes(options.body))),
             requests: share,
@@ -136,11 +136,11 @@ impl Session {
             replay: options.replay,
             keep_alive: options.keep_alive,
         });
-        let connection = Connection::new(service, handlers, era, options.limits.clone());
+        let connection = Connection::new(service, handlers, protocol, options.limits.clone());
         (Arc::clone(&session), session.run(connection, arrived, options.idle))
     }
 
-    async fn run<S: Requests>(
+    async fn run<S: RequestService>(
         self: Arc<Self>,
         connection: Connection<S>,
         mut arrived: mpsc::UnboundedReceiver<Delivery>,
@@ -211,12 +211,12 @@ impl Session {
 
     /// The revision that was agreed on, once it was.
     pub(super) fn revision(&self) -> Option<Revision> {
-        self.era.about().map(|about| about.revision)
+        self.protocol.peer_info().map(|peer_info| peer_info.revision)
     }
 
     /// Whether several messages may come at once.
     pub(super) fn takes_batches(&self) -> bool {
-        self.era.batches()
+        self.protocol.batches()
     }
 
     /// Each message goes to one stream: that of its request while that has no answer, otherwise the one that belongs to no
@@ -407,7 +407,7 @@ impl Session {
         if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25) {
             ready.push_back(sse::event(Some(&self.event_id(&reader, after)), b""));
         }
-        let told = Telling { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };
+        let told = SseWriter { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };
         body::events(told.beginning_with(first).events())
     }
 }
@@ -452,7 +452,7 @@ impl Drop for Used {
 }
 
 /// What is told to one reader.
-struct Telling {
+struct SseWriter {
     /// Dropped before `used`, which bounds what the stream retains without a reader.
     reader: Reader,
     ready: VecDeque<Bytes>,
@@ -462,7 +462,7 @@ struct Telling {
     permit: Permit,
 }
 
-impl Telling {
+impl SseWriter {
     fn beginning_with(mut self, first: Option<Next>) -> Self {
         if let Some(first) = first {
             self.add(first);

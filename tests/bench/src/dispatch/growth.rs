@@ -63,7 +63,7 @@ impl Held {
         // Open for the call that shows what answers look like.
         let (open, opened) = watch::channel(true);
         let tool = Tool::new(ToolInputSchema::new(), "echo");
-        let held = Server::new("held", "1.0.0").tool_by_hand(tool, move |_, mut arguments| {
+        let held = Server::new("held", "1.0.0").tool_with_schema(tool, move |_, mut arguments| {
             let mut opened = opened.clone();
             async move {
                 // It ends when nobody can open it any more.

@@ -3,7 +3,7 @@
 use std::io;
 
 use mcpgen_runtime::transport::{Incoming, Outgoing, lines};
-use mcpgen_runtime::{Introduction, Limits, Router};
+use mcpgen_runtime::{LocalInfo, Limits, Router};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, TextContent, Tool, ToolInputSchema,
 };
@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// Serves a connection of messages until its client is gone.
 pub async fn run(incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
     let router = router();
-    let ours = Introduction::new("echo", "1.0.0").able("tools", json!({}));
+    let ours = LocalInfo::new("echo", "1.0.0").capability("tools", json!({}));
     mcpgen_runtime::serve(ours, router.clone(), router, incoming, outgoing, Limits::default()).await
 }
 

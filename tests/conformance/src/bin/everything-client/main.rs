@@ -64,7 +64,7 @@ async fn visit(Arguments { url, scenario, revision, context }: Arguments) -> any
 /// A client that answers whatever a server may ask.
 fn visitor(revision: Option<Revision>) -> ClientBuilder {
     Client::builder("everything-client", env!("CARGO_PKG_VERSION"))
-        .opening(|opening| opening.ours.revisions.retain(|spoken| revision.is_none_or(|revision| revision == *spoken)))
+        .options(|options| options.ours.revisions.retain(|spoken| revision.is_none_or(|revision| revision == *spoken)))
         .on_elicitation(|_, asked| async move { Ok(answers::filled_in(&asked)) })
         .on_sampling(|_, _| async { Ok(answers::said()) })
         .roots([answers::root()])

@@ -22,11 +22,11 @@ fn server() -> Server {
     ];
     let tool = |name| Tool::new(ToolInputSchema::new(), name);
     let server = Server::new("server", "1")
-        .tool_by_hand(tool("test_client_elicitation_defaults"), |call, _| asking(call))
+        .tool_with_schema(tool("test_client_elicitation_defaults"), |call, _| asking(call))
         .resource(Resource::new("a", "file:///a"), |_| async { "a" })
         .prompt(Prompt::new("greet"), |_, _| async { "hello" });
     tools.into_iter().fold(server, |server, name| {
-        server.tool_by_hand(tool(name), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
+        server.tool_with_schema(tool(name), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
     })
 }
 
@@ -89,7 +89,7 @@ async fn every_scenario_is_played_in_both_eras() {
 async fn a_tool_that_fails_is_told_of() {
     let fails = Tool::new(ToolInputSchema::new(), "add_numbers");
     let server = Server::new("server", "1")
-        .tool_by_hand(fails, |_, _: JsonObject| async { Err::<(), _>(ToolError::failed("it is not to be had")) });
+        .tool_with_schema(fails, |_, _: JsonObject| async { Err::<(), _>(ToolError::failed("it is not to be had")) });
     for revision in ERAS {
         let visit = visiting(server.clone(), "{}", revision).await;
         let error = scenarios::find("tools_call").expect("it is there")(&visit).await.expect_err("no success");

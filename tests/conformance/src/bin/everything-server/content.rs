@@ -9,24 +9,24 @@ use mcpgen_types::v2026_07_28::{
 use crate::samples::{PNG, WAV, base64};
 
 /// What is said of a tool that takes no arguments.
-pub(crate) fn about(name: &str, description: &str) -> ToolInfo {
+pub(crate) fn tool_info(name: &str, description: &str) -> ToolInfo {
     ToolInfo::new(name).description(description)
 }
 
 pub(crate) fn tools(server: Server) -> Server {
     // The first one, for the suite calls the first one that it finds, without arguments.
     server
-        .tool(about("test_simple_text", "Returns a text."), |_, ()| async {
+        .tool(tool_info("test_simple_text", "Returns a text."), |_, ()| async {
             "This is a simple text response for testing."
         })
-        .tool(about("test_image_content", "Returns an image."), |_, ()| async { image() })
-        .tool(about("test_audio_content", "Returns a sound."), |_, ()| async {
+        .tool(tool_info("test_image_content", "Returns an image."), |_, ()| async { image() })
+        .tool(tool_info("test_audio_content", "Returns a sound."), |_, ()| async {
             ContentBlock::from(AudioContent::new(base64(WAV), "audio/wav"))
         })
-        .tool(about("test_embedded_resource", "Returns a resource."), |_, ()| async {
+        .tool(tool_info("test_embedded_resource", "Returns a resource."), |_, ()| async {
             resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")
         })
-        .tool(about("test_multiple_content_types", "Returns a text, an image and a resource."), |_, ()| async {
+        .tool(tool_info("test_multiple_content_types", "Returns a text, an image and a resource."), |_, ()| async {
             let data = r#"{"test":"data","value":123}"#;
             vec![
                 TextContent::new("Multiple content types test:").into(),
@@ -34,7 +34,7 @@ pub(crate) fn tools(server: Server) -> Server {
                 resource("test://mixed-content-resource", "application/json", data),
             ]
         })
-        .tool(about("test_error_handling", "Fails, always."), |_, ()| async {
+        .tool(tool_info("test_error_handling", "Fails, always."), |_, ()| async {
             Err::<(), _>(ToolError::failed("This tool intentionally returns an error for testing"))
         })
 }

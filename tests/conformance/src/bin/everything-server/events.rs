@@ -8,7 +8,7 @@ use mcpgen_runtime::server::{Call, DefinitionError};
 use mcpgen_types::v2026_07_28::Prompt;
 use tokio::time::sleep;
 
-use crate::content::about;
+use crate::content::peer_info;
 
 /// How long a tool works between two events.
 const A_WHILE: Duration = Duration::from_millis(50);
@@ -16,17 +16,19 @@ const A_WHILE: Duration = Duration::from_millis(50);
 pub(crate) fn tools(server: Server) -> Server {
     let (tools, prompts) = (server.clone(), server.clone());
     server
-        .tool(about("test_tool_with_logging", "Logs three events."), |call, ()| logging(call))
-        .tool(about("test_logging_tool", "Logs three events, if the request wants to hear of them."), |call, ()| {
+        .tool(peer_info("test_tool_with_logging", "Logs three events."), |call, ()| logging(call))
+        .tool(peer_info("test_logging_tool", "Logs three events, if the request wants to hear of them."), |call, ()| {
             logging(call)
         })
-        .tool(about("test_tool_with_progress", "Reports its progress three times."), |call, ()| progress(call))
-        .tool(about("test_reconnection", "Hangs up, and answers whoever comes back."), |call, ()| reconnection(call))
-        .tool(about("test_trigger_tool_change", "Adds a tool, or takes it away again."), move |_, ()| {
+        .tool(peer_info("test_tool_with_progress", "Reports its progress three times."), |call, ()| progress(call))
+        .tool(peer_info("test_reconnection", "Hangs up, and answers whoever comes back."), |call, ()| {
+            reconnection(call)
+        })
+        .tool(peer_info("test_trigger_tool_change", "Adds a tool, or takes it away again."), move |_, ()| {
             let changed = change_tools(&tools);
             async move { changed.map(|()| "The list of tools has changed.") }
         })
-        .tool(about("test_trigger_prompt_change", "Adds a prompt, or takes it away again."), move |_, ()| {
+        .tool(peer_info("test_trigger_prompt_change", "Adds a prompt, or takes it away again."), move |_, ()| {
             let changed = change_prompts(&prompts);
             async move { changed.map(|()| "The list of prompts has changed.") }
         })
@@ -51,7 +53,7 @@ async fn progress(call: Call) -> &'static str {
 }
 
 async fn reconnection(call: Call) -> &'static str {
-    call.hang_up(10 * A_WHILE);
+    call.close_sse_stream(10 * A_WHILE);
     sleep(2 * A_WHILE).await;
     "Whoever has lost the connection finds this when they are back."
 }
@@ -60,7 +62,7 @@ fn change_tools(server: &Server) -> Result<(), DefinitionError> {
     const NAME: &str = "test_comes_and_goes";
     match server.remove_tool(NAME) {
         true => Ok(()),
-        false => server.add_tool(about(NAME, "Is here now."), |_, ()| async { "I am here." }),
+        false => server.add_tool(peer_info(NAME, "Is here now."), |_, ()| async { "I am here." }),
     }
 }
 

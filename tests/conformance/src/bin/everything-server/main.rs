@@ -24,7 +24,7 @@ use axum::serve::ListenerExt;
 use clap::Parser;
 use mcpgen_runtime::Server;
 use mcpgen_runtime::http::server::Options;
-use mcpgen_runtime::server::request_state::Seal;
+use mcpgen_runtime::server::request_state::RequestStateCodec;
 use tokio::net::TcpListener;
 
 /// Serves the tools, resources and prompts of the official conformance suite on http://127.0.0.1:PORT/mcp, and prints that
@@ -47,8 +47,8 @@ struct Arguments {
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let seal = match &arguments.seal_key {
-        Some(Key(key)) => Seal::new(key, STATE_LIFETIME),
-        None => Seal::of_this_process(STATE_LIFETIME),
+        Some(Key(key)) => RequestStateCodec::new(key, STATE_LIFETIME),
+        None => RequestStateCodec::of_this_process(STATE_LIFETIME),
     };
     let server = siblings::among(server(&seal?), arguments.port, arguments.sibling).await?;
     listen(&server, arguments.port).await
@@ -58,7 +58,7 @@ async fn main() -> anyhow::Result<()> {
 const STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
 /// The server of everything.
-fn server(seal: &Seal) -> Server {
+fn server(seal: &RequestStateCodec) -> Server {
     let server = Server::new("everything-server", env!("CARGO_PKG_VERSION"))
         .instructions("It is there to be tested.")
         .seal(seal.clone());

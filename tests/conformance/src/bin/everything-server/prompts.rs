@@ -14,12 +14,12 @@ use crate::samples::{PNG, base64};
 const WORDS: [&str; 5] = ["paris", "park", "party", "test", "testing"];
 
 pub(crate) fn prompts(server: Server) -> Server {
-    let with_arguments = about("test_prompt_with_arguments", "Says its two arguments.")
+    let with_arguments = prompt_info("test_prompt_with_arguments", "Says its two arguments.")
         .with_arguments([argument("arg1", "First test argument"), argument("arg2", "Second test argument")]);
-    let with_resource = about("test_prompt_with_embedded_resource", "Has a resource looked at.")
+    let with_resource = prompt_info("test_prompt_with_embedded_resource", "Has a resource looked at.")
         .with_arguments([argument("resourceUri", "URI of the resource to embed")]);
     server
-        .prompt(about("test_simple_prompt", "Takes no arguments."), |_, _| async {
+        .prompt(prompt_info("test_simple_prompt", "Takes no arguments."), |_, _| async {
             "This is a simple prompt for testing."
         })
         .prompt(with_arguments, |_, arguments| async move {
@@ -34,13 +34,15 @@ pub(crate) fn prompts(server: Server) -> Server {
                 PromptMessage::new(TextContent::new("Please process the embedded resource above."), Role::User),
             ]
         })
-        .prompt(about("test_prompt_with_image", "Has an image looked at."), |_, _| async {
+        .prompt(prompt_info("test_prompt_with_image", "Has an image looked at."), |_, _| async {
             vec![
                 PromptMessage::new(ImageContent::new(base64(PNG), "image/png"), Role::User),
                 PromptMessage::new(TextContent::new("Please analyze the image above."), Role::User),
             ]
         })
-        .prompt(about("test_input_required_result_prompt", "Asks the user for its context."), |call, _| asking(call))
+        .prompt(prompt_info("test_input_required_result_prompt", "Asks the user for its context."), |call, _| {
+            asking(call)
+        })
         .completion(|_, params| async move {
             let begun = params.argument.value;
             WORDS.iter().filter(|word| word.starts_with(&begun)).map(|word| (*word).to_owned()).collect()
@@ -53,7 +55,7 @@ async fn asking(call: Call) -> Result<String, PromptError> {
     Ok(format!("Use this context: {}", field(&answer, "context")))
 }
 
-fn about(name: &str, description: &str) -> Prompt {
+fn prompt_info(name: &str, description: &str) -> Prompt {
     Prompt::new(name).with_description(description)
 }
 

@@ -4,7 +4,7 @@
 //! answer to the request. Only what asks for several things at once takes notice of the difference.
 
 use mcpgen_runtime::Server;
-use mcpgen_runtime::server::request_state::Seal;
+use mcpgen_runtime::server::request_state::RequestStateCodec;
 use mcpgen_runtime::server::{Call, ToolError};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitResult, InputRequests,
@@ -13,7 +13,7 @@ use mcpgen_types::v2026_07_28::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::content::about;
+use crate::content::peer_info;
 use crate::forms::{Field, choices, confirmation, defaults, field, form, name, required, told};
 
 /// Asks the client's model.
@@ -30,46 +30,55 @@ struct Elicitation {
     message: String,
 }
 
-pub(crate) fn tools(server: Server, seal: &Seal) -> Server {
+pub(crate) fn tools(server: Server, seal: &RequestStateCodec) -> Server {
     let server = server
         .tool("test_sampling", |call, Sampling { prompt }| sampling(call, prompt))
         .tool("test_elicitation", |call, Elicitation { message }| elicitation(call, message))
-        .tool(about("test_elicitation_sep1034_defaults", "Asks for values that have defaults."), |call, ()| {
+        .tool(peer_info("test_elicitation_sep1034_defaults", "Asks for values that have defaults."), |call, ()| {
             with_defaults(call)
         })
-        .tool(about("test_elicitation_sep1330_enums", "Asks for choices of each kind."), |call, ()| {
+        .tool(peer_info("test_elicitation_sep1330_enums", "Asks for choices of each kind."), |call, ()| {
             completed(call, "Please choose", choices())
         })
-        .tool(about("test_missing_capability", "Needs the client's model."), |call, ()| {
+        .tool(peer_info("test_missing_capability", "Needs the client's model."), |call, ()| {
             sampling(call, "Is anybody there?".to_owned())
         })
         .tool(
-            about("test_streaming_elicitation", "Asks the user to confirm, and reports its progress."),
+            peer_info("test_streaming_elicitation", "Asks the user to confirm, and reports its progress."),
             |call, ()| streaming(call),
         );
     rounds(server, seal)
 }
 
 /// Those that the suite calls in 2026-07-28 only.
-fn rounds(server: Server, seal: &Seal) -> Server {
+fn rounds(server: Server, seal: &RequestStateCodec) -> Server {
     let seal = seal.clone();
     server
-        .tool(about("test_input_required_result_elicitation", "Asks for the user's name."), |call, ()| greeting(call))
-        .tool(about("test_input_required_result_sampling", "Asks the client's model for a capital."), |call, ()| {
+        .tool(peer_info("test_input_required_result_elicitation", "Asks for the user's name."), |call, ()| {
+            greeting(call)
+        })
+        .tool(peer_info("test_input_required_result_sampling", "Asks the client's model for a capital."), |call, ()| {
             capital(call)
         })
-        .tool(about("test_input_required_result_list_roots", "Asks for the client's roots."), |call, ()| roots(call))
-        .tool(about("test_input_required_result_request_state", "Asks the user to confirm."), |call, ()| confirm(call))
-        .tool(about("test_input_required_result_tampered_state", "Asks the user to confirm."), |call, ()| confirm(call))
-        .tool(about("test_input_required_result_multi_round", "Asks twice, one after the other."), |call, ()| {
+        .tool(peer_info("test_input_required_result_list_roots", "Asks for the client's roots."), |call, ()| {
+            roots(call)
+        })
+        .tool(peer_info("test_input_required_result_request_state", "Asks the user to confirm."), |call, ()| {
+            confirm(call)
+        })
+        .tool(peer_info("test_input_required_result_tampered_state", "Asks the user to confirm."), |call, ()| {
+            confirm(call)
+        })
+        .tool(peer_info("test_input_required_result_multi_round", "Asks twice, one after the other."), |call, ()| {
             two_steps(call)
         })
-        .tool(about("test_input_required_result_capabilities", "Asks for what the client can give."), |call, ()| {
+        .tool(peer_info("test_input_required_result_capabilities", "Asks for what the client can give."), |call, ()| {
             as_declared(call)
         })
-        .tool(about("test_input_required_result_multiple_inputs", "Asks for three things at once."), move |call, ()| {
-            several(call, seal.clone())
-        })
+        .tool(
+            peer_info("test_input_required_result_multiple_inputs", "Asks for three things at once."),
+            move |call, ()| several(call, seal.clone()),
+        )
 }
 
 async fn sampling(call: Call, prompt: String) -> Result<String, ToolError> {
@@ -134,7 +143,7 @@ async fn two_steps(call: Call) -> Result<String, ToolError> {
 }
 
 async fn as_declared(call: Call) -> Result<String, ToolError> {
-    let can = |capability| call.about().is_some_and(|about| about.can(&[capability]));
+    let can = |capability| call.peer_info().is_some_and(|peer_info| peer_info.can(&[capability]));
     let mut answers = Vec::new();
     if can("elicitation") {
         answers.push(told(&call.elicit("user_name", name("What is your name?")).await?));
@@ -148,7 +157,7 @@ async fn as_declared(call: Call) -> Result<String, ToolError> {
     Ok(answers.join("; "))
 }
 
-async fn several(call: Call, seal: Seal) -> Result<String, ToolError> {
+async fn several(call: Call, seal: RequestStateCodec) -> Result<String, ToolError> {
     let (who, greeting, roots) = match call.revision().is_legacy() {
         true => one_by_one(&call).await?,
         false => at_once(&call, &seal)?,
@@ -165,7 +174,7 @@ async fn one_by_one(call: &Call) -> Result<Answers, ToolError> {
     Ok((who, greeting, call.roots("client_roots").await?))
 }
 
-fn at_once(call: &Call, seal: &Seal) -> Result<Answers, ToolError> {
+fn at_once(call: &Call, seal: &RequestStateCodec) -> Result<Answers, ToolError> {
     let dialog = seal.dialog::<()>(call, "")?;
     let who = call.input::<ElicitRequest>("user_name")?;
     let greeting = call.input::<CreateMessageRequest>("greeting")?;

@@ -27,12 +27,11 @@ struct Routed {
 pub(crate) fn tools(server: Server) -> Server {
     let by_hand = Tool::new(written_by_hand(), "json_schema_2020_12_tool")
         .with_description("Takes arguments whose schema uses what JSON Schema 2020-12 has.");
-    server.tool_by_hand(by_hand, |_, arguments: JsonObject| async move { Value::Object(arguments).to_string() }).tool(
-        "test_header_parameters",
-        |_, Routed { region, priority, dry_run }| async move {
+    server
+        .tool_with_schema(by_hand, |_, arguments: JsonObject| async move { Value::Object(arguments).to_string() })
+        .tool("test_header_parameters", |_, Routed { region, priority, dry_run }| async move {
             format!("region={region} priority={priority} dry_run={dry_run}")
-        },
-    )
+        })
 }
 
 /// A schema that no type has.

@@ -17,7 +17,7 @@ pub(crate) async fn among(server: Server, port: u16, siblings: Vec<u16>) -> std:
     let (changes, mut changed) = mpsc::unbounded_channel::<String>();
     let here = server.clone();
     tokio::spawn(async move {
-        let mut heard = [0; 1024];
+        let mut received = [0; 1024];
         loop {
             tokio::select! {
                 Some(change) = changed.recv() => for sibling in &siblings {
@@ -26,8 +26,8 @@ pub(crate) async fn among(server: Server, port: u16, siblings: Vec<u16>) -> std:
                     }
                 },
                 // Nothing is heard of one that is not there yet.
-                Ok(size) = socket.recv(&mut heard) => {
-                    here.changed_elsewhere(&named(&String::from_utf8_lossy(&heard[..size])));
+                Ok(size) = socket.recv(&mut received) => {
+                    here.changed_elsewhere(&named(&String::from_utf8_lossy(&received[..size])));
                 }
             }
         }

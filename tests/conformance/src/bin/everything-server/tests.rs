@@ -13,7 +13,7 @@ use super::*;
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn everything() -> Server {
-    server(&Seal::of_this_process(STATE_LIFETIME).expect("a seal"))
+    server(&RequestStateCodec::of_this_process(STATE_LIFETIME).expect("a seal"))
 }
 
 /// A client that answers all questions: fields of forms with their defaults, or with their names.
@@ -42,7 +42,7 @@ async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) 
     let (here, there) = transport::duplex();
     let server = server.clone();
     tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
-    let builder = builder.opening(|opening| opening.ours.revisions = vec![revision]);
+    let builder = builder.options(|options| options.ours.revisions = vec![revision]);
     builder.connect(here.0, here.1).await.expect("a connection")
 }
 
