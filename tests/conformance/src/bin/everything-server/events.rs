@@ -8,7 +8,7 @@ use mcpgen_runtime::server::{Call, DefinitionError};
 use mcpgen_types::v2026_07_28::Prompt;
 use tokio::time::sleep;
 
-use crate::content::peer_info;
+use crate::content::tool_info;
 
 /// How long a tool works between two events.
 const A_WHILE: Duration = Duration::from_millis(50);
@@ -16,19 +16,19 @@ const A_WHILE: Duration = Duration::from_millis(50);
 pub(crate) fn tools(server: Server) -> Server {
     let (tools, prompts) = (server.clone(), server.clone());
     server
-        .tool(peer_info("test_tool_with_logging", "Logs three events."), |call, ()| logging(call))
-        .tool(peer_info("test_logging_tool", "Logs three events, if the request wants to hear of them."), |call, ()| {
+        .tool(tool_info("test_tool_with_logging", "Logs three events."), |call, ()| logging(call))
+        .tool(tool_info("test_logging_tool", "Logs three events, if the request wants to hear of them."), |call, ()| {
             logging(call)
         })
-        .tool(peer_info("test_tool_with_progress", "Reports its progress three times."), |call, ()| progress(call))
-        .tool(peer_info("test_reconnection", "Hangs up, and answers whoever comes back."), |call, ()| {
+        .tool(tool_info("test_tool_with_progress", "Reports its progress three times."), |call, ()| progress(call))
+        .tool(tool_info("test_reconnection", "Hangs up, and answers whoever comes back."), |call, ()| {
             reconnection(call)
         })
-        .tool(peer_info("test_trigger_tool_change", "Adds a tool, or takes it away again."), move |_, ()| {
+        .tool(tool_info("test_trigger_tool_change", "Adds a tool, or takes it away again."), move |_, ()| {
             let changed = change_tools(&tools);
             async move { changed.map(|()| "The list of tools has changed.") }
         })
-        .tool(peer_info("test_trigger_prompt_change", "Adds a prompt, or takes it away again."), move |_, ()| {
+        .tool(tool_info("test_trigger_prompt_change", "Adds a prompt, or takes it away again."), move |_, ()| {
             let changed = change_prompts(&prompts);
             async move { changed.map(|()| "The list of prompts has changed.") }
         })
@@ -62,7 +62,7 @@ fn change_tools(server: &Server) -> Result<(), DefinitionError> {
     const NAME: &str = "test_comes_and_goes";
     match server.remove_tool(NAME) {
         true => Ok(()),
-        false => server.add_tool(peer_info(NAME, "Is here now."), |_, ()| async { "I am here." }),
+        false => server.add_tool(tool_info(NAME, "Is here now."), |_, ()| async { "I am here." }),
     }
 }
 

@@ -13,7 +13,7 @@ use mcpgen_types::v2026_07_28::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::content::peer_info;
+use crate::content::tool_info;
 use crate::forms::{Field, choices, confirmation, defaults, field, form, name, required, told};
 
 /// Asks the client's model.
@@ -34,17 +34,17 @@ pub(crate) fn tools(server: Server, seal: &RequestStateCodec) -> Server {
     let server = server
         .tool("test_sampling", |call, Sampling { prompt }| sampling(call, prompt))
         .tool("test_elicitation", |call, Elicitation { message }| elicitation(call, message))
-        .tool(peer_info("test_elicitation_sep1034_defaults", "Asks for values that have defaults."), |call, ()| {
+        .tool(tool_info("test_elicitation_sep1034_defaults", "Asks for values that have defaults."), |call, ()| {
             with_defaults(call)
         })
-        .tool(peer_info("test_elicitation_sep1330_enums", "Asks for choices of each kind."), |call, ()| {
+        .tool(tool_info("test_elicitation_sep1330_enums", "Asks for choices of each kind."), |call, ()| {
             completed(call, "Please choose", choices())
         })
-        .tool(peer_info("test_missing_capability", "Needs the client's model."), |call, ()| {
+        .tool(tool_info("test_missing_capability", "Needs the client's model."), |call, ()| {
             sampling(call, "Is anybody there?".to_owned())
         })
         .tool(
-            peer_info("test_streaming_elicitation", "Asks the user to confirm, and reports its progress."),
+            tool_info("test_streaming_elicitation", "Asks the user to confirm, and reports its progress."),
             |call, ()| streaming(call),
         );
     rounds(server, seal)
@@ -54,29 +54,29 @@ pub(crate) fn tools(server: Server, seal: &RequestStateCodec) -> Server {
 fn rounds(server: Server, seal: &RequestStateCodec) -> Server {
     let seal = seal.clone();
     server
-        .tool(peer_info("test_input_required_result_elicitation", "Asks for the user's name."), |call, ()| {
+        .tool(tool_info("test_input_required_result_elicitation", "Asks for the user's name."), |call, ()| {
             greeting(call)
         })
-        .tool(peer_info("test_input_required_result_sampling", "Asks the client's model for a capital."), |call, ()| {
+        .tool(tool_info("test_input_required_result_sampling", "Asks the client's model for a capital."), |call, ()| {
             capital(call)
         })
-        .tool(peer_info("test_input_required_result_list_roots", "Asks for the client's roots."), |call, ()| {
+        .tool(tool_info("test_input_required_result_list_roots", "Asks for the client's roots."), |call, ()| {
             roots(call)
         })
-        .tool(peer_info("test_input_required_result_request_state", "Asks the user to confirm."), |call, ()| {
+        .tool(tool_info("test_input_required_result_request_state", "Asks the user to confirm."), |call, ()| {
             confirm(call)
         })
-        .tool(peer_info("test_input_required_result_tampered_state", "Asks the user to confirm."), |call, ()| {
+        .tool(tool_info("test_input_required_result_tampered_state", "Asks the user to confirm."), |call, ()| {
             confirm(call)
         })
-        .tool(peer_info("test_input_required_result_multi_round", "Asks twice, one after the other."), |call, ()| {
+        .tool(tool_info("test_input_required_result_multi_round", "Asks twice, one after the other."), |call, ()| {
             two_steps(call)
         })
-        .tool(peer_info("test_input_required_result_capabilities", "Asks for what the client can give."), |call, ()| {
+        .tool(tool_info("test_input_required_result_capabilities", "Asks for what the client can give."), |call, ()| {
             as_declared(call)
         })
         .tool(
-            peer_info("test_input_required_result_multiple_inputs", "Asks for three things at once."),
+            tool_info("test_input_required_result_multiple_inputs", "Asks for three things at once."),
             move |call, ()| several(call, seal.clone()),
         )
 }
@@ -143,7 +143,7 @@ async fn two_steps(call: Call) -> Result<String, ToolError> {
 }
 
 async fn as_declared(call: Call) -> Result<String, ToolError> {
-    let can = |capability| call.peer_info().is_some_and(|peer_info| peer_info.can(&[capability]));
+    let can = |capability| call.tool_info().is_some_and(|peer_info| peer_info.can(&[capability]));
     let mut answers = Vec::new();
     if can("elicitation") {
         answers.push(told(&call.elicit("user_name", name("What is your name?")).await?));
