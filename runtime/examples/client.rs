@@ -6,7 +6,7 @@
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
 use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::transport::{lines, stdio::Server};
+use mcpgen_runtime::transport::{ChildProcess, lines};
 use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect};
 use mcpgen_types::{ErrorObject, JsonObject, Revision, Value, v2025_11_25, v2026_07_28};
 use serde_json::json;
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Failure> {
     }
     let mut command = Command::new(server);
     command.args(arguments);
-    let (server, incoming, outgoing) = Server::start(command, lines::LONGEST)?;
+    let (server, incoming, outgoing) = ChildProcess::start(command, lines::LONGEST)?;
     let client = connect(ours, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?;
     run(&client).await?;
     client.close().await?;

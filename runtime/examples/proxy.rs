@@ -3,7 +3,7 @@
 
 use futures_util::{SinkExt, StreamExt};
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, scan_bytes};
-use mcpgen_runtime::transport::{Incoming, Outgoing, lines, stdio};
+use mcpgen_runtime::transport::{ChildProcess, Incoming, Outgoing, lines, stdio};
 use mcpgen_types::codec::Decode;
 use mcpgen_types::v2026_07_28::{CallToolRequestParams, ClientRequestMethod};
 use tokio::process::Command;
@@ -16,7 +16,7 @@ async fn main() -> std::io::Result<()> {
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    let (server, from_server, to_server) = stdio::Server::start(command, lines::LONGEST)?;
+    let (server, from_server, to_server) = ChildProcess::start(command, lines::LONGEST)?;
     let (from_client, to_client) = stdio::stdio(lines::LONGEST)?;
     // When the client hangs up, so does this; the server ends when it has said all.
     let asking = tokio::spawn(relay("client", from_client, to_server));

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use example::example;
-use mcpgen_runtime::transport::{lines, stdio::Server};
+use mcpgen_runtime::transport::{ChildProcess, lines};
 use serde_json::{Value, json};
 
 /// What a client says, with everything that a line may have around it.
@@ -89,7 +89,7 @@ fn one_pipe_for_all_that_is_written_is_left_as_it_is() {
 async fn ends(script: &str) -> (Option<i32>, Duration) {
     let mut command = tokio::process::Command::new("sh");
     command.args(["-c", script]);
-    let (mut server, incoming, outgoing) = Server::start(command, lines::LONGEST).expect("a shell");
+    let (mut server, incoming, outgoing) = ChildProcess::start(command, lines::LONGEST).expect("a shell");
     server.patience = Duration::from_millis(300);
     drop((incoming, outgoing));
     let start = Instant::now();

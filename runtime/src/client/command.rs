@@ -13,7 +13,7 @@ use super::{Client, Lifecycle, connect_with};
 use crate::client::handshake::{ConnectOptions, HandshakeError, Start};
 use crate::peer::CallError;
 use crate::peer::outbox::Closed;
-use crate::transport::child_process::{Process, STOP, describe, exited, trailer};
+use crate::transport::supervised_process::{Process, STOP, describe, exited, trailer};
 
 /// How long each step of ending a process may take that no connection could be made to.
 const GIVE_UP: Duration = Duration::from_secs(1);

@@ -23,7 +23,7 @@ use tower::ServiceExt;
 use tracing::Instrument;
 
 use crate::connection::queue::Queue;
-use crate::connection::{Inbound, Limits};
+use super::limits::Limits;
 use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, batch, not_text, scan};
 use crate::jsonrpc::errors;
 use crate::peer::outbox::{Message, Outcome, Place};
@@ -33,6 +33,19 @@ use crate::protocol::{Admission, IncomingRequest, Protocol, RequestScope};
 use crate::service::context::{Carrier, Context};
 use crate::service::router::{AnyNotification, AnyRequest, RequestService, Router};
 use crate::transport::{Skipped, Undelivered};
+
+/// Something that has arrived, and what it came with.
+#[derive(Clone, Debug)]
+pub(crate) struct Inbound {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) extensions: Option<Carrier>,
+}
+
+impl From<Vec<u8>> for Inbound {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes, extensions: None }
+    }
+}
 
 pub(crate) struct Dispatcher<S> {
     service: S,

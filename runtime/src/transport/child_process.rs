@@ -1,216 +1,99 @@
-//! A server process and the task that waits for it.
+//! Servers that run as child processes.
 
 use std::collections::VecDeque;
 use std::io;
-use std::pin::Pin;
-use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
-use tokio::io::AsyncWrite;
-use tokio::process::{ChildStdin, Command};
-use tokio::sync::watch;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
-use super::stdio::{Server, Spawned};
-use super::{Incoming, Outgoing, ReceiveError, lines};
+use super::lines;
+use super::seam::{Incoming, Outgoing};
 
-/// A server process. It is [stopped](Self::stop) when the last clone is dropped.
-#[derive(Clone, Debug)]
-pub(crate) struct Process(Arc<Shared>);
-
+/// A server that runs as a child of this process. Dropping it kills it.
 #[derive(Debug)]
-struct Shared {
-    program: String,
-    input: Input,
-    last_output: LastOutput,
-    has_spoken: AtomicBool,
-    /// How long the process has for each step of its end, once it is to end.
-    stop: watch::Sender<Option<Duration>>,
-    exit: watch::Receiver<Option<Exit>>,
+pub struct ChildProcess {
+    child: Child,
+    /// How long it is waited for at each step of [`close`](Self::close).
+    pub patience: Duration,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Exit {
-    /// `None` if it could not be found out.
-    status: Option<ExitStatus>,
-    /// Before it was asked to.
-    is_unexpected: bool,
+/// A child process, and its pipes.
+pub(crate) struct Spawned {
+    pub(crate) server: ChildProcess,
+    pub(crate) input: ChildStdin,
+    pub(crate) output: ChildStdout,
+    /// The end of what it writes to standard error.
+    pub(crate) last_output: LastOutput,
+    /// Reads standard error to its end.
+    pub(crate) logging: JoinHandle<()>,
 }
 
-/// How long a process has to exit once its input is closed, and again after `SIGTERM`.
-pub(crate) const STOP: Duration = Duration::from_secs(5);
-/// How long a process has to exit after it has closed its output.
-const EXIT: Duration = Duration::from_secs(1);
-/// How long to read on in standard error after the exit. A grandchild may keep it open.
-const OUTPUT: Duration = Duration::from_millis(200);
+impl ChildProcess {
+    /// Starts a server. What it writes to standard error is logged, line by line.
+    /// [`connect_command`](crate::ClientBuilder::connect_command) also connects to it, and starts it again where that helps.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started.
+    pub fn start(mut command: Command, longest: usize) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
+        let Spawned { server, input, output, .. } = Self::spawn(&mut command)?;
+        Ok((server, lines::receive(output, longest), lines::send(input)))
+    }
 
-impl Process {
-    /// Starts a server. The streams fail if it exits with an error.
-    pub(crate) fn start(
-        command: &mut Command,
-        line_limit: usize,
-    ) -> io::Result<(Self, impl Incoming + use<>, impl Outgoing + use<>)> {
-        let Spawned { server, input, output, last_output, logging } = Server::spawn(command)?;
-        let input = Input(Arc::new(Mutex::new(Some(input))));
-        let outgoing = lines::send(input.clone());
-        let (stop, stopped) = watch::channel(None);
-        let (exited, exit) = watch::channel(None);
-        let (program, has_spoken) = (describe(command), AtomicBool::new(false));
-        let shared = Shared { program, input, last_output, has_spoken, stop, exit };
-        tokio::spawn(async move {
-            let exit = supervise(server, logging, stopped).await;
-            exited.send_replace(Some(exit));
+    /// As [`start`](Self::start), with the pipes as they are.
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<Spawned> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn()?;
+        let piped = || io::Error::other("the child has no pipes");
+        let input: ChildStdin = child.stdin.take().ok_or_else(piped)?;
+        let output: ChildStdout = child.stdout.take().ok_or_else(piped)?;
+        let errors = child.stderr.take().ok_or_else(piped)?;
+        let id = child.id();
+        let last_output = LastOutput::default();
+        let kept = last_output.clone();
+        let logging = tokio::spawn(async move {
+            let mut errors = BufReader::new(errors);
+            let mut line = Vec::new();
+            // A line without end is logged in pieces.
+            while (&mut errors).take(64 << 10).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+                kept.push(&line);
+                tracing::info!(child = id, "{}", String::from_utf8_lossy(&line).trim_end());
+                line.clear();
+            }
         });
-        let process = Self(Arc::new(shared));
-        let (speaks, ends) = (process.clone(), process.clone());
-        let incoming = lines::receive(output, line_limit)
-            .inspect(move |_| speaks.0.has_spoken.store(true, Ordering::Relaxed))
-            .chain(
-                stream::once(async move { ends.failure().await })
-                    .filter_map(|failure| std::future::ready(failure.map(|error| Err(ReceiveError::Io(error))))),
-            );
-        Ok((process, incoming, outgoing))
+        let server = Self { child, patience: Duration::from_secs(5) };
+        Ok(Spawned { server, input, output, last_output, logging })
     }
 
-    /// Closes the input of the process, whose output is still read. Nothing can be sent from then on.
-    pub(crate) fn close_input(&self) {
-        self.0.input.lock().take();
+    /// Waits until the process exits.
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
     }
 
-    /// Whether it has written a line.
-    pub(crate) fn has_spoken(&self) -> bool {
-        self.0.has_spoken.load(Ordering::Relaxed)
-    }
-
-    /// Its program and arguments.
-    pub(crate) fn program(&self) -> &str {
-        &self.0.program
-    }
-
-    /// The last lines that it wrote to standard error.
-    pub(crate) fn last_output(&self) -> String {
-        self.0.last_output.text()
-    }
-
-    /// Closes the input, waits this long for the process to exit, and as long again after `SIGTERM`; then kills it. The
-    /// patience of the first call counts.
-    pub(crate) async fn stop(&self, patience: Duration) {
-        self.close_input();
-        self.0.stop.send_if_modified(|stop| stop.replace(patience).is_none());
-        self.exited().await;
-    }
-
-    /// The status of a process that exits soon, without having been asked to.
-    pub(crate) async fn unexpected_exit(&self) -> Option<ExitStatus> {
-        let exit = tokio::time::timeout(EXIT, self.exited()).await.ok()??;
-        exit.status.filter(|_| exit.is_unexpected)
-    }
-
-    async fn exited(&self) -> Option<Exit> {
-        let mut exit = self.0.exit.clone();
-        // The sender is dropped only with the runtime.
-        exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit)
-    }
-
-    /// Why the output of the process has ended, unless it exits with success.
-    async fn failure(&self) -> Option<io::Error> {
-        let status = self.unexpected_exit().await?;
-        let words = format!("the server `{}` {}{}", self.program(), exited(status), trailer(&self.last_output()));
-        if status.success() {
-            tracing::debug!("{words}");
-            return None;
+    /// Waits for the server to end, now that its input is closed; then asks it to (by `SIGTERM`, where there are
+    /// signals), and in the end kills it.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be waited for.
+    pub async fn close(mut self) -> io::Result<ExitStatus> {
+        if let Ok(status) = tokio::time::timeout(self.patience, self.child.wait()).await {
+            return status;
         }
-        tracing::warn!("{words}");
-        Some(io::Error::other(words))
-    }
-}
-
-/// The input of a process, which can be closed from outside of the connection.
-#[derive(Clone, Debug)]
-struct Input(Arc<Mutex<Option<ChildStdin>>>);
-
-impl Input {
-    fn lock(&self) -> MutexGuard<'_, Option<ChildStdin>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn poll<T>(&self, poll: impl FnOnce(Pin<&mut ChildStdin>) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        self.lock().as_mut().map_or(Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())), |input| poll(Pin::new(input)))
-    }
-}
-
-impl AsyncWrite for Input {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll(|input| input.poll_write(context, bytes))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll(|input| input.poll_flush(context))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.lock().take();
-        Poll::Ready(Ok(()))
-    }
-}
-
-async fn supervise(
-    mut server: Server,
-    mut logging: JoinHandle<()>,
-    mut stop: watch::Receiver<Option<Duration>>,
-) -> Exit {
-    let asked = async {
-        let patience = stop.wait_for(Option::is_some).await;
-        patience.ok().and_then(|patience| *patience).unwrap_or(STOP)
-    };
-    let (status, is_unexpected) = tokio::select! {
-        biased;
-        status = server.wait() => (status, true),
-        patience = asked => {
-            server.patience = patience;
-            (server.close().await, false)
+        #[cfg(unix)]
+        if let Some(id) = self.child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?)) {
+            rustix::process::kill_process(id, rustix::process::Signal::TERM)?;
+            if let Ok(status) = tokio::time::timeout(self.patience, self.child.wait()).await {
+                return status;
+            }
         }
-    };
-    let _ = tokio::time::timeout(OUTPUT, &mut logging).await;
-    let status = status.inspect_err(|error| tracing::warn!(%error, "cannot wait for a server")).ok();
-    Exit { status, is_unexpected }
-}
-
-/// A phrase such as `exited with status 1`.
-pub(crate) fn exited(status: ExitStatus) -> String {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return format!("was ended by signal {signal}");
+        self.child.kill().await?;
+        self.child.wait().await
     }
-    match status.code() {
-        Some(code) => format!("exited with status {code}"),
-        None => format!("exited ({status})"),
-    }
-}
-
-/// The end of an error message about a server that wrote this to standard error.
-pub(crate) fn trailer(output: &str) -> String {
-    match output {
-        "" => String::new(),
-        output => format!("; its last output on stderr was: {output}"),
-    }
-}
-
-/// The most characters of a command that an error quotes.
-const LONGEST_COMMAND: usize = 120;
-
-/// The program and its arguments.
-pub(crate) fn describe(command: &Command) -> String {
-    let command = command.as_std();
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let text = words.map(std::ffi::OsStr::to_string_lossy).collect::<Vec<_>>().join(" ");
-    let mut printable = text.chars().map(|char| if char.is_control() { ' ' } else { char });
-    let shown: String = printable.by_ref().take(LONGEST_COMMAND).collect();
-    if printable.next().is_some() { format!("{shown}…") } else { shown }
 }
 
 /// The end of what a process wrote to standard error, at most [`LAST_OUTPUT`] bytes.
@@ -228,7 +111,7 @@ impl LastOutput {
     }
 
     /// The lines, without one whose beginning is lost unless there is no other. Control characters become spaces.
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes: &[u8] = kept.make_contiguous();
         if bytes.len() == LAST_OUTPUT
@@ -255,13 +138,5 @@ mod tests {
         assert_eq!(output.text(), "x".repeat(LAST_OUTPUT - 6), "the line before has lost its beginning");
         output.push(&[b'y'; 3 * LAST_OUTPUT]);
         assert_eq!(output.text(), "y".repeat(LAST_OUTPUT));
-    }
-
-    #[test]
-    fn describes_a_command_in_one_short_line() {
-        let mut command = Command::new("node");
-        assert_eq!(describe(command.args(["server.js", "a\nb"])), "node server.js a b");
-        let shown = describe(command.arg("é".repeat(1000)));
-        assert_eq!((shown.chars().count(), shown.ends_with("é…")), (LONGEST_COMMAND + 1, true));
     }
 }

@@ -9,7 +9,7 @@ use tokio_util::bytes::{Buf, BufMut, BytesMut};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, FramedWrite};
 
 use super::scan::Scanner;
-use super::{Incoming, Outgoing, ReceiveError};
+use super::seam::{Incoming, Outgoing, ReceiveError};
 
 /// The length that a line may have unless something else is asked for: 64 MiB.
 pub const LONGEST: usize = 64 << 20;

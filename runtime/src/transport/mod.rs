@@ -1,83 +1,17 @@
-//! Ways for messages to travel: each is a stream of what arrives and a sink for what leaves.
+//! Transports: streams of incoming messages and sinks for outgoing ones.
 
 #[cfg(feature = "stdio")]
-pub(crate) mod child_process;
+mod child_process;
 pub mod lines;
+mod memory;
 mod scan;
+mod seam;
 #[cfg(feature = "stdio")]
 pub mod stdio;
+#[cfg(feature = "stdio")]
+pub(crate) mod supervised_process;
 
-use std::io;
-
-use futures_util::{Sink, Stream};
-use mcpgen_types::RequestId;
-use tower::BoxError;
-
-/// What a transport could not deliver.
-#[derive(Debug, thiserror::Error)]
-pub enum ReceiveError {
-    /// A message is longer than the transport's limit. It is skipped, and the next one is read.
-    #[error("a message of more than {limit} bytes")]
-    TooLong {
-        /// The limit, in bytes.
-        limit: usize,
-        /// The message, as far as it could be identified.
-        message: Skipped,
-    },
-    /// A request that was to be sent has no answer, though others may have: only that one fails.
-    #[error("{why}")]
-    Undelivered {
-        /// The request.
-        id: RequestId,
-        /// What became of it.
-        why: Undelivered,
-    },
-    /// Nothing more can be read.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
-/// A message that was skipped because of its length. Only its top-level keys and its id were read.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Skipped {
-    /// A request with this id.
-    Request(RequestId),
-    /// A notification.
-    Notification,
-    /// A response to the request with this id, either a result or an error.
-    Response(RequestId),
-    /// A batch, a message without a readable id, or not a JSON-RPC message.
-    Unknown,
-}
-
-/// Why a request could not be delivered, or its answer could not.
-#[derive(Debug, thiserror::Error)]
-#[error("{source}")]
-pub struct Undelivered {
-    /// Whether somebody was reached who could make nothing of it, such as a server of an older revision.
-    pub reached: bool,
-    /// What the transport says.
-    pub source: BoxError,
-}
-
-/// Two ends of a connection within this process.
-#[must_use]
-pub fn duplex() -> ((impl Incoming, impl Outgoing), (impl Incoming, impl Outgoing)) {
-    let (here, there) = tokio::io::duplex(64 << 10);
-    let end = |pipe| {
-        let (reader, writer) = tokio::io::split(pipe);
-        (lines::receive(reader, lines::LONGEST), lines::send(writer))
-    };
-    (end(here), end(there))
-}
-
-/// Messages as they arrive, not read yet. There is nothing to implement: every such stream is one.
-pub trait Incoming: Stream<Item = Result<Vec<u8>, ReceiveError>> + Send + 'static {}
-
-impl<S: Stream<Item = Result<Vec<u8>, ReceiveError>> + Send + 'static> Incoming for S {}
-
-/// Where messages leave, each on one line. There is nothing to implement: every such sink is one.
-pub trait Outgoing: Sink<Vec<u8>, Error = io::Error> + Send + 'static {}
-
-impl<S: Sink<Vec<u8>, Error = io::Error> + Send + 'static> Outgoing for S {}
+#[cfg(feature = "stdio")]
+pub use child_process::ChildProcess;
+pub use memory::duplex;
+pub use seam::{Incoming, Outgoing, ReceiveError, Skipped, Undelivered};

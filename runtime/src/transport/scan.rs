@@ -3,7 +3,7 @@
 use mcpgen_types::RequestId;
 use memchr::memchr2;
 
-use super::Skipped;
+use super::seam::Skipped;
 
 /// Reads the top-level keys and the `id` of a JSON-RPC message. Memory is bounded: an id of more than [`LONGEST_ID`] bytes
 /// is not read, and nothing else is kept.

@@ -1,0 +1,201 @@
+//! One connection: what arrives is read, what leaves is written, and both come to an end.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{FutureExt, SinkExt, Stream, StreamExt};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::task::AbortHandle;
+
+use super::dispatcher::{Dispatcher, Inbound, Notified};
+use super::limits::Limits;
+use crate::peer::outbox::{Line, Lines, Outbox};
+use crate::peer::{CallError, Peer};
+use crate::protocol::Protocol;
+use crate::service::router::{RequestService, Router};
+use crate::transport::{Incoming, Outgoing, ReceiveError};
+
+/// A connection that is not running yet.
+pub struct Connection<S> {
+    service: S,
+    notifications: Router,
+    protocol: Arc<dyn Protocol>,
+    limits: Limits,
+    peer: Peer,
+    written: Lines,
+}
+
+impl<S: RequestService> Connection<S> {
+    /// A connection whose requests go to `service` and whose notifications go to `notifications`.
+    pub fn new(service: S, notifications: Router, protocol: Arc<dyn Protocol>, limits: Limits) -> Self {
+        let (outbox, written) = Outbox::new(limits.outbox);
+        let peer = Peer::new(outbox, Arc::clone(&protocol), limits.idle, limits.call);
+        Self { service, notifications, protocol, limits, peer, written }
+    }
+
+    /// The other side.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Runs until nothing more arrives and what has arrived is answered, until nothing can be written, or until the peer is
+    /// [disconnected](Peer::disconnect). Dropped, it ends at once.
+    ///
+    /// # Errors
+    ///
+    /// Reading or writing failed. That nothing more arrives is no error.
+    pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
+        self.run_to(incoming.map(|frame| frame.map(Inbound::from)), |lines| write(lines, outgoing)).await
+    }
+
+    /// As [`run`](Self::run), where what arrives comes with something, and where each request has a stream for what leaves.
+    #[cfg(feature = "http-server")]
+    pub(crate) async fn run_by<F>(
+        self,
+        incoming: impl Stream<Item = Result<Inbound, ReceiveError>> + Send,
+        write: impl FnOnce(Lines) -> F,
+    ) -> io::Result<()>
+    where
+        F: Future<Output = io::Result<()>> + Send + 'static,
+    {
+        self.peer.set_has_streams();
+        self.run_to(incoming, write).await
+    }
+
+    async fn run_to<F>(
+        self,
+        incoming: impl Stream<Item = Result<Inbound, ReceiveError>> + Send,
+        write: impl FnOnce(Lines) -> F,
+    ) -> io::Result<()>
+    where
+        F: Future<Output = io::Result<()>> + Send + 'static,
+    {
+        let Self { service, notifications, protocol, limits, peer, written } = self;
+        let (notify, notified) = mpsc::channel(limits.notifications.clamp(1, 1 << 20));
+        let mut writer = tokio::spawn(write(written));
+        let mut listener = tokio::spawn(listen(notifications.clone(), notified, limits.handler));
+        let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), listener.abort_handle()] };
+        let drain = limits.drain;
+        let mut dispatcher = Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notify);
+        let mut incoming = std::pin::pin!(incoming);
+        let mut disconnected = std::pin::pin!(peer.disconnected());
+        let (mut read, mut wrote) = (Ok(()), None);
+        let mut in_a_row = 0;
+        loop {
+            tokio::select! {
+                biased;
+                frame = incoming.next(), if in_a_row < IN_A_ROW => {
+                    in_a_row += 1;
+                    // What is always there would let no other task of this thread run.
+                    tokio::task::coop::consume_budget().await;
+                    match frame {
+                        Some(Ok(arrived)) => dispatcher.take(arrived).await,
+                        Some(Err(ReceiveError::TooLong { limit, message })) => dispatcher.too_long(limit, message).await,
+                        Some(Err(ReceiveError::Undelivered { id, why })) => {
+                            peer.answered(&id, Err(CallError::Undelivered(why)));
+                        }
+                        Some(Err(ReceiveError::Io(error))) => {
+                            read = Err(error);
+                            break;
+                        }
+                        None => break,
+                    }
+                }
+                () = dispatcher.finished() => in_a_row = 0,
+                // The other side is gone, though it may still be heard.
+                written = &mut writer => {
+                    wrote = Some(written);
+                    break;
+                }
+                () = &mut disconnected => break,
+                () = std::future::ready(()), if in_a_row == IN_A_ROW => in_a_row = 0,
+            }
+        }
+        // Nobody answers any more. What was asked is still answered for a while, if there is a way.
+        peer.unanswered();
+        if wrote.is_none() {
+            dispatcher.drain(drain).await;
+        }
+        dispatcher.abandon().await;
+        drop(dispatcher);
+        // What was said is still heard.
+        let _ = tokio::time::timeout(drain, &mut listener).await;
+        peer.disconnect();
+        let wrote = match wrote {
+            Some(wrote) => wrote,
+            None => match tokio::time::timeout(drain, &mut writer).await {
+                Ok(wrote) => wrote,
+                Err(_) => return read.and(Err(io::ErrorKind::TimedOut.into())),
+            },
+        };
+        read.and(wrote.unwrap_or_else(|error| Err(io::Error::other(error))))
+    }
+}
+
+impl<S> fmt::Debug for Connection<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("limits", &self.limits).field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
+/// How many messages are taken before anything else is looked at, however many there are.
+const IN_A_ROW: u32 = 16;
+
+/// However a connection ends, nothing of it goes on.
+struct End {
+    peer: Peer,
+    tasks: [AbortHandle; 2],
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.peer.disconnect();
+        self.tasks.iter().for_each(AbortHandle::abort);
+    }
+}
+
+/// Writes in order, and flushes whenever nothing more is there to be written.
+async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
+    let mut outgoing = std::pin::pin!(outgoing);
+    let mut written: Option<OwnedSemaphorePermit> = None;
+    while let Some(Some(line)) = lines.recv().await {
+        let Line { message, room } = line;
+        if !message.bytes.is_empty() {
+            outgoing.feed(message.bytes).await?;
+        }
+        // Given back together, as they are flushed.
+        match (&mut written, room) {
+            (Some(written), Some(room)) => written.merge(room),
+            (None, room) => written = room,
+            (Some(_), None) => {}
+        }
+        if lines.is_empty() {
+            written = None;
+            outgoing.flush().await?;
+        }
+    }
+    outgoing.close().await
+}
+
+/// Hands notifications to their handlers, one after the other: their order may mean something.
+async fn listen(router: Router, mut notified: mpsc::Receiver<Notified>, limit: Option<Duration>) {
+    while let Some(Notified { message, room: _room }) = notified.recv().await {
+        let method = message.method.clone();
+        let handled = async {
+            tokio::select! {
+                () = router.notify(message) => {}
+                after = crate::util::time::expired(limit) => {
+                    tracing::error!(method = &*method, ?after, "a handler of notifications takes too long");
+                }
+            }
+        };
+        // A handler that takes too long may panic when it is dropped.
+        if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
+            tracing::error!(method = &*method, "a handler of notifications panicked");
+        }
+    }
+}

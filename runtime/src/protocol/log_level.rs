@@ -1,0 +1,40 @@
+//! Levels of log messages.
+
+/// How grave an event is, as in syslog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names are syslog's")]
+pub enum Level {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+impl Level {
+    const NAMES: [(Self, &'static str); 8] = [
+        (Self::Debug, "debug"),
+        (Self::Info, "info"),
+        (Self::Notice, "notice"),
+        (Self::Warning, "warning"),
+        (Self::Error, "error"),
+        (Self::Critical, "critical"),
+        (Self::Alert, "alert"),
+        (Self::Emergency, "emergency"),
+    ];
+
+    /// The level as messages spell it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES[self as usize].1
+    }
+
+    /// The level that messages spell so.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(level, _)| *level)
+    }
+}
