@@ -111,14 +111,14 @@ async fn headers_say_what_the_body_says() {
 
 #[tokio::test]
 async fn whoever_goes_takes_the_request_back() {
-    let (endpoint, params_view) = endpoint(|_| {});
+    let (endpoint, observed) = endpoint(|_| {});
     let asking = tokio::spawn({
         let endpoint = endpoint.clone();
         async move { read(modern_call(&endpoint, "wait", json!({})).await).await }
     });
-    params_view.started.notified().await;
+    observed.started.notified().await;
     asking.abort();
-    until(|| params_view.gone.load(Ordering::SeqCst) == 1).await;
+    until(|| observed.gone.load(Ordering::SeqCst) == 1).await;
 
     // In a session the connection may break: the request goes on, and may be taken back by a message.
     let id = session(&endpoint, "2025-11-25").await;
@@ -127,8 +127,8 @@ async fn whoever_goes_takes_the_request_back() {
             let (endpoint, id) = (endpoint.clone(), id.clone());
             async move { read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(1, "wait", json!({}))).await).await }
         });
-        params_view.started.notified().await;
-        let before = params_view.gone.load(Ordering::SeqCst);
+        observed.started.notified().await;
+        let before = observed.gone.load(Ordering::SeqCst);
         if cancelled {
             let message =
                 json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
@@ -140,10 +140,10 @@ async fn whoever_goes_takes_the_request_back() {
         } else {
             asking.abort();
             tokio::time::sleep(Duration::from_millis(50)).await;
-            assert_eq!(params_view.gone.load(Ordering::SeqCst), before, "it goes on");
-            params_view.go_on.notify_one();
+            assert_eq!(observed.gone.load(Ordering::SeqCst), before, "it goes on");
+            observed.go_on.notify_one();
         }
-        until(|| params_view.gone.load(Ordering::SeqCst) == before + 1).await;
+        until(|| observed.gone.load(Ordering::SeqCst) == before + 1).await;
     }
 }
 
@@ -205,7 +205,7 @@ async fn a_handshake_that_fails_begins_nothing() {
 
 #[tokio::test]
 async fn sessions_that_nobody_uses_end() {
-    let (endpoint, params_view) = endpoint(|options| options.idle = Duration::from_millis(100));
+    let (endpoint, observed) = endpoint(|options| options.idle = Duration::from_millis(100));
     let (idle, used) = (session(&endpoint, "2025-11-25").await, session(&endpoint, "2025-11-25").await);
     let listening = send(&endpoint, "GET", &[("mcp-session-id", &used)], "").await;
     until(|| endpoint.sessions() == 1).await;
@@ -221,20 +221,20 @@ async fn sessions_that_nobody_uses_end() {
         let endpoint = endpoint.clone();
         async move { send(&endpoint, "POST", &[("mcp-session-id", &left)], &call(1, "wait", json!({}))).await }
     });
-    params_view.started.notified().await;
+    observed.started.notified().await;
     asking.abort();
-    until(|| endpoint.sessions() == 0 && params_view.gone.load(Ordering::SeqCst) == 1).await;
+    until(|| endpoint.sessions() == 0 && observed.gone.load(Ordering::SeqCst) == 1).await;
 }
 
 #[tokio::test]
 async fn events_belong_to_a_session() {
-    let (endpoint, params_view) = endpoint(|_| {});
+    let (endpoint, observed) = endpoint(|_| {});
     let (one, other) = (session(&endpoint, "2025-11-25").await, session(&endpoint, "2025-11-25").await);
     for id in [&one, &other] {
         let (_, _, told) =
             read(send(&endpoint, "POST", &[("mcp-session-id", id)], &call(1, "later", json!({}))).await).await;
         let last = told[0].id.clone();
-        params_view.go_on.notify_one();
+        observed.go_on.notify_one();
         let theirs = if id == &one { &other } else { &one };
         let (status, ..) =
             read(send(&endpoint, "GET", &[("mcp-session-id", theirs), ("last-event-id", &last)], "").await).await;
@@ -261,7 +261,7 @@ async fn a_server_without_sessions_says_what_it_speaks() {
 
 #[tokio::test]
 async fn sessions_belong_to_somebody() {
-    let (endpoint, params_view) = endpoint(|options| {
+    let (endpoint, observed) = endpoint(|options| {
         options.owner = Some(Arc::new(|parts| {
             parts.headers.get("x-user").and_then(|user| user.to_str().ok()).unwrap_or_default().to_owned()
         }));
@@ -281,12 +281,12 @@ async fn sessions_belong_to_somebody() {
             assert_eq!(events[0].json()["result"]["content"][0]["text"], user, "handlers see the headers");
         }
     }
-    assert_eq!(params_view.calls.load(Ordering::SeqCst), 1);
+    assert_eq!(observed.calls.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
 async fn a_stream_can_be_come_back_to() {
-    let (endpoint, params_view) = endpoint(|_| {});
+    let (endpoint, observed) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
     let mine = ("mcp-session-id", id.as_str());
     let (status, _, told) = read(send(&endpoint, "POST", &[mine], &call(5, "later", json!({}))).await).await;
@@ -294,7 +294,7 @@ async fn a_stream_can_be_come_back_to() {
     assert_eq!((told[0].data.as_str(), told[1].retry.as_str()), ("", "20"), "{told:?}");
     let last = told[0].id.clone();
     assert!(!last.is_empty());
-    params_view.go_on.notify_one();
+    observed.go_on.notify_one();
     let again = [mine, ("last-event-id", last.as_str())];
     for _ in 0..2 {
         let (status, _, told) = read(send(&endpoint, "GET", &again, "").await).await;
@@ -306,7 +306,7 @@ async fn a_stream_can_be_come_back_to() {
     }
     // In older revisions there is no way back, and so nobody is sent away.
     let old = session(&endpoint, "2025-06-18").await;
-    params_view.go_on.notify_one();
+    observed.go_on.notify_one();
     let (_, _, told) =
         read(send(&endpoint, "POST", &[("mcp-session-id", &old)], &call(5, "later", json!({}))).await).await;
     assert_eq!(told[0].json()["id"], 5);
@@ -353,7 +353,7 @@ async fn each_message_goes_to_one_stream() {
 
 #[tokio::test]
 async fn there_is_no_more_than_there_is_room_for() {
-    let (endpoint, params_view) = endpoint(|options| {
+    let (endpoint, observed) = endpoint(|options| {
         (options.requests, options.streams, options.body) = (1, 1, 1000);
         options.reading = Duration::from_millis(50);
     });
@@ -361,10 +361,10 @@ async fn there_is_no_more_than_there_is_room_for() {
         let endpoint = endpoint.clone();
         async move { modern_call(&endpoint, "wait", json!({})).await }
     });
-    params_view.started.notified().await;
+    observed.started.notified().await;
     let (status, headers, _) = read(modern_call(&endpoint, "echo", json!({})).await).await;
     assert_eq!((status, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
-    params_view.go_on.notify_one();
+    observed.go_on.notify_one();
     read(waiting.await.expect("no panic")).await;
     let (status, ..) = read(modern_call(&endpoint, "echo", json!({ "a": "x".repeat(1000) })).await).await;
     assert_eq!(status, 413);
@@ -399,7 +399,7 @@ async fn closing_does_not_wait_for_those_who_do_not_read() {
 
 #[tokio::test]
 async fn closing_ends_everything_in_order() {
-    let (endpoint, params_view) = endpoint(|_| {});
+    let (endpoint, observed) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
     let listening = tokio::spawn(read(send(&endpoint, "GET", &[("mcp-session-id", &id)], "").await));
     let params = modern(json!({ "notifications": { "toolsListChanged": true } }));
@@ -410,7 +410,7 @@ async fn closing_ends_everything_in_order() {
         let endpoint = endpoint.clone();
         async move { read(modern_call(&endpoint, "wait", json!({})).await).await }
     });
-    params_view.started.notified().await;
+    observed.started.notified().await;
     let closing = tokio::spawn({
         let endpoint = endpoint.clone();
         async move { endpoint.close().await }
@@ -418,7 +418,7 @@ async fn closing_ends_everything_in_order() {
     tokio::time::sleep(Duration::from_millis(20)).await;
     let (status, ..) = read(modern_call(&endpoint, "echo", json!({})).await).await;
     assert_eq!(status, 503);
-    params_view.go_on.notify_one();
+    observed.go_on.notify_one();
     let (status, _, answer) = waiting.await.expect("no panic");
     assert_eq!((status, &answer[0].json()["result"]["content"][0]["text"]), (200, &json!("waited")), "it is answered");
     let (_, _, told) = subscribed.await.expect("no panic");

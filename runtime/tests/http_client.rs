@@ -43,15 +43,15 @@ where
 }
 
 /// Serves an endpoint, and counts who listens and who comes back.
-async fn served(endpoint: &Endpoint, params_view: &Arc<Seen>) -> String {
-    let (endpoint, params_view) = (endpoint.clone(), Arc::clone(params_view));
-    serve(move |request| pass(request, endpoint.clone(), Arc::clone(&params_view))).await
+async fn served(endpoint: &Endpoint, observed: &Arc<Seen>) -> String {
+    let (endpoint, observed) = (endpoint.clone(), Arc::clone(observed));
+    serve(move |request| pass(request, endpoint.clone(), Arc::clone(&observed))).await
 }
 
-async fn pass(request: Request, endpoint: Endpoint, params_view: Arc<Seen>) -> Response {
+async fn pass(request: Request, endpoint: Endpoint, observed: Arc<Seen>) -> Response {
     if request.method() == http::Method::GET {
         let returns = request.headers().contains_key("last-event-id");
-        if returns { &params_view.returns } else { &params_view.listens }.fetch_add(1, Ordering::SeqCst);
+        if returns { &observed.returns } else { &observed.listens }.fetch_add(1, Ordering::SeqCst);
     }
     endpoint.oneshot(request).await.expect("no error").into_response()
 }
@@ -89,9 +89,9 @@ const OVER_HTTP: [Revision; 4] =
 #[tokio::test]
 async fn everything_works_in_every_revision() {
     for revision in OVER_HTTP.map(Some).into_iter().chain([None]) {
-        let (endpoint, params_view) = endpoint(|_| {});
+        let (endpoint, observed) = endpoint(|_| {});
         let client =
-            client(revision).connect_http(&served(&endpoint, &params_view).await, options()).await.expect("a server");
+            client(revision).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
         assert_eq!(client.revision(), revision.unwrap_or(Revision::V2026_07_28));
         assert_eq!(endpoint.sessions(), usize::from(client.revision().is_legacy()));
         assert_eq!(client.tools().await.expect("tools").len(), 7);
@@ -123,20 +123,20 @@ async fn everything_works_in_every_revision() {
         let later = async {
             tokio::join!(call("later", json!({})), async {
                 tokio::time::sleep(Duration::from_millis(60)).await;
-                params_view.go_on.notify_one();
+                observed.go_on.notify_one();
             })
         };
         assert_eq!(text(&later.await.0), "at last");
         let returns = client.revision() == Revision::V2025_11_25;
-        assert_eq!(params_view.returns.load(Ordering::SeqCst), usize::from(returns), "{revision:?}");
+        assert_eq!(observed.returns.load(Ordering::SeqCst), usize::from(returns), "{revision:?}");
         // A call that nobody waits for.
         let waiting =
             client.peer.raw_request("tools/call", Some(mcpgen_types::RawJson::from(&json!({ "name": "wait" })))).send();
         tokio::select! {
             _ = waiting => panic!("it waits"),
-            () = params_view.started.notified() => {}
+            () = observed.started.notified() => {}
         }
-        until(|| params_view.gone.load(Ordering::SeqCst) == 1).await;
+        until(|| observed.gone.load(Ordering::SeqCst) == 1).await;
         client.close().await.expect("an end");
         until(|| endpoint.sessions() == 0).await;
     }
@@ -146,7 +146,7 @@ async fn everything_works_in_every_revision() {
 async fn progress_and_changes_arrive() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let server = Server::new("changes", "1").tool_with_schema(tool("a"), |_, _| async { "a" });
-        let (endpoint, params_view) = (server.http(Default::default()).expect("a sound server"), Arc::default());
+        let (endpoint, observed) = (server.http(Default::default()).expect("a sound server"), Arc::default());
         let received = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&received);
         let client = client(Some(revision))
@@ -156,7 +156,7 @@ async fn progress_and_changes_arrive() {
                     async {}
                 })
             })
-            .connect_http(&served(&endpoint, &params_view).await, options())
+            .connect_http(&served(&endpoint, &observed).await, options())
             .await
             .expect("a server");
         if revision.is_legacy() {
@@ -186,13 +186,13 @@ async fn a_session_that_is_lost_is_begun_again() {
     let now = Arc::new(Mutex::new(first));
     let front = Arc::clone(&now);
     let url = serve(move |request| {
-        let (endpoint, params_view) = front.lock().expect("no panic").clone();
+        let (endpoint, observed) = front.lock().expect("no panic").clone();
         async move {
             // While a session begins, others come and go.
             if !request.headers().contains_key("mcp-session-id") {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
-            pass(request, endpoint, params_view).await
+            pass(request, endpoint, observed).await
         }
     })
     .await;
@@ -226,8 +226,8 @@ async fn whoever_only_listens_begins_again_too() {
     let now = Arc::new(Mutex::new(first.clone()));
     let front = Arc::clone(&now);
     let url = serve(move |request| {
-        let (endpoint, params_view) = front.lock().expect("no panic").clone();
-        pass(request, endpoint, params_view)
+        let (endpoint, observed) = front.lock().expect("no panic").clone();
+        pass(request, endpoint, observed)
     })
     .await;
     let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options()).await.expect("a server");
@@ -241,10 +241,9 @@ async fn whoever_only_listens_begins_again_too() {
 
 #[tokio::test]
 async fn answers_get_through_however_much_is_asked() {
-    let (endpoint, params_view) = endpoint(|_| {});
+    let (endpoint, observed) = endpoint(|_| {});
     let options = Options { requests: 1, ..options() };
-    let client =
-        client(Some(Revision::V2025_11_25)).connect_http(&served(&endpoint, &params_view).await, options).await;
+    let client = client(Some(Revision::V2025_11_25)).connect_http(&served(&endpoint, &observed).await, options).await;
     let client = client.expect("a server");
     let asks = (0..5).map(|_| client.call_tool("ask", JsonObject::new()));
     for result in futures_util::future::join_all(asks).await {
@@ -254,8 +253,8 @@ async fn answers_get_through_however_much_is_asked() {
 
 #[tokio::test]
 async fn headers_that_a_tool_wants_are_found_out() {
-    let (endpoint, params_view) = endpoint(|_| {});
-    let client = client(None).connect_http(&served(&endpoint, &params_view).await, options()).await.expect("a server");
+    let (endpoint, observed) = endpoint(|_| {});
+    let client = client(None).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
     // It was not listed: the server refuses the call, and the list says why.
     let result = client.call_tool("region", arguments(json!({ "region": "here" }))).await.expect("an answer");
     assert_eq!(text(&result), "there");
@@ -265,8 +264,8 @@ async fn headers_that_a_tool_wants_are_found_out() {
 async fn older_servers_are_found_out() {
     let legacy = LocalInfo::new("old", "1").retain_revisions(Revision::is_legacy);
     let server = Server::of(legacy).tool_with_schema(tool("a"), |_, _| async { "a" });
-    let (endpoint, params_view) = (server.http(Default::default()).expect("a sound server"), Arc::default());
-    let client = client(None).connect_http(&served(&endpoint, &params_view).await, options()).await.expect("a server");
+    let (endpoint, observed) = (server.http(Default::default()).expect("a sound server"), Arc::default());
+    let client = client(None).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
     assert_eq!(client.revision(), Revision::V2025_11_25);
     assert_eq!(text(&client.call_tool("a", JsonObject::new()).await.expect("an answer")), "a");
 }

@@ -114,15 +114,15 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
 /// that were ended.
 async fn never_initialized() -> (Sessions, Arc<Mutex<Vec<String>>>) {
     let ended = Arc::<Mutex<Vec<String>>>::default();
-    let params_view = Arc::clone(&ended);
+    let observed = Arc::clone(&ended);
     let server = Sessions::start(move |received| {
-        let params_view = Arc::clone(&params_view);
+        let observed = Arc::clone(&observed);
         async move {
             match (received.what.as_str(), received.session.as_str()) {
                 ("POST tools/call", _) => Some(respond(404, "", "")),
                 ("POST notifications/initialized", "session-1") => std::future::pending().await,
                 ("DELETE", session) => {
-                    params_view.lock().expect("no panic").push(session.to_owned());
+                    observed.lock().expect("no panic").push(session.to_owned());
                     None
                 }
                 _ => None,
@@ -223,12 +223,12 @@ async fn limits_sessions_that_a_stream_loses() {
 /// A server that accepts no notification but `notifications/initialized` before it is let, and what it received of them.
 async fn slow() -> (Sessions, Arc<Semaphore>, Arc<Mutex<Vec<Value>>>) {
     let (gate, numbers) = (Arc::new(Semaphore::new(0)), Arc::<Mutex<Vec<Value>>>::default());
-    let (opens, params_view) = (Arc::clone(&gate), Arc::clone(&numbers));
+    let (opens, observed) = (Arc::clone(&gate), Arc::clone(&numbers));
     let server = Sessions::start(move |received| {
-        let (gate, params_view) = (Arc::clone(&opens), Arc::clone(&params_view));
+        let (gate, observed) = (Arc::clone(&opens), Arc::clone(&observed));
         async move {
             if received.what == "POST notifications/x" {
-                params_view.lock().expect("no panic").push(received.message["params"]["number"].clone());
+                observed.lock().expect("no panic").push(received.message["params"]["number"].clone());
                 gate.acquire().await.expect("open").forget();
             }
             None

@@ -154,7 +154,7 @@ async fn bounds_the_notifications_that_wait_for_their_handlers() {
 
 #[tokio::test]
 async fn accepts_answers_and_cancellations_when_no_place_is_left() {
-    let (endpoint, params_view) = endpoint(|options| options.requests = 2);
+    let (endpoint, observed) = endpoint(|options| options.requests = 2);
     let id = session(&endpoint, "2025-11-25").await;
     let mine = ("mcp-session-id", id.as_str());
     let mut asked = send(&endpoint, "POST", &[mine], &call(1, "ask", json!({}))).await.into_body();
@@ -173,7 +173,7 @@ async fn accepts_answers_and_cancellations_when_no_place_is_left() {
             }
         }])
         .await;
-    params_view.started.notified().await;
+    observed.started.notified().await;
     assert_eq!(status(send(&endpoint, "POST", &[mine], &call(3, "echo", json!({}))).await).await, 503);
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 2 } });
     let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "decline" } });
@@ -188,7 +188,7 @@ async fn accepts_answers_and_cancellations_when_no_place_is_left() {
 
 #[tokio::test]
 async fn bounds_the_requests_of_a_session() {
-    let (endpoint, params_view) = endpoint(|options| options.requests = 300);
+    let (endpoint, observed) = endpoint(|options| options.requests = 300);
     let id = session(&endpoint, "2025-11-25").await;
     let calls = (1..=300).map(|number| {
         let (endpoint, id) = (endpoint.clone(), id.clone());
@@ -208,12 +208,12 @@ async fn bounds_the_requests_of_a_session() {
         status(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(302, "echo", json!({}))).await).await,
         503
     );
-    params_view.go_on.notify_waiters();
+    observed.go_on.notify_waiters();
 }
 
 #[tokio::test]
 async fn bounds_the_requests_of_an_owner() {
-    let (endpoint, params_view) = endpoint(|options| {
+    let (endpoint, observed) = endpoint(|options| {
         by_user(options);
         options.requests = 300;
     });
@@ -226,12 +226,12 @@ async fn bounds_the_requests_of_an_owner() {
     let (refused, headers, answer) = read(call_by(&endpoint, "ann", "echo").await).await;
     assert_eq!((refused, &headers["retry-after"]), (503, &"1".parse().expect("a value")));
     assert!(answer[0].data.contains("requests_per_owner"), "{}", answer[0].data);
-    params_view.go_on.notify_waiters();
+    observed.go_on.notify_waiters();
 }
 
 #[tokio::test(start_paused = true)]
 async fn evicts_the_least_recently_used_idle_session() {
-    let (endpoint, params_view) = endpoint(|options| options.sessions = 4);
+    let (endpoint, observed) = endpoint(|options| options.sessions = 4);
     let mut ids = Vec::new();
     for _ in 0..4 {
         ids.push(session(&endpoint, "2025-11-25").await);
@@ -244,7 +244,7 @@ async fn evicts_the_least_recently_used_idle_session() {
     // The first listens, a handler of the second runs though its client is gone, the third was used last.
     let _listening = send(&endpoint, "GET", &[("mcp-session-id", &ids[0])], "").await;
     let gone = tokio::spawn(post(&ids[1], call(1, "wait", json!({}))));
-    params_view.started.notified().await;
+    observed.started.notified().await;
     gone.abort();
     tokio::time::advance(Duration::from_millis(10)).await;
     assert_eq!(status(post(&ids[2], call(1, "echo", json!({}))).await).await, 200);

@@ -305,13 +305,13 @@ async fn initialize_is_not_cancelled() {
 async fn ids_are_not_used_twice() {
     let (mut wire, peer) = ready(json!({ "roots": {} })).await;
     wire.ask(PING).await;
-    let mut params_view = std::collections::BTreeSet::new();
+    let mut observed = std::collections::BTreeSet::new();
     for _ in 0..100 {
         let call = tokio::spawn(peer.call::<v2025_11_25::ListRootsRequest>(None).send());
         let id = wire.hear().await["id"].clone();
         wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": { "roots": [] } }).to_string()).await;
         call.await.expect("no panic").expect("a result");
-        assert!(params_view.insert(id.to_string()), "{id} comes again");
+        assert!(observed.insert(id.to_string()), "{id} comes again");
     }
 }
 

@@ -22,8 +22,8 @@ use tokio_util::sync::ReusableBoxFuture;
 use tower::ServiceExt;
 use tracing::Instrument;
 
-use crate::connection::queue::Queue;
 use super::limits::Limits;
+use crate::connection::queue::Queue;
 use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, batch, not_text, scan};
 use crate::jsonrpc::errors;
 use crate::peer::outbox::{Message, Outcome, Place};

@@ -6,7 +6,7 @@
 
 #[cfg(feature = "http-client")]
 pub mod client;
-pub mod fields;
+pub mod headers;
 #[cfg(feature = "http-server")]
 pub mod server;
 mod sse;

@@ -8,9 +8,9 @@ pub mod header_params;
 pub mod info;
 pub(crate) mod input_requests;
 pub mod legacy;
+mod log_level;
 pub mod modern;
 pub(crate) mod params;
-mod log_level;
 mod role;
 mod rules;
 

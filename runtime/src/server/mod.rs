@@ -23,7 +23,7 @@ mod older_revisions;
 pub mod pagination;
 mod prompts;
 #[cfg(feature = "rate-limit")]
-mod rate;
+mod rate_limit;
 pub mod request_state;
 mod resources;
 mod serve;
@@ -93,7 +93,7 @@ struct Callers {
     seal: Option<RequestStateCodec>,
     who: Option<Who>,
     #[cfg(feature = "rate-limit")]
-    limit: Option<Arc<rate::RateLimit>>,
+    limit: Option<Arc<rate_limit::RateLimit>>,
     #[cfg(feature = "rate-limit")]
     quota: Option<(u32, Duration)>,
     /// How many callers the rate limit remembers.
@@ -114,8 +114,8 @@ impl Callers {
     }
 
     fn limit_calls(&mut self) {
-        let max = self.max_callers.unwrap_or(rate::DEFAULT_CALLERS);
-        self.limit = self.quota.map(|(calls, per)| Arc::new(rate::RateLimit::new(calls, per, max)));
+        let max = self.max_callers.unwrap_or(rate_limit::DEFAULT_CALLERS);
+        self.limit = self.quota.map(|(calls, per)| Arc::new(rate_limit::RateLimit::new(calls, per, max)));
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 /// A server whose tools do what tests want to see.
-pub(crate) fn server(params_view: &Arc<Seen>) -> Server {
+pub(crate) fn server(observed: &Arc<Seen>) -> Server {
     let tool = |name: &str, schema: Value| {
         Tool::new(mcpgen_types::from_value::<ToolInputSchema>(schema).expect("a schema"), name)
     };
@@ -22,7 +22,7 @@ pub(crate) fn server(params_view: &Arc<Seen>) -> Server {
         "type": "object",
         "properties": { "region": { "type": "string", "x-mcp-header": "Region" } },
     });
-    let (waits, long, all) = (Arc::clone(params_view), Arc::clone(params_view), Arc::clone(params_view));
+    let (waits, long, all) = (Arc::clone(observed), Arc::clone(observed), Arc::clone(observed));
     Server::new("http", "1")
         .tool_with_schema(tool("echo", plain()), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
         .tool_with_schema(tool("region", region), |_, _| async { "there" })
@@ -33,19 +33,19 @@ pub(crate) fn server(params_view: &Arc<Seen>) -> Server {
             "done"
         })
         .tool_with_schema(tool("wait", plain()), move |_, _| {
-            let params_view = Arc::clone(&waits);
+            let observed = Arc::clone(&waits);
             async move {
-                let _gone = Gone(Arc::clone(&params_view));
-                params_view.started.notify_one();
-                params_view.go_on.notified().await;
+                let _gone = Gone(Arc::clone(&observed));
+                observed.started.notify_one();
+                observed.go_on.notified().await;
                 "waited"
             }
         })
         .tool_with_schema(tool("later", plain()), move |call, _| {
-            let params_view = Arc::clone(&long);
+            let observed = Arc::clone(&long);
             async move {
                 call.close_sse_stream(Duration::from_millis(20));
-                params_view.go_on.notified().await;
+                observed.go_on.notified().await;
                 "at last"
             }
         })
@@ -89,24 +89,24 @@ impl Drop for Gone {
 
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
-    let params_view = Arc::<Seen>::default();
-    (serve(&server(&params_view), change), params_view)
+    let observed = Arc::<Seen>::default();
+    (serve(&server(&observed), change), observed)
 }
 
 /// An endpoint with one more tool, `big`: it reports progress with a text of `before` bytes, waits for `ms` milliseconds,
 /// and answers with a text of `size` bytes.
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn big_endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
-    let params_view = Arc::<Seen>::default();
+    let observed = Arc::<Seen>::default();
     let server =
-        server(&params_view).tool_with_schema(Tool::new(ToolInputSchema::new(), "big"), |call, arguments| async move {
+        server(&observed).tool_with_schema(Tool::new(ToolInputSchema::new(), "big"), |call, arguments| async move {
             let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or(0);
             let message = "x".repeat(usize::try_from(number("before")).unwrap_or(0));
             call.progress(1.0, None, Some(&message)).await;
             tokio::time::sleep(Duration::from_millis(number("ms"))).await;
             "x".repeat(usize::try_from(number("size")).unwrap_or(0))
         });
-    (serve(&server, change), params_view)
+    (serve(&server, change), observed)
 }
 
 fn serve(server: &Server, change: impl FnOnce(&mut Options)) -> Endpoint {

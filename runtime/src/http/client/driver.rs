@@ -15,7 +15,7 @@ use super::reply::{Reply, whole};
 use super::session::Restarts;
 use super::unsent::{Notifications, Room, Unsent};
 use super::{Challenge, HttpError, Options};
-use crate::http::fields::{self, METHOD, NAME, PROTOCOL_VERSION, SESSION};
+use crate::http::headers::{self, METHOD, NAME, PROTOCOL_VERSION, SESSION};
 use crate::jsonrpc::envelope::{Envelope, scan, scan_bytes};
 use crate::jsonrpc::json::Picked;
 use crate::protocol::header_params::{self, Header};
@@ -529,18 +529,18 @@ fn mirrored(
     headers.extend(HeaderValue::from_str(method).ok().map(|method| (METHOD, method)));
     let picked = params.map(|params| Picked::values(params, &["name", "uri", "arguments"]));
     let [name, uri, arguments] = picked.unwrap_or_default();
-    let subject = match fields::named_by(method) {
+    let subject = match headers::named_by(method) {
         Some("name") => name.and_then(Cursor::as_str),
         Some(_) => uri.and_then(Cursor::as_str),
         None => None,
     };
     let Some(subject) = subject else { return headers };
-    headers.insert(NAME, fields::encode(&subject));
+    headers.insert(NAME, headers::encode(&subject));
     if method == "tools/call"
         && let Some(annotated) = annotated(&subject)
     {
         let arguments = arguments.and_then(|arguments| JsonObject::decode(arguments).ok());
-        headers.extend(fields::params(&annotated, &arguments.unwrap_or_default()));
+        headers.extend(headers::params(&annotated, &arguments.unwrap_or_default()));
     }
     headers
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::driver::{Sent, Shared, Under, agreed, succeeded};
 use super::reply::Reply;
 use super::{HttpError, backoff};
-use crate::http::fields::SESSION;
+use crate::http::headers::SESSION;
 
 /// How many sessions in a row are replaced without a request answered in any of them.
 const MOST_RESTARTS: u32 = 5;

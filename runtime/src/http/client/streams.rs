@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::driver::{Shared, Under, is_passing, succeeded};
 use super::reply::{EventStream, Reply};
 use super::{HttpError, backoff};
-use crate::http::fields::LAST_EVENT;
+use crate::http::headers::LAST_EVENT;
 
 /// How long requests wait for the session's GET stream to open.
 const OPENING: Duration = Duration::from_secs(1);

@@ -13,8 +13,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RequestId};
 
-use super::door::Refusal;
-use crate::http::fields::NO_BUFFERING;
+use super::host_filter::Refusal;
+use crate::http::headers::NO_BUFFERING;
 use crate::jsonrpc::errors;
 
 /// The body of a response.

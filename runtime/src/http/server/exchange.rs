@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
-use super::places::Permit;
+use super::permit::Permit;
 use crate::connection::{Connection, Inbound};
 use crate::http::sse;
 use crate::jsonrpc::errors;
@@ -63,14 +63,14 @@ impl Exchange {
     /// The answer as it is if it comes first, and otherwise as the last of several events.
     pub(super) async fn respond(mut self, keep_alive: Duration) -> Response<Body> {
         let first = match self.said(keep_alive).await {
-            Said::Answer(outcome, answer) => {
+            Sent::Answer(outcome, answer) => {
                 return body::json(status(outcome), body::holding(answer, self.permit));
             }
-            Said::Nothing => {
+            Sent::Nothing => {
                 return body::error(StatusCode::INTERNAL_SERVER_ERROR, ErrorId::Absent, errors::ended());
             }
-            Said::Message(message) => sse::event(None, &message),
-            Said::NotYet => sse::COMMENT,
+            Sent::Message(message) => sse::event(None, &message),
+            Sent::NotYet => sse::COMMENT,
         };
         body::events(stream::once(std::future::ready(first)).chain(self.events(keep_alive)))
     }
@@ -80,33 +80,33 @@ impl Exchange {
         stream::unfold(Some(self), move |this| async move {
             let mut this = this?;
             match this.said(keep_alive).await {
-                Said::Answer(_, answer) => Some((body::holding(sse::event(None, &answer), this.permit), None)),
-                Said::Message(message) => Some((sse::event(None, &message), Some(this))),
-                Said::NotYet => Some((sse::COMMENT, Some(this))),
-                Said::Nothing => None,
+                Sent::Answer(_, answer) => Some((body::holding(sse::event(None, &answer), this.permit), None)),
+                Sent::Message(message) => Some((sse::event(None, &message), Some(this))),
+                Sent::NotYet => Some((sse::COMMENT, Some(this))),
+                Sent::Nothing => None,
             }
         })
     }
 
     /// What is said next, if it is said before so long.
-    async fn said(&mut self, patience: Duration) -> Said {
+    async fn said(&mut self, patience: Duration) -> Sent {
         let message = async {
             loop {
-                let Some(Line { message, .. }) = self.next().await else { return Said::Nothing };
+                let Some(Line { message, .. }) = self.next().await else { return Sent::Nothing };
                 match message.place {
-                    Place::Answer(_, outcome) => return Said::Answer(outcome, message.bytes),
-                    Place::Unanswered(_) => return Said::Nothing,
+                    Place::Answer(_, outcome) => return Sent::Answer(outcome, message.bytes),
+                    Place::Unanswered(_) => return Sent::Nothing,
                     // There is no way back in this revision.
                     Place::Later(..) => {}
-                    Place::Anywhere | Place::Within(_) => return Said::Message(message.bytes.into()),
+                    Place::Anywhere | Place::Within(_) => return Sent::Message(message.bytes.into()),
                 }
             }
         };
-        tokio::time::timeout(patience, message).await.unwrap_or(Said::NotYet)
+        tokio::time::timeout(patience, message).await.unwrap_or(Sent::NotYet)
     }
 }
 
-enum Said {
+enum Sent {
     Answer(Outcome, Vec<u8>),
     Message(Bytes),
     /// Not before it was to be.

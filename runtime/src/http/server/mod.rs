@@ -69,14 +69,14 @@
 //! other: to the authenticated user, or to the client's address.
 
 mod body;
-mod door;
+mod body_reader;
 mod exchange;
+mod host_filter;
 mod options;
-mod places;
-mod posted;
+mod permit;
 mod quota;
-mod reading;
 mod registry;
+mod request_body;
 mod session;
 mod stream;
 
@@ -97,17 +97,17 @@ use tokio_util::task::TaskTracker;
 use tower::{BoxError, Service};
 
 pub use body::Body;
-pub use door::AllowedHosts;
+pub use host_filter::AllowedHosts;
 pub use options::{Options, Owner, ToolHeaders};
 
-use self::door::{Refusal, TaskScope};
+use self::body_reader::{Bodies, Charge};
 use self::exchange::Exchange;
-use self::posted::Posted;
+use self::host_filter::{Operation, Refusal};
 use self::quota::{Kind, Quotas};
-use self::reading::{Bodies, Charge};
 use self::registry::Registry;
-use self::session::{Parcel, Session, Used};
-use super::fields::{self, LAST_EVENT, METHOD, NAME, PROTOCOL_VERSION, SESSION};
+use self::request_body::RequestBody;
+use self::session::{PostedMessage, Session, Used};
+use super::headers::{self, LAST_EVENT, METHOD, NAME, PROTOCOL_VERSION, SESSION};
 use crate::connection::{Connection, Inbound};
 use crate::jsonrpc::errors;
 use crate::peer::outbox::Outcome;
@@ -119,7 +119,7 @@ use crate::util::random::random;
 
 /// A server at a place of the web. Clones are the same.
 ///
-/// What a message came with is in [`Context::extensions`](crate::Context::carrier), as [`Parts`].
+/// What a message came with is in [`Context::extensions`](crate::Context::extensions), as [`Parts`].
 #[derive(Clone)]
 pub struct Endpoint<S = Router> {
     requests: S,
@@ -223,14 +223,14 @@ impl<S: RequestService> Endpoint<S> {
     {
         let (parts, body) = request.into_parts();
         let answered = async {
-            let task_scope = door::admit(&parts, &self.shared.options.names, self.shared.keeps_sessions)?;
+            let operation = host_filter::admit(&parts, &self.shared.options.allowed_hosts, self.shared.keeps_sessions)?;
             self.shared.check_open()?;
             let owner = self.shared.options.owner.as_ref().map(|owner| owner(&parts).into());
             let caller = Caller { parts, owner };
-            match task_scope {
-                TaskScope::Post => self.post(caller, body).await,
-                TaskScope::Listen => self.listen(&caller),
-                TaskScope::End => self.end(&caller),
+            match operation {
+                Operation::Post => self.post(caller, body).await,
+                Operation::Listen => self.listen(&caller),
+                Operation::End => self.end(&caller),
             }
         };
         answered.await.unwrap_or_else(Into::into)
@@ -243,7 +243,7 @@ impl<S: RequestService> Endpoint<S> {
         let shared = &self.shared;
         let (bytes, charge) = shared.bodies.read(&caller.parts, caller.owner.as_ref(), body).await?;
         shared.check_open()?;
-        let posted = match Posted::read(&bytes) {
+        let posted = match RequestBody::read(&bytes) {
             Ok(posted) => posted,
             Err((id, error)) => return Ok(body::error(StatusCode::BAD_REQUEST, id, error)),
         };
@@ -258,7 +258,7 @@ impl<S: RequestService> Endpoint<S> {
         &self,
         caller: Caller,
         (bytes, charge): (Vec<u8>, Charge),
-        posted: &Posted,
+        posted: &RequestBody,
     ) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
         let begins = posted.begins;
@@ -283,10 +283,10 @@ impl<S: RequestService> Endpoint<S> {
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
         }
         let arrived = Inbound { bytes, extensions: Some(Arc::new(caller.parts)) };
-        let parcel = Parcel { arrived, requests: permit.map(|permit| (posted.ids(), permit)) };
+        let posted_message = PostedMessage { arrived, requests: permit.map(|permit| (posted.ids(), permit)) };
         // From here on the inbox of the session bounds the bytes.
         drop(charge);
-        let (mut response, outcome) = session.post(parcel, used).await?;
+        let (mut response, outcome) = session.post(posted_message, used).await?;
         match (begins, outcome) {
             (true, Some(Outcome::Refused(_) | Outcome::Failed(_))) if session.revision().is_none() => {
                 session.end();
@@ -303,7 +303,7 @@ impl<S: RequestService> Endpoint<S> {
         &self,
         caller: Caller,
         (bytes, charge): (Vec<u8>, Charge),
-        posted: Posted,
+        posted: RequestBody,
     ) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
         let (id, method) = match &posted.message {
@@ -468,7 +468,7 @@ impl Shared {
     }
 
     /// Whether a message is meant for a server without sessions: by what it says of itself, otherwise by its header.
-    fn is_modern(&self, parts: &Parts, posted: &Posted) -> Result<bool, Refusal> {
+    fn is_modern(&self, parts: &Parts, posted: &RequestBody) -> Result<bool, Refusal> {
         if !self.keeps_sessions || !self.speaks_modern {
             return Ok(self.speaks_modern);
         }
@@ -485,7 +485,7 @@ impl Shared {
     }
 
     /// Whether the headers of a request say what its body says.
-    fn check(&self, parts: &Parts, posted: &Posted, method: &str) -> Result<(), String> {
+    fn check(&self, parts: &Parts, posted: &RequestBody, method: &str) -> Result<(), String> {
         let headers = &parts.headers;
         let missing = |name: &http::HeaderName| format!("{name} is missing");
         let version = said_version(parts).map_err(|refusal| refusal.why)?;
@@ -501,8 +501,8 @@ impl Shared {
             [said] if said.as_bytes() == method.as_bytes() => {}
             _ => return Err(format!("{METHOD} is not the method of the body, {method:?}")),
         }
-        if fields::named_by(method).is_some() {
-            match (fields::only(headers, &NAME)?, &posted.subject) {
+        if headers::named_by(method).is_some() {
+            match (headers::only(headers, &NAME)?, &posted.subject) {
                 (said, subject) if said == *subject => {}
                 (None, _) => return Err(missing(&NAME)),
                 (Some(said), _) => return Err(format!("{NAME} is {said:?}, and the body says something else")),
@@ -513,7 +513,7 @@ impl Shared {
                 let annotated = self.options.tool_headers.as_ref().map_or_else(Vec::new, |of| of(tool));
                 match annotated.is_empty() {
                     true => Ok(()),
-                    false => fields::check_params(headers, &annotated, &posted.arguments()),
+                    false => headers::check_params(headers, &annotated, &posted.arguments()),
                 }
             }
             _ => Ok(()),

@@ -16,7 +16,7 @@ use crate::protocol::header_params::Header;
 #[derive(Clone)]
 pub struct Options {
     /// The hosts and origins that are allowed. Default: this machine only.
-    pub names: AllowedHosts,
+    pub allowed_hosts: AllowedHosts,
     /// Limits of each session, and of each request without a session.
     pub limits: Limits,
     /// Bytes of a request body. A larger one is refused with 413, at once if `Content-Length` announces it. Default: 4 MiB.
@@ -73,7 +73,7 @@ pub type Owner = Arc<dyn Fn(&Parts) -> String + Send + Sync>;
 impl Default for Options {
     fn default() -> Self {
         Self {
-            names: AllowedHosts::default(),
+            allowed_hosts: AllowedHosts::default(),
             limits: Limits::default(),
             body: 4 << 20,
             body_buffer: 64 << 20,
@@ -96,6 +96,9 @@ impl Default for Options {
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("names", &self.names).field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("Options")
+            .field("allowed_hosts", &self.allowed_hosts)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }

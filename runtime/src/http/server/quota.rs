@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What is counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
-    RequestService,
+    Requests,
     Notifications,
     Streams,
     Sessions,
@@ -78,10 +78,10 @@ mod tests {
         let quotas = Arc::<Quotas>::default();
         let (ann, bob): (Arc<str>, Arc<str>) = ("ann".into(), "bob".into());
         let take = |owner, kind, amount| quotas.take(owner, kind, amount, 3);
-        let mut first = take(&ann, Kind::RequestService, 2).expect("within the limit");
-        assert!(take(&ann, Kind::RequestService, 2).is_none());
+        let mut first = take(&ann, Kind::Requests, 2).expect("within the limit");
+        assert!(take(&ann, Kind::Requests, 2).is_none());
         assert!(take(&ann, Kind::Sessions, 2).is_some());
-        assert!(take(&bob, Kind::RequestService, 3).is_some());
+        assert!(take(&bob, Kind::Requests, 3).is_some());
         assert!(first.grow(1, 3) && !first.grow(1, 3));
         assert_eq!(quotas.used().len(), 1, "bob uses nothing now");
         drop(first);

@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::Options;
 use super::body::{self, Body};
-use super::door::Refusal;
-use super::places::Permit;
+use super::host_filter::Refusal;
+use super::permit::Permit;
 use super::stream::{Answer, Next, Reader, Stream};
 use crate::connection::{Connection, Inbound};
-use crate::http::fields::SESSION;
+use crate::http::headers::SESSION;
 use crate::http::sse;
 use crate::jsonrpc::errors;
 use crate::peer::outbox::{Line, Lines, Outcome, Place};
@@ -91,7 +91,7 @@ struct Waiting {
 }
 
 /// What a client has sent, as far as it matters here.
-pub(super) struct Parcel {
+pub(super) struct PostedMessage {
     pub(super) arrived: Inbound,
     /// The requests in it: their ids, and the permit to handle them.
     pub(super) requests: Option<(Vec<RequestId>, Permit)>,
@@ -277,10 +277,10 @@ impl Session {
     /// Hands what a client has sent to the connection, and responds as soon as there is an answer or an event.
     pub(super) async fn post(
         self: &Arc<Self>,
-        parcel: Parcel,
+        posted_message: PostedMessage,
         used: Used,
     ) -> Result<(Response<Body>, Option<Outcome>), Refusal> {
-        let Parcel { arrived, requests } = parcel;
+        let PostedMessage { arrived, requests } = posted_message;
         if self.has_ended() {
             return Err(gone());
         }

@@ -32,9 +32,9 @@ struct Seen {
 struct Ended(Arc<Seen>);
 
 impl Ended {
-    fn later(params_view: &Arc<Seen>) -> Self {
-        params_view.begun.fetch_add(1, SeqCst);
-        Self(Arc::clone(params_view))
+    fn later(observed: &Arc<Seen>) -> Self {
+        observed.begun.fetch_add(1, SeqCst);
+        Self(Arc::clone(observed))
     }
 }
 
@@ -44,9 +44,9 @@ impl Drop for Ended {
     }
 }
 
-fn server(params_view: &Arc<Seen>) -> Server {
+fn server(observed: &Arc<Seen>) -> Server {
     let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
-    let (echo, progress, later) = (Arc::clone(params_view), Arc::clone(params_view), Arc::clone(params_view));
+    let (echo, progress, later) = (Arc::clone(observed), Arc::clone(observed), Arc::clone(observed));
     let said = |arguments: &JsonObject| arguments.get("say").and_then(Value::as_str).unwrap_or_default().to_owned();
     Server::new("soak", "1")
         .tool_with_schema(tool("echo"), move |_, arguments| {
@@ -85,13 +85,13 @@ async fn main() -> anyhow::Result<()> {
     let mut given = std::env::args().skip(1).map(|number| number.parse::<usize>());
     let requests = given.next().transpose()?.unwrap_or(100_000);
     let connections = given.next().transpose()?.unwrap_or(200);
-    let params_view = Arc::<Seen>::default();
+    let observed = Arc::<Seen>::default();
     let options = Options {
         idle: Duration::from_secs(3),
         limits: Limits { drain: Duration::from_secs(1), ..Limits::default() },
         ..Options::default()
     };
-    let endpoint = server(&params_view).http(options)?;
+    let endpoint = server(&observed).http(options)?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let app = axum::Router::new().route_service("/mcp", endpoint.clone());
@@ -105,39 +105,39 @@ async fn main() -> anyhow::Result<()> {
     for _ in 0..rounds {
         let each = requests / rounds / connections;
         let workers = (0..connections)
-            .map(|worker| tokio::spawn(Worker::new(worker, url.clone(), Arc::clone(&params_view)).work(each)));
+            .map(|worker| tokio::spawn(Worker::new(worker, url.clone(), Arc::clone(&observed)).work(each)));
         for worker in workers.collect::<Vec<_>>() {
             worker.await??;
         }
-        settle(&endpoint, &params_view, || tasks() <= idle_tasks).await;
+        settle(&endpoint, &observed, || tasks() <= idle_tasks).await;
         memory.push(resident());
     }
     let seconds = begun.elapsed().as_secs_f64();
     let of = |count: &AtomicUsize| count.load(SeqCst);
     println!(
         "answered {} in {seconds:.1} s, {:.0} a second",
-        of(&params_view.answered),
-        of(&params_view.answered) as f64 / seconds
+        of(&observed.answered),
+        of(&observed.answered) as f64 / seconds
     );
     println!(
         "broken off by the client: {}, come back to: {}, sessions: {}",
-        of(&params_view.broken_off),
-        of(&params_view.resumed),
-        of(&params_view.sessions)
+        of(&observed.broken_off),
+        of(&observed.resumed),
+        of(&observed.sessions)
     );
-    println!("handlers begun {}, ended {}", of(&params_view.begun), of(&params_view.ended));
+    println!("handlers begun {}, ended {}", of(&observed.begun), of(&observed.ended));
     println!("tasks before {idle_tasks}, after {}; sessions left: {}", tasks(), endpoint.sessions());
     println!("resident memory, MiB, before and after each quarter: {memory:?}");
-    ensure!(of(&params_view.begun) == of(&params_view.ended), "a handler is left over");
+    ensure!(of(&observed.begun) == of(&observed.ended), "a handler is left over");
     ensure!(endpoint.sessions() == 0, "a session is left over");
     ensure!(tasks() <= idle_tasks, "a task is left over");
     Ok(())
 }
 
 /// Waits until what nobody uses any more has ended.
-async fn settle(endpoint: &Endpoint, params_view: &Seen, idle: impl Fn() -> bool) {
+async fn settle(endpoint: &Endpoint, observed: &Seen, idle: impl Fn() -> bool) {
     for _ in 0..200 {
-        if endpoint.sessions() == 0 && params_view.begun.load(SeqCst) == params_view.ended.load(SeqCst) && idle() {
+        if endpoint.sessions() == 0 && observed.begun.load(SeqCst) == observed.ended.load(SeqCst) && idle() {
             return;
         }
         sleep(Duration::from_millis(100)).await;
@@ -156,16 +156,16 @@ struct Worker {
     number: usize,
     url: String,
     http: reqwest::Client,
-    params_view: Arc<Seen>,
+    observed: Arc<Seen>,
     random: u64,
     session: Option<String>,
     next: usize,
 }
 
 impl Worker {
-    fn new(number: usize, url: String, params_view: Arc<Seen>) -> Self {
+    fn new(number: usize, url: String, observed: Arc<Seen>) -> Self {
         let random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(number as u64 + 1);
-        Self { number, url, http: reqwest::Client::new(), params_view, random, session: None, next: 0 }
+        Self { number, url, http: reqwest::Client::new(), observed, random, session: None, next: 0 }
     }
 
     /// Xorshift: which way it goes need only be mixed, and the same each time.
@@ -212,7 +212,7 @@ impl Worker {
             let patience = if breaks { Duration::from_millis(1) } else { Duration::from_secs(60) };
             match timeout(patience, client.call_tool(tool, arguments)).await {
                 Ok(result) => self.check(&mcpgen_types::to_value(&result?)?, &said)?,
-                Err(_) if breaks => drop(self.params_view.broken_off.fetch_add(1, SeqCst)),
+                Err(_) if breaks => drop(self.observed.broken_off.fetch_add(1, SeqCst)),
                 Err(_) => bail!("no answer"),
             }
         }
@@ -225,7 +225,7 @@ impl Worker {
 
     fn check(&self, result: &Value, said: &str) -> anyhow::Result<()> {
         ensure!(result["content"][0]["text"] == said, "expected {said:?}: {result}");
-        self.params_view.answered.fetch_add(1, SeqCst);
+        self.observed.answered.fetch_add(1, SeqCst);
         Ok(())
     }
 
@@ -256,7 +256,7 @@ impl Worker {
         match timeout(patience, answer).await {
             Ok(answer) => self.check(&answer?.context("the stream ended")?, &said),
             Err(_) if breaks => {
-                self.params_view.broken_off.fetch_add(1, SeqCst);
+                self.observed.broken_off.fetch_add(1, SeqCst);
                 Ok(())
             }
             Err(_) => bail!("no answer"),
@@ -283,7 +283,7 @@ impl Worker {
                 return self.check(&answer, &said);
             }
             let last = stream.last.clone().context("the stream ended, and there is no way back")?;
-            self.params_view.resumed.fetch_add(1, SeqCst);
+            self.observed.resumed.fetch_add(1, SeqCst);
             let again = self.http.get(&self.url).header("accept", "text/event-stream");
             let again = again.header("mcp-session-id", &session).header("last-event-id", &last).send().await?;
             ensure!(again.status().is_success(), "{}: {}", again.status(), again.text().await?);
@@ -300,7 +300,7 @@ impl Worker {
         response.bytes().await?;
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         self.post(&ready).header("mcp-session-id", &session).send().await?;
-        self.params_view.sessions.fetch_add(1, SeqCst);
+        self.observed.sessions.fetch_add(1, SeqCst);
         self.session = Some(session.clone());
         Ok(session)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::door::Refusal;
+use super::host_filter::Refusal;
 use super::quota::{Kind, Quota};
 use super::session::Session;
 use super::{Caller, Shared};
@@ -48,7 +48,7 @@ impl Shared {
             session.map(|session| &session.requests),
             &self.requests,
             &Limited {
-                kind: Kind::RequestService,
+                kind: Kind::Requests,
                 what: "requests",
                 total: options.requests,
                 per_session: options.requests_per_session,

@@ -3,13 +3,13 @@
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RawJson, RequestId};
 
-use crate::http::fields;
+use crate::http::headers;
 use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, scan_bytes};
 use crate::jsonrpc::json::Picked;
 use crate::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
 
 /// What is in the body of a POST, as far as it matters to HTTP.
-pub(super) struct Posted {
+pub(super) struct RequestBody {
     /// The request or the notification that it is: its id, if it has one, and its method.
     pub(super) message: Option<(Option<RequestId>, String)>,
     /// The ids of the requests of a batch.
@@ -26,7 +26,7 @@ pub(super) struct Posted {
     arguments: Option<RawJson>,
 }
 
-impl Posted {
+impl RequestBody {
     pub(super) fn read(bytes: &[u8]) -> Result<Self, (ErrorId, ErrorObject)> {
         let refused = |invalid: Invalid| (invalid.id, invalid.error);
         let document = scan_bytes(bytes).map_err(refused)?;
@@ -76,7 +76,7 @@ impl Posted {
             self.is_meant = version.is_some() || capabilities.is_some();
             self.version = version.and_then(|version| version.string().ok());
         }
-        let subject = match fields::named_by(method) {
+        let subject = match headers::named_by(method) {
             Some("name") => name,
             Some(_) => uri,
             None => None,

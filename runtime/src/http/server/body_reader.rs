@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::BoxError;
 
 use super::Options;
-use super::door::Refusal;
+use super::host_filter::Refusal;
 use super::quota::{Kind, Quota, Quotas};
 
 /// Room for the request bodies that are being read.

@@ -67,7 +67,7 @@ impl AllowedHosts {
     fn check(&self, parts: &Parts) -> Result<(), Refusal> {
         let host = host(parts)?;
         if !self.is_host(&host) {
-            let why = format!("host `{host}` is not allowed; add it to `Options::names`");
+            let why = format!("host `{host}` is not allowed; add it to `Options::allowed_hosts`");
             return Err(Refusal::new(StatusCode::FORBIDDEN, why));
         }
         for origin in parts.headers.get_all(ORIGIN) {
@@ -134,7 +134,7 @@ impl Refusal {
 
 /// What a request is meant to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TaskScope {
+pub(super) enum Operation {
     /// Bring a message.
     Post,
     /// Hear what the server has to say.
@@ -144,28 +144,28 @@ pub(super) enum TaskScope {
 }
 
 /// Looks at a request before its body is read. Only those who keep sessions have streams and ends.
-pub(super) fn admit(parts: &Parts, names: &AllowedHosts, keeps_sessions: bool) -> Result<TaskScope, Refusal> {
-    names.check(parts)?;
-    let task_scope = match (&parts.method, keeps_sessions) {
-        (&Method::POST, _) => TaskScope::Post,
-        (&Method::GET, true) => TaskScope::Listen,
-        (&Method::DELETE, true) => TaskScope::End,
+pub(super) fn admit(parts: &Parts, allowed_hosts: &AllowedHosts, keeps_sessions: bool) -> Result<Operation, Refusal> {
+    allowed_hosts.check(parts)?;
+    let operation = match (&parts.method, keeps_sessions) {
+        (&Method::POST, _) => Operation::Post,
+        (&Method::GET, true) => Operation::Listen,
+        (&Method::DELETE, true) => Operation::End,
         (_, true) => return Err(Refusal::method("GET, POST, DELETE")),
         (_, false) => return Err(Refusal::method("POST")),
     };
-    let accepted: &[&str] = match task_scope {
-        TaskScope::Post => &["application/json", "text/event-stream"],
-        TaskScope::Listen => &["text/event-stream"],
-        TaskScope::End => &[],
+    let accepted: &[&str] = match operation {
+        Operation::Post => &["application/json", "text/event-stream"],
+        Operation::Listen => &["text/event-stream"],
+        Operation::End => &[],
     };
     if let Some(missing) = accepted.iter().find(|kind| !accepts(&parts.headers, kind)) {
         let why = format!("`Accept` must have {}: {missing} is missing", accepted.join(" and "));
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, why));
     }
-    if task_scope == TaskScope::Post && !is_json(&parts.headers) {
+    if operation == Operation::Post && !is_json(&parts.headers) {
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "`Content-Type` must be application/json"));
     }
-    Ok(task_scope)
+    Ok(operation)
 }
 
 /// Whether a response may be of this type. Whoever does not say takes any.
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn refuses_more_than_one_host_and_user_information() {
         let any = AllowedHosts::any();
-        for (names, uri, hosts, expected) in [
+        for (allowed_hosts, uri, hosts, expected) in [
             (&any, "/mcp", &["localhost"][..], 200),
             (&any, "/mcp", &["localhost", "localhost"], 400),
             (&any, "/mcp", &["localhost", "evil.example.com"], 400),
@@ -212,7 +212,7 @@ mod tests {
                 request = request.header("host", *host);
             }
             let (parts, ()) = request.body(()).expect("a request").into_parts();
-            let found = admit(&parts, names, true).map_or_else(|refusal| refusal.status.as_u16(), |_| 200);
+            let found = admit(&parts, allowed_hosts, true).map_or_else(|refusal| refusal.status.as_u16(), |_| 200);
             assert_eq!(found, expected, "{uri} {hosts:?}");
         }
     }
@@ -222,16 +222,16 @@ mod tests {
         let request = Request::builder().method("DELETE").uri("/mcp").header("host", "example.com");
         let (parts, ()) = request.body(()).expect("a request").into_parts();
         let refusal = admit(&parts, &AllowedHosts::default(), true).expect_err("refused");
-        assert_eq!(refusal.why, "host `example.com` is not allowed; add it to `Options::names`");
+        assert_eq!(refusal.why, "host `example.com` is not allowed; add it to `Options::allowed_hosts`");
     }
 
-    fn status(names: &AllowedHosts, keeps_sessions: bool, method: &str, headers: &[(&str, &str)]) -> u16 {
+    fn status(allowed_hosts: &AllowedHosts, keeps_sessions: bool, method: &str, headers: &[(&str, &str)]) -> u16 {
         let mut request = Request::builder().method(method).uri("/mcp");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        admit(&parts, names, keeps_sessions).map_or_else(|refusal| refusal.status.as_u16(), |_| 200)
+        admit(&parts, allowed_hosts, keeps_sessions).map_or_else(|refusal| refusal.status.as_u16(), |_| 200)
     }
 
     #[test]
@@ -262,11 +262,11 @@ mod tests {
             (&any, "whatever", Some("https://other"), false),
             (&any, "", None, false),
         ];
-        for (names, host, origin, may) in table {
+        for (allowed_hosts, host, origin, may) in table {
             let mut headers = vec![("accept", "text/event-stream"), ("host", host)];
             headers.extend(origin.map(|origin| ("origin", origin)));
             let expected = if *may { 200 } else { 403 };
-            assert_eq!(status(names, true, "GET", &headers), expected, "{host:?} from {origin:?}");
+            assert_eq!(status(allowed_hosts, true, "GET", &headers), expected, "{host:?} from {origin:?}");
         }
     }
 
