@@ -32,20 +32,21 @@
 //! # From the bytes to the handler
 //!
 //! ```text
-//! transport ─ bytes ─> envelope ─> protocol ─> service (layers of tower's, then the router) ─> handler
-//!     ^                              │                                                      │
-//!     └── outbox <── peer <──────────┴── answers, calls, notifications <────────────────────┘
+//! transport ── bytes ──> envelope ──> protocol ──> service (tower layers, then the router) ──> handler
+//!     ^                                  │                                                        │
+//!     └── outbox <──── peer <────────────┴──── responses, requests, notifications <───────────────┘
 //! ```
 //!
-//! * A [`transport`] is a stream of messages and a sink for them; nothing else here knows where they come from. On the web
-//!   it is the other way round: there a server is a service of HTTP.
-//! * [`envelope`] tells messages apart in one pass; params stay text until a handler's type is known.
-//! * An [`protocol`] says which revision a message is of and whether it may be sent now: [`legacy`] is the one that begins with
-//!   `initialize`, [`modern`] the one whose requests each say everything, [`protocols`] has both on one connection.
-//! * The [`router`] finds the handler by revision and method. Middleware is any layer of tower's around it.
-//! * [`input`] and [`seal`] are for requests that take several rounds, [`subscriptions`] for changes, [`caching`] for results
-//!   that may be kept, [`tasks`] for requests that are answered later.
-//! * A [`connection`] runs all of this within [`Limits`], and every request gets one answer.
+//! Modules are layers; each imports only from those before it in this list:
+//!
+//! * [`jsonrpc`] tells messages apart in one pass. Params stay JSON until a handler's type is known.
+//! * A [`transport`] is a stream of messages and a sink for them.
+//! * [`protocol`] decides which revision a message is of and whether it may be sent now.
+//! * [`peer`] sends requests and notifications to the other side.
+//! * [`service`] finds the handler by revision and method. Middleware is any tower layer around the router.
+//! * A [`connection`] runs all of this within [`Limits`], and sends exactly one response per request.
+//! * `tasks` (feature) answers requests later. `http` (features) is Streamable HTTP, where a server is a service.
+//! * [`server`] and [`client`] are for applications.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
