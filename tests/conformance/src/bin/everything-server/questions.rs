@@ -143,7 +143,7 @@ async fn two_steps(call: Call) -> Result<String, ToolError> {
 }
 
 async fn as_declared(call: Call) -> Result<String, ToolError> {
-    let can = |capability| call.tool_info().is_some_and(|peer_info| peer_info.can(&[capability]));
+    let can = |capability| call.peer_info().is_some_and(|peer_info| peer_info.can(&[capability]));
     let mut answers = Vec::new();
     if can("elicitation") {
         answers.push(told(&call.elicit("user_name", name("What is your name?")).await?));
