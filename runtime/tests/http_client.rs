@@ -365,7 +365,7 @@ async fn what_is_no_server_is_said_so() {
     let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
     let error = client(None).connect_http(&format!("http://{nobody}/"), options()).await.expect_err("nobody");
     let ConnectError::Handshake(HandshakeError::Call(CallError::Undelivered(why))) = &error else { panic!("{error}") };
-    assert!(matches!(why.source.downcast_ref(), Some(HttpError::Http(error)) if error.is_connect()) && !why.reached);
+    assert!(matches!(why.error.downcast_ref(), Some(HttpError::Http(error)) if error.is_connect()) && !why.reached);
     assert!(error.to_string().contains("refused"), "{error}");
     for url in ["", "example.com", "ftp://example.com/", "http://"] {
         let error = client(None).connect_http(url, options()).await.expect_err("no address");

@@ -1,8 +1,8 @@
 //! Results that a client keeps for as long as they are fresh (2026-07-28).
 
 use std::collections::HashMap;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcpgen_types::codec::Decode;
@@ -13,6 +13,7 @@ use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
 use crate::protocol::cache_hints::CACHEABLE;
 use crate::protocol::change::{Change, is_part};
+use crate::util::lock::Mutex;
 
 /// Keeps the results of one server for as long as they are fresh. A client has none unless it makes one; make one for each
 /// user, for results that differ from one to another are kept like all others.
@@ -111,7 +112,7 @@ impl Cache {
 
     /// What is fresh.
     fn kept(&self) -> MutexGuard<'_, HashMap<Key, Kept>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let now = Instant::now();
         kept.retain(|_, kept| kept.until > now);
         kept

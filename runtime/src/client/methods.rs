@@ -1,8 +1,8 @@
 //! What clients do most, in every revision and in the types of the newest one.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcpgen_types::codec::Decode;
@@ -24,6 +24,7 @@ use crate::peer::CallError;
 use crate::protocol::Level;
 use crate::protocol::header_params;
 use crate::service::router::RequestService;
+use crate::util::lock::Mutex;
 
 /// What a client keeps of its server.
 #[derive(Debug, Default)]
@@ -49,7 +50,7 @@ impl Kept {
     /// A list has changed.
     pub(super) fn list_changed(&self, method: &str) {
         if method == "notifications/tools/list_changed" {
-            let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tools = self.tools.lock();
             self.changed.fetch_add(1, Ordering::SeqCst);
             tools.take();
         }
@@ -134,7 +135,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// Those of a call.
     pub async fn tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
-        let kept = self.kept.tools.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let kept = self.kept.tools.lock().clone();
         if let Some(Tools { list, .. }) = kept.filter(|kept| kept.until.is_none_or(|until| until > Instant::now())) {
             return Ok(list);
         }
@@ -151,7 +152,7 @@ impl<S: RequestService> Client<S> {
             false => Instant::now().checked_add(fresh).map(Some),
         };
         if let Some(until) = until {
-            let mut kept = self.kept.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.kept.tools.lock();
             if self.kept.changed.load(Ordering::SeqCst) == changed {
                 *kept = Some(Tools {
                     until,
@@ -355,7 +356,7 @@ impl<S: RequestService> Client<S> {
     /// Checks structured content against the output schema of a listed tool, and returns the result.
     #[cfg(feature = "validate")]
     async fn check_output(&self, name: &str, result: CallToolResult) -> Result<CallToolResult, CallError> {
-        let kept = self.kept.tools.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let kept = self.kept.tools.lock().clone();
         let Some(Tools { list, output_schemas, .. }) = kept else { return Ok(result) };
         let listed = list.iter().zip(output_schemas.iter()).find(|(tool, _)| tool.name == name);
         let Some((tool, compiled)) = listed else { return Ok(result) };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_types::v2026_07_28::{
@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::peer::{CallError, InFlight, Peer};
 use crate::protocol::change::{Change, Filter, Pending};
+use crate::util::lock::Mutex;
 
 /// A subscription, on the client's side. Dropping it ends it.
 pub struct Subscription {
@@ -40,7 +41,7 @@ impl Inbox {
         if method == SubscriptionsAcknowledgedNotification::METHOD {
             let filter = params.get("notifications").cloned().unwrap_or_else(|| json!({}));
             let filter = mcpgen_types::from_value(filter).unwrap_or_default();
-            *self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner) = Some(filter);
+            *self.acknowledged.lock() = Some(filter);
             self.ready.notify_one();
             return;
         }
@@ -72,7 +73,7 @@ impl Subscription {
         tokio::select! {
             biased;
             () = inbox.ready.notified() => {
-                let acknowledged = inbox.acknowledged.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let acknowledged = inbox.acknowledged.lock().take();
                 Ok(Self { acknowledged: acknowledged.unwrap_or_default(), inbox, call: Ok(call) })
             }
             ended = &mut call => match ended {

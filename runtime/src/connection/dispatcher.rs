@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
@@ -33,6 +33,7 @@ use crate::protocol::{Admission, IncomingRequest, Protocol, RequestScope};
 use crate::service::context::{Carrier, Context};
 use crate::service::router::{AnyNotification, AnyRequest, RequestService, Router};
 use crate::transport::{Skipped, Undelivered};
+use crate::util::lock::Mutex;
 
 /// Something that has arrived, and what it came with.
 #[derive(Clone, Debug)]
@@ -88,7 +89,7 @@ struct Common {
 
 impl Common {
     fn open(&self) -> MutexGuard<'_, HashMap<RequestId, Context>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 }
 
@@ -220,8 +221,8 @@ impl<S: RequestService> Dispatcher<S> {
             Skipped::Request(id) => self.send(refused(id, invalid("the request"))).await,
             Skipped::Notification => tracing::warn!(limit, "a notification exceeds the line limit and is dropped"),
             Skipped::Response(id) => {
-                let source = format!("the response is longer than {limit} bytes; raise the line limit").into();
-                let why = Undelivered { reached: false, source };
+                let why =
+                    Undelivered::new(false, format!("the response is longer than {limit} bytes; raise the line limit"));
                 self.common.peer.answered(&id, Err(CallError::Undelivered(why)));
             }
             Skipped::Unknown => self.send(refusal(ErrorId::Null, invalid("the message"))).await,

@@ -1,47 +1,47 @@
-//! The errors that a dispatcher answers with.
+//! Error objects of responses.
 
 use mcpgen_types::{Error, ErrorCode, ErrorObject, Revision, Value};
 use serde_json::json;
 
-/// There is no such method here.
+/// No handler for the method.
 #[must_use]
 pub fn method_not_found(method: &str) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method {method:?}"))
 }
 
-/// The params are not those of the method. `data` has the place as a JSON pointer, and what is wrong there.
+/// Params that are not valid for the method. `data` has a JSON pointer to the invalid value, and a message.
 #[must_use]
 pub fn invalid_params(error: &Error) -> ErrorObject {
     let data = json!({ "path": error.path(), "message": error.to_string() });
     ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("invalid params: {error}")).with_data(data)
 }
 
-/// As [`invalid_params`], where no place is known.
+/// Like [`invalid_params`], without a pointer.
 #[must_use]
 pub fn invalid_params_in_words(why: &str) -> ErrorObject {
     let data = json!({ "message": why });
     ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("invalid params: {why}")).with_data(data)
 }
 
-/// A message that is no request, or not at this time.
+/// A message that is not a valid request, or not at this time.
 #[must_use]
 pub fn invalid_request(why: &str) -> ErrorObject {
     ErrorObject::new(ErrorCode::INVALID_REQUEST, why)
 }
 
-/// Several messages at once, in a revision that does not have that.
+/// A batch in a revision without batches.
 #[must_use]
 pub fn not_in_batches() -> ErrorObject {
-    invalid_request("several messages at once are a thing of revision 2025-03-26 only")
+    invalid_request("only revision 2025-03-26 supports batches; send one message at a time")
 }
 
-/// A failure of our own, of which the other side learns nothing more.
+/// A failure of the receiver. It has no details, which are logged instead.
 #[must_use]
 pub fn internal() -> ErrorObject {
     ErrorObject::new(ErrorCode::INTERNAL_ERROR, "internal error")
 }
 
-/// What a service failed with: an [`ErrorObject`] as it is, anything else without telling the other side more.
+/// The error of a service: an [`ErrorObject`] as it is. Any other error is logged, and becomes [`internal`].
 #[must_use]
 pub fn of(error: tower::BoxError) -> ErrorObject {
     match error.downcast::<ErrorObject>() {
@@ -53,25 +53,34 @@ pub fn of(error: tower::BoxError) -> ErrorObject {
     }
 }
 
-/// A handler took too long.
+/// A handler exceeded its time limit.
 #[must_use]
 pub fn timed_out(after: std::time::Duration) -> ErrorObject {
-    ErrorObject::new(ErrorCode::INTERNAL_ERROR, format!("no result within {after:?}"))
+    ErrorObject::new(TIMED_OUT, format!("no result within {after:?}"))
 }
 
-/// The connection ended before there was a result.
+/// The code of [`timed_out`], which the official TypeScript SDK uses for timeouts, too.
+pub const TIMED_OUT: i64 = -32001;
+
+/// The connection ended before the handler returned.
 #[must_use]
 pub fn ended() -> ErrorObject {
-    ErrorObject::new(ErrorCode::INTERNAL_ERROR, "the connection ended before there was a result")
+    ErrorObject::new(CONNECTION_CLOSED, "the connection ended before there was a result")
 }
 
-/// More requests than are taken on at a time.
+/// The code of [`ended`], which the official SDKs use for closed connections, too.
+pub const CONNECTION_CLOSED: i64 = -32000;
+
+/// The receiver has reached a limit. The request may succeed later.
 #[must_use]
 pub fn busy() -> ErrorObject {
-    ErrorObject::new(ErrorCode::INTERNAL_ERROR, "too many requests at a time")
+    ErrorObject::new(BUSY, "too many requests at a time; try again later")
 }
 
-/// The revision of a request is not spoken here.
+/// The code of [`busy`]: "limit exceeded" in several protocols on JSON-RPC.
+pub const BUSY: i64 = -32005;
+
+/// A request of an unsupported revision.
 #[must_use]
 pub fn unsupported_version(supported: impl Iterator<Item = Revision>, requested: &str) -> ErrorObject {
     let supported: Vec<_> = supported.map(Revision::as_str).collect();
@@ -80,19 +89,19 @@ pub fn unsupported_version(supported: impl Iterator<Item = Revision>, requested:
     ErrorObject::new(UNSUPPORTED_VERSION, message).with_data(data)
 }
 
-/// What [`unsupported_version`] is known by, since 2026-07-28.
+/// The code of [`unsupported_version`], since 2026-07-28.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// A request over HTTP whose headers do not say what its body says, since 2026-07-28.
+/// A request over HTTP whose headers contradict its body, since 2026-07-28.
 #[must_use]
 pub fn header_mismatch(why: &str) -> ErrorObject {
     ErrorObject::new(HEADER_MISMATCH, format!("header mismatch: {why}"))
 }
 
-/// What [`header_mismatch`] is known by.
+/// The code of [`header_mismatch`].
 pub const HEADER_MISMATCH: i64 = -32020;
 
-/// Answering takes capabilities that whoever asks has not declared, such as `["elicitation", "url"]`.
+/// The response needs capabilities that the client has not declared, such as `["elicitation", "url"]`.
 #[must_use]
 pub fn missing_capabilities(paths: &[&[&str]]) -> ErrorObject {
     let mut required = json!({});
@@ -106,14 +115,14 @@ pub fn missing_capabilities(paths: &[&[&str]]) -> ErrorObject {
         }
     }
     let names: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
-    let message = format!("answering takes what the client has not declared: {}", names.join(", "));
+    let message = format!("the client has not declared the capabilities {}", names.join(", "));
     ErrorObject::new(MISSING_CAPABILITY, message).with_data(json!({ "requiredCapabilities": required }))
 }
 
-/// What [`missing_capabilities`] is known by, since 2026-07-28.
+/// The code of [`missing_capabilities`], since 2026-07-28.
 pub const MISSING_CAPABILITY: i64 = -32021;
 
-/// There is no such resource, as the revision says it.
+/// An unknown resource, with the code that the revision has for it.
 #[must_use]
 pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
     let code = match revision.is_legacy() {
@@ -123,7 +132,7 @@ pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
     ErrorObject::new(code, "resource not found").with_data(json!({ "uri": uri }))
 }
 
-/// Whether an error says that there is no such resource, in whichever revision.
+/// Whether an error of any revision means that a resource is unknown.
 #[must_use]
 pub fn is_resource_not_found(error: &ErrorObject) -> bool {
     let names_it = || error.data.as_ref().and_then(|data| data.get("uri")).is_some_and(Value::is_string);

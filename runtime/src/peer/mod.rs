@@ -7,7 +7,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -27,37 +27,40 @@ use crate::protocol::info::PeerInfo;
 use crate::protocol::modern::SUBSCRIPTION_ID;
 use crate::protocol::{Protocol, RequestScope};
 use crate::transport::Undelivered;
+use crate::util::lock::Mutex;
 
-/// Why a call has no result.
+/// Why a request has no result.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CallError {
-    /// The other side answered with an error.
-    #[error("{0}")]
+    /// The peer responded with an error.
+    #[error(transparent)]
     Refused(ErrorObject),
-    /// The other side answered with something that is no result of the request; or the params are none.
-    #[error("{0}")]
+    /// The params or the result are not valid.
+    #[error(transparent)]
     Invalid(BoxError),
-    /// No answer came, nor any progress, within this time.
-    #[error("no answer within {0:?}")]
+    /// Neither a response nor progress arrived within this time.
+    #[error("no response within {0:?}")]
     Timeout(Duration),
-    /// The connection's revision, or what the two sides have declared, does not allow the call.
+    /// The connection's revision, or the capabilities that both sides have declared, do not allow the message.
     #[error("{0}")]
     NotAllowed(String),
-    /// The server asks for something that this client does not give.
-    #[error("the server asks for {method}: {error}")]
+    /// The server asks for input that this client does not provide.
+    #[error("cannot provide what the server asks for by {method}")]
     Input {
-        /// What it asks for.
+        /// The method of the server's input request.
         method: String,
-        /// Why it is not given.
+        /// Why the client does not provide it.
+        #[source]
         error: ErrorObject,
     },
-    /// The transport could not deliver it, or not the answer.
-    #[error("{0}")]
+    /// The transport could not deliver the request or its response.
+    #[error(transparent)]
     Undelivered(Undelivered),
-    /// The other side has ended what was asked of it, without an answer.
-    #[error("the other side has ended it")]
+    /// The server ended a subscription without a result.
+    #[error("the server has ended the subscription")]
     Withdrawn,
-    /// The connection closed before an answer came.
+    /// The connection closed before the response arrived.
     #[error(transparent)]
     Closed(#[from] Closed),
 }
@@ -409,7 +412,7 @@ impl Peer {
     }
 
     fn pending(&self) -> MutexGuard<'_, Option<HashMap<RequestId, Pending>>> {
-        self.shared.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.pending.lock()
     }
 }
 

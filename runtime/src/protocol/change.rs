@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included, Unbounded};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
 use tokio::sync::Notify;
+
+use crate::util::lock::Mutex;
 
 /// Something that has changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -138,7 +140,7 @@ impl Pending {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<Change>> {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.changes.lock()
     }
 
     /// The next change, as soon as there is one.

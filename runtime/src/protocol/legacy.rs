@@ -2,7 +2,7 @@
 //!
 //! Both sides agree on a revision and on what each is able to do; the connection holds to it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
 use serde_json::json;
@@ -11,6 +11,7 @@ use crate::jsonrpc::errors;
 use crate::jsonrpc::json::with_meta;
 use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, lacking};
 use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
+use crate::util::lock::Mutex;
 
 /// The member of `_meta` that says which task a message belongs to (2025-11-25).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
@@ -77,7 +78,7 @@ impl Legacy {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The answer to `initialize`: the revision that was asked for if we speak it, otherwise the best that we speak.

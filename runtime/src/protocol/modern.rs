@@ -3,7 +3,7 @@
 //! Every request says which revision it is of, who makes it, and what its maker is able to do; nothing is inferred from
 //! what came before it. Only clients make requests: a server that needs something asks for it in its answer.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::v2026_07_28::{
@@ -18,6 +18,7 @@ use crate::jsonrpc::json::{Edit, Picked, with_meta};
 use crate::protocol::cache_hints::{CACHEABLE, CacheHints};
 use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, can, lacking};
 use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
+use crate::util::lock::Mutex;
 
 /// The revision of a request.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -131,11 +132,11 @@ impl Modern {
     }
 
     fn agreed(&self) -> MutexGuard<'_, Agreed> {
-        self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.agreed.lock()
     }
 
     fn admitted(&self) -> MutexGuard<'_, Option<Admitted>> {
-        self.admitted.lock().unwrap_or_else(PoisonError::into_inner)
+        self.admitted.lock()
     }
 
     /// From now on requests are of this revision.

@@ -1,7 +1,7 @@
 //! Asking the client, in either era.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
@@ -14,6 +14,7 @@ use super::tools::ToolError;
 use crate::protocol::input_requests::parts;
 use crate::server::request_state::{RequestState, RequestStateCodec};
 use crate::service::context::Context;
+use crate::util::lock::Mutex;
 
 /// What a function of a server knows besides its arguments: all that a [`Context`] does, and how to ask the client.
 ///
@@ -99,7 +100,7 @@ impl Call {
     /// By the answer to the request.
     fn ask_next<R: Request>(&self, key: &str, request: InputRequest) -> Result<R::Result, ToolError> {
         let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("this server keeps no state"))?;
-        let mut dialog = rounds.dialog.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dialog = rounds.dialog.lock();
         let dialog = rounds.so_far(&self.context, &mut dialog)?;
         let answers = dialog.state.get_or_insert_default();
         if let Some(answer) = answers.get(key) {

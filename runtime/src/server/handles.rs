@@ -12,11 +12,12 @@
 //! ```
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::util::lock::Mutex;
 use crate::util::random::random;
 
 /// Things that stand behind handles. A handle cannot be guessed, belongs to whoever it was made for, and expires when it
@@ -100,7 +101,7 @@ impl<T> Handles<T> {
             thing.until = self.until();
             Arc::clone(&thing.value)
         };
-        let mut value = value.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut value = value.lock();
         Ok(work(&mut value))
     }
 
@@ -124,7 +125,7 @@ impl<T> Handles<T> {
     /// Those that have not expired.
     fn things(&self) -> MutexGuard<'_, HashMap<String, Thing<T>>> {
         let now = Instant::now();
-        let lock = || self.things.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.things.lock();
         let mut things = lock();
         let gone: Vec<Thing<T>> = things
             .extract_if(|_, thing| thing.until.is_some_and(|until| until <= now))

@@ -37,7 +37,7 @@ pub(crate) use validate::OutputSchema;
 use std::fmt;
 use std::future::{Future, ready};
 use std::io;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, LazyLock, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use mcpgen_types::codec::Encode;
@@ -68,6 +68,7 @@ use crate::server::subscriptions::Subscriptions;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, RequestService, Router};
 use crate::transport::{Incoming, Outgoing};
+use crate::util::lock::{Mutex, RwLock};
 
 /// A server of tools, resources and prompts. Clones are the same server, so that it can be changed while it serves.
 #[derive(Clone)]
@@ -244,14 +245,14 @@ impl Server {
     /// How it wants to be used, for the models that use it.
     #[must_use]
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
-        write(&self.0.ours).instructions = Some(instructions.into());
+        self.0.ours.write().instructions = Some(instructions.into());
         self
     }
 
     /// For how long the answers to a request may be kept: a list, `resources/read`, or `server/discover`.
     #[must_use]
     pub fn fresh<R: Request>(self, hint: CacheHint) -> Self {
-        let mut caching = write(&self.0.caching);
+        let mut caching = self.0.caching.write();
         *caching = std::mem::take(&mut *caching).of::<R>(hint);
         drop(caching);
         self
@@ -260,7 +261,7 @@ impl Server {
     /// How many things stand on a page of a list; 100 if nothing is said.
     #[must_use]
     pub fn page(self, size: usize) -> Self {
-        write(&self.0.things).page = size.max(1);
+        self.0.things.write().page = size.max(1);
         self
     }
 
@@ -271,7 +272,7 @@ impl Server {
     /// number of times until it expires, unless it has a store that the processes share: [`RequestStateCodec::once`].
     #[must_use]
     pub fn seal(self, seal: RequestStateCodec) -> Self {
-        write(&self.0.callers).seal = Some(seal);
+        self.0.callers.write().seal = Some(seal);
         self
     }
 
@@ -279,7 +280,7 @@ impl Server {
     /// authenticated. Only the same one can go on with a request that takes several rounds.
     #[must_use]
     pub fn identity(self, who: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
-        write(&self.0.callers).who = Some(Arc::new(who));
+        self.0.callers.write().who = Some(Arc::new(who));
         self
     }
 
@@ -293,7 +294,7 @@ impl Server {
     #[cfg(feature = "rate-limit")]
     #[must_use]
     pub fn rate_limit(self, calls: u32, per: Duration) -> Self {
-        write(&self.0.callers).set_quota(calls, per);
+        self.0.callers.write().set_quota(calls, per);
         self
     }
 
@@ -304,20 +305,20 @@ impl Server {
     #[cfg(feature = "rate-limit")]
     #[must_use]
     pub fn rate_limit_callers(self, max: usize) -> Self {
-        write(&self.0.callers).set_max_callers(max);
+        self.0.callers.write().set_max_callers(max);
         self
     }
 
     /// Who makes a request; nobody in particular if that is not known.
     fn who(&self, context: &Context) -> String {
-        let who = read(&self.0.callers).who.clone();
+        let who = self.0.callers.read().who.clone();
         who.map_or_else(String::new, |who| who(context))
     }
 
     /// Charges a call to its caller. If it exceeds the rate limit, returns how long the caller has to wait.
     #[cfg(feature = "rate-limit")]
     fn rate_limited(&self, context: &Context) -> Option<Duration> {
-        let limit = read(&self.0.callers).limit.clone()?;
+        let limit = self.0.callers.read().limit.clone()?;
         limit.check(&self.who(context))
     }
 
@@ -325,7 +326,7 @@ impl Server {
     /// request is about.
     fn call(&self, context: Context, what: impl FnOnce() -> String) -> Call {
         // In the older revisions the client is asked at once.
-        let seal = if context.revision().is_legacy() { None } else { read(&self.0.callers).seal.clone() };
+        let seal = if context.revision().is_legacy() { None } else { self.0.callers.read().seal.clone() };
         match seal {
             None => Call::new(context),
             Some(seal) => {
@@ -337,7 +338,7 @@ impl Server {
 
     /// Tells everybody who wants to hear of it that something has changed. What this server has by name tells so by itself.
     pub fn changed(&self, change: &Change) {
-        let tell = read(&self.0.on_change).clone();
+        let tell = self.0.on_change.read().clone();
         if let Some(tell) = tell {
             tell(change);
         }
@@ -348,7 +349,7 @@ impl Server {
     /// [`changed_elsewhere`](Self::changed_elsewhere) there. Whoever listens is listening to one of them.
     #[must_use]
     pub fn on_change(self, tell: impl Fn(&Change) + Send + Sync + 'static) -> Self {
-        *write(&self.0.on_change) = Some(Arc::new(tell));
+        *self.0.on_change.write() = Some(Arc::new(tell));
         self
     }
 
@@ -368,11 +369,11 @@ impl Server {
         if !problems.is_empty() {
             return Err(ServeError::Definition(problems.clone()));
         }
-        Ok(ServerConfig { caching: read(&self.0.caching).clone(), ..ServerConfig::from(self.introduction()) })
+        Ok(ServerConfig { caching: self.0.caching.read().clone(), ..ServerConfig::from(self.introduction()) })
     }
 
     fn introduction(&self) -> LocalInfo {
-        let (mut ours, things) = (read(&self.0.ours).clone(), self.things());
+        let (mut ours, things) = (self.0.ours.read().clone(), self.things());
         let lists = [
             ("tools", things.kinds.tools, json!({ "listChanged": true })),
             ("resources", things.kinds.resources, json!({ "listChanged": true, "subscribe": true })),
@@ -491,15 +492,15 @@ impl Server {
     }
 
     fn things(&self) -> RwLockReadGuard<'_, Things> {
-        read(&self.0.things)
+        self.0.things.read()
     }
 
     fn listeners(&self) -> MutexGuard<'_, Listeners> {
-        self.0.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.listeners.lock()
     }
 
     fn problems(&self) -> MutexGuard<'_, Vec<DefinitionError>> {
-        self.0.problems.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.problems.lock()
     }
 
     /// What cannot be said now is said when it is to serve.
@@ -577,14 +578,6 @@ impl<T: Encode> Encode for Asks<T> {
             Self::Input(asks) => asks.encode(),
         }
     }
-}
-
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Server {

@@ -118,7 +118,7 @@ impl Server {
                 async move { filled.await.into_prompt() }.boxed()
             }),
         };
-        let mut things = super::write(&self.0.things);
+        let mut things = self.0.things.write();
         if things.prompts.iter().any(|known| known.prompt.name == entry.prompt.name) {
             return Err(DefinitionError::Twice { what: "prompt", name: entry.prompt.name });
         }
@@ -131,7 +131,7 @@ impl Server {
 
     /// Takes a prompt away. Whoever wants to hear of it is told. `false` if there is none of this name.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        let mut things = super::write(&self.0.things);
+        let mut things = self.0.things.write();
         let before = things.prompts.len();
         things.prompts.retain(|entry| entry.prompt.name != name);
         let removed = things.prompts.len() < before;
@@ -150,7 +150,7 @@ impl Server {
         F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Vec<String>> + Send + 'static,
     {
-        let mut things = super::write(&self.0.things);
+        let mut things = self.0.things.write();
         things.completion = Some(Arc::new(move |context, params| complete(context, params).boxed()));
         things.kinds.completions = true;
         drop(things);

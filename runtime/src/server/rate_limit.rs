@@ -4,8 +4,8 @@
 //! bounded number of callers.
 
 use std::collections::HashMap;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use governor::clock::Clock;
@@ -15,6 +15,8 @@ use governor::state::StateStore;
 use governor::{Quota, RateLimiter};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
+
+use crate::util::lock::Mutex;
 
 /// How many callers a rate limit remembers unless told otherwise.
 pub(super) const DEFAULT_CALLERS: usize = 100_000;
@@ -109,7 +111,7 @@ impl Callers {
 
     /// Locks a shard, and drops the callers that were idle for a whole period.
     fn shard(&self, index: usize, generation: u64) -> MutexGuard<'_, Shard> {
-        let mut shard = self.shards[index % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self.shards[index % SHARDS].lock();
         self.count.fetch_sub(shard.advance(generation), Ordering::Relaxed);
         shard
     }

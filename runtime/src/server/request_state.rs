@@ -22,7 +22,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
@@ -34,6 +34,7 @@ use sha2::Sha256;
 
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
+use crate::util::lock::Mutex;
 use crate::util::random::random;
 
 /// Makes state tamper-evident, with HMAC-SHA-256. Clones share what is used up.
@@ -282,7 +283,7 @@ impl InMemoryReplayGuard {
 
 impl ReplayGuard for InMemoryReplayGuard {
     fn spend(&self, nonce: [u8; NONCE], until: SystemTime) -> bool {
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock();
         let until = millis(until);
         if self.max == 0 || until <= used.forgotten || !used.states.insert((until, nonce)) {
             return false;

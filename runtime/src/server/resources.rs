@@ -152,7 +152,7 @@ impl Server {
                 async move { contents.await.into_contents(&peer_info.uri, peer_info.mime_type.as_deref()) }.boxed()
             }),
         };
-        let mut things = super::write(&self.0.things);
+        let mut things = self.0.things.write();
         if things.resources.iter().any(|known| known.resource.uri == entry.resource.uri) {
             return Err(DefinitionError::Twice { what: "resource", name: entry.resource.uri });
         }
@@ -165,7 +165,7 @@ impl Server {
 
     /// Takes a resource away. Whoever wants to hear of it is told. `false` if there is none of this URI.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        let mut things = super::write(&self.0.things);
+        let mut things = self.0.things.write();
         let before = things.resources.len();
         things.resources.retain(|entry| entry.resource.uri != uri);
         let removed = things.resources.len() < before;
@@ -217,7 +217,7 @@ impl Server {
             return Err(wrong(why.to_owned()));
         }
         let matches = UriTemplate::new(&template.uri_template).map_err(|error| wrong(error.to_string()))?;
-        let mut things = super::write(&self.0.things);
+        let mut things = self.0.things.write();
         if things.templates.iter().any(|known| known.template.uri_template == template.uri_template) {
             return Err(DefinitionError::Twice { what: "resource template", name: template.uri_template });
         }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use mcpgen_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequestParams,
@@ -21,6 +21,7 @@ use crate::protocol::change::{Change, Filter, Pending};
 use crate::protocol::info::{LocalInfo, can};
 use crate::protocol::modern::SUBSCRIPTION_ID;
 use crate::service::context::Context;
+use crate::util::lock::Mutex;
 
 /// How many URIs one subscription may name. This and [`MAX_SUBSCRIPTION_BYTES`] are also the limits of all
 /// `resources/subscribe` requests of a connection.
@@ -84,7 +85,7 @@ impl Subscriptions {
 
     /// Offers this from now on.
     pub(crate) fn config(&self, ours: &LocalInfo) {
-        *self.0.offered.lock().unwrap_or_else(PoisonError::into_inner) = ours.capabilities.clone();
+        *self.0.offered.lock() = ours.capabilities.clone();
     }
 
     /// How many subscriptions there are.
@@ -151,7 +152,7 @@ impl Subscriptions {
 
     /// What of a filter is offered.
     fn honoured(&self, asked: SubscriptionFilter) -> SubscriptionFilter {
-        let offered = self.0.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let offered = self.0.offered.lock();
         let offers = |path: [&str; 2]| can(&offered, &path);
         let list = |asked: Option<bool>, what| asked.filter(|asked| *asked && offers([what, "listChanged"]));
         let mut wanted = SubscriptionFilter::new();
@@ -169,7 +170,7 @@ impl Subscriptions {
     }
 
     fn subscribers(&self) -> MutexGuard<'_, HashMap<u64, Subscriber>> {
-        self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.subscribers.lock()
     }
 }
 

@@ -406,7 +406,7 @@ impl Server {
 
     /// Takes a tool away. Whoever wants to hear of it is told. `false` if there is none of this name.
     pub fn remove_tool(&self, name: &str) -> bool {
-        let mut things = super::write(&self.0.things);
+        let mut things = self.0.things.write();
         let before = things.tools.len();
         things.tools.retain(|entry| entry.tool.name != name);
         let removed = things.tools.len() < before;
@@ -442,7 +442,7 @@ impl Server {
             run,
             tool,
         };
-        let mut things = super::write(&self.0.things);
+        let mut things = self.0.things.write();
         if things.tools.iter().any(|known| known.tool.name == entry.tool.name) {
             return Err(DefinitionError::Twice { what: "tool", name: entry.tool.name });
         }

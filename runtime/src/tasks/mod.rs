@@ -8,7 +8,7 @@ use std::fmt;
 use std::future::{Future, ready};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -31,6 +31,7 @@ use crate::peer::{Call, Peer, TaskScope, member};
 use crate::protocol::legacy::RELATED_TASK;
 use crate::service::context::Context;
 use crate::service::router::{Answer, AnyRequest, RequestHandler, Router};
+use crate::util::lock::Mutex;
 use crate::util::random::random;
 
 /// Whether a tool may be run as a task: `execution.taskSupport`.
@@ -162,7 +163,7 @@ impl InMemoryTaskStore {
 
     /// All that are not to be forgotten.
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let now = Timestamp::now();
         while kept.ends.first().is_some_and(|(end, _)| *end <= now) {
             let gone = kept.ends.pop_first().and_then(|(_, id)| kept.entries.remove(&id));
@@ -486,7 +487,7 @@ impl Tasks {
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
-        self.0.running.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.running.lock()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -12,6 +12,8 @@ use tokio::task::JoinHandle;
 
 use super::lines;
 use super::seam::{Incoming, Outgoing};
+
+use crate::util::lock::Mutex;
 
 /// A server that runs as a child of this process. Dropping it kills it.
 #[derive(Debug)]
@@ -104,7 +106,7 @@ const LAST_OUTPUT: usize = 4 << 10;
 
 impl LastOutput {
     pub(crate) fn push(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         kept.extend(&bytes[bytes.len().saturating_sub(LAST_OUTPUT)..]);
         let excess = kept.len().saturating_sub(LAST_OUTPUT);
         kept.drain(..excess);
@@ -112,7 +114,7 @@ impl LastOutput {
 
     /// The lines, without one whose beginning is lost unless there is no other. Control characters become spaces.
     pub(crate) fn text(&self) -> String {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let mut bytes: &[u8] = kept.make_contiguous();
         if bytes.len() == LAST_OUTPUT
             && let Some(end) = memchr::memchr(b'\n', bytes).filter(|end| end + 1 < bytes.len())

@@ -1,6 +1,7 @@
 //! What a transport is: a stream of incoming messages and a sink for outgoing ones.
 
-use std::io;
+use std::error::Error;
+use std::{fmt, io};
 
 use futures_util::{Sink, Stream};
 use mcpgen_types::RequestId;
@@ -18,11 +19,12 @@ pub enum ReceiveError {
         message: Skipped,
     },
     /// A request that was to be sent has no answer, though others may have: only that one fails.
-    #[error("{why}")]
+    #[error("request {id} has no response")]
     Undelivered {
         /// The request.
         id: RequestId,
-        /// What became of it.
+        /// Why.
+        #[source]
         why: Undelivered,
     },
     /// Nothing more can be read.
@@ -44,14 +46,35 @@ pub enum Skipped {
     Unknown,
 }
 
-/// Why a request could not be delivered, or its answer could not.
-#[derive(Debug, thiserror::Error)]
-#[error("{source}")]
+/// Why a request or its response could not be delivered.
+///
+/// It is displayed as the transport's error, whose source is its own.
+#[derive(Debug)]
+#[non_exhaustive]
 pub struct Undelivered {
-    /// Whether somebody was reached who could make nothing of it, such as a server of an older revision.
+    /// Whether the request reached a server that could not handle it, such as one of an older revision.
     pub reached: bool,
-    /// What the transport says.
-    pub source: BoxError,
+    /// The transport's error.
+    pub error: BoxError,
+}
+
+impl Undelivered {
+    /// Creates an error of a transport.
+    pub fn new(reached: bool, error: impl Into<BoxError>) -> Self {
+        Self { reached, error: error.into() }
+    }
+}
+
+impl fmt::Display for Undelivered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl Error for Undelivered {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
 }
 
 /// Messages as they arrive, not read yet. There is nothing to implement: every such stream is one.

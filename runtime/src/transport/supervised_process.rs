@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 use super::child_process::{ChildProcess, LastOutput, Spawned};
 use super::lines;
 use super::seam::{Incoming, Outgoing, ReceiveError};
+
+use crate::util::lock::Mutex;
 
 /// A server process. It is [stopped](Self::stop) when the last clone is dropped.
 #[derive(Clone, Debug)]
@@ -135,7 +137,7 @@ struct Input(Arc<Mutex<Option<ChildStdin>>>);
 
 impl Input {
     fn lock(&self) -> MutexGuard<'_, Option<ChildStdin>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn poll<T>(&self, poll: impl FnOnce(Pin<&mut ChildStdin>) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {

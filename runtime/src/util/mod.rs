@@ -1,4 +1,5 @@
 //! What the standard library lacks.
 
+pub(crate) mod lock;
 pub(crate) mod random;
 pub(crate) mod time;

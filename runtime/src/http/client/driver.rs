@@ -1,7 +1,7 @@
 //! What becomes of each message that a client sends.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
@@ -21,6 +21,7 @@ use crate::jsonrpc::json::Picked;
 use crate::protocol::header_params::{self, Header};
 use crate::protocol::modern::PROTOCOL_VERSION as VERSION_KEY;
 use crate::transport::{ReceiveError, Undelivered};
+use crate::util::lock::Mutex;
 
 /// Where what arrives goes.
 type Arrive = mpsc::Sender<Result<Vec<u8>, ReceiveError>>;
@@ -174,7 +175,7 @@ impl Driver {
 
 impl Shared {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Sends a message. Requests, cancellations and answers are sent beside each other, notifications in their order: none
@@ -514,7 +515,7 @@ impl Shared {
             HttpError::ContentType(_) => true,
             _ => false,
         };
-        let why = Undelivered { reached, source: error.into() };
+        let why = Undelivered::new(reached, error);
         let _ = self.arrive.send(Err(ReceiveError::Undelivered { id: id.clone(), why })).await;
     }
 }

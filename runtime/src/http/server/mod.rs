@@ -82,7 +82,7 @@ mod stream;
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -115,6 +115,7 @@ use crate::protocol::Role;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
 use crate::service::router::{RequestService, Router};
+use crate::util::lock::Mutex;
 use crate::util::random::random;
 
 /// A server at a place of the web. Clones are the same.
@@ -422,7 +423,7 @@ impl<S: RequestService> Endpoint<S> {
 
 impl Shared {
     fn sessions(&self) -> MutexGuard<'_, Registry> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sessions.lock()
     }
 
     fn config(&self) -> ServerConfig {

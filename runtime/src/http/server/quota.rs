@@ -1,7 +1,9 @@
 //! Limits per owner: how much of the endpoint each one uses.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
+
+use crate::util::lock::Mutex;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +29,7 @@ impl Quotas {
     }
 
     fn used(&self) -> MutexGuard<'_, HashMap<Arc<str>, [usize; KINDS]>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -26,6 +26,7 @@ use crate::peer::outbox::{Line, Lines, Outcome, Place};
 use crate::protocol::Protocol;
 use crate::protocol::legacy::Legacy;
 use crate::service::router::{RequestService, Router};
+use crate::util::lock::Mutex;
 
 /// How long an answer is waited for before the response becomes a stream.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -190,7 +191,7 @@ impl Session {
             let idle = if self.touched.load(Ordering::SeqCst) { idle } else { idle.min(UNTOUCHED) };
             // In this order: a request that ends in between has set the time.
             let is_open = self.open.load(Ordering::SeqCst) > 0;
-            let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            let used = *self.used.lock();
             match used.checked_add(idle) {
                 Some(until) if !is_open && until <= Instant::now() => return,
                 Some(until) if !is_open => tokio::time::sleep_until(until).await,
@@ -202,11 +203,11 @@ impl Session {
     /// When it was last used; `None` while a request or stream is open or a handler runs.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.open.load(Ordering::SeqCst) == 0 && self.streams().waiting.is_empty();
-        is_idle.then(|| *self.used.lock().unwrap_or_else(PoisonError::into_inner))
+        is_idle.then(|| *self.used.lock())
     }
 
     fn streams(&self) -> MutexGuard<'_, Streams> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        self.streams.lock()
     }
 
     /// The revision that was agreed on, once it was.
@@ -445,7 +446,7 @@ impl Used {
 
 impl Drop for Used {
     fn drop(&mut self) {
-        *self.0.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.0.used.lock() = Instant::now();
         self.0.open.fetch_sub(1, Ordering::SeqCst);
         self.0.tidy();
     }

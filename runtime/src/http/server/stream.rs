@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +10,7 @@ use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use crate::peer::outbox::Outcome;
+use crate::util::lock::Mutex;
 
 /// The messages of one request, or those that belong to no request. Messages that were handed out are retained, up to a
 /// number of bytes, for a client that resumes. A message that is still to be read holds its room in the outbox, so that its
@@ -164,7 +165,7 @@ impl Stream {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
