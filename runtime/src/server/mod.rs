@@ -37,7 +37,7 @@ pub(crate) use validate::OutputSchema;
 use std::fmt;
 use std::future::{Future, ready};
 use std::io;
-use std::sync::{Arc, LazyLock, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, LazyLock, MutexGuard, RwLockReadGuard};
 use std::time::Duration;
 
 use mcpgen_types::codec::Encode;

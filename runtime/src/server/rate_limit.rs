@@ -196,7 +196,7 @@ mod tests {
     fn remembered(limit: RateLimit) -> usize {
         let callers = limit.0.into_state_store();
         let stored = |shard: Mutex<Shard>| {
-            let shard = shard.into_inner().expect("not poisoned");
+            let shard = shard.lock();
             shard.current.len() + shard.previous.len()
         };
         let stored: usize = callers.shards.into_iter().map(stored).sum();
