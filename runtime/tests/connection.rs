@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use mcpgen_runtime::connection::{Connection, Limits};
+use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::protocol::FixedRevision;
 use mcpgen_runtime::service::context::Context;
@@ -364,7 +365,7 @@ async fn more_than_can_wait_is_refused() {
         wire.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"hang"}}}}"#)).await;
     }
     let answer = wire.ask(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a"}}"#).await;
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(-32603)));
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(errors::BUSY)));
     // What is taken back makes room.
     for id in 1..=2 {
         wire.say(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#))
@@ -382,7 +383,7 @@ async fn what_was_asked_is_answered_when_nothing_more_comes() {
     });
     let (mut wire, _peer) = wire(router, Limits::default());
     wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
-    wire.close_sse_stream().await;
+    wire.close_output().await;
     assert_eq!(wire.hear().await["id"], 1);
     assert!(wire.is_over().await);
 }
@@ -441,7 +442,7 @@ async fn garbage_between_messages_spoils_nothing() {
 async fn half_a_message_is_no_message() {
     let (mut wire, _peer) = wire(echoes(), Limits::default());
     wire.say_raw(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"na"#).await;
-    wire.close_sse_stream().await;
+    wire.close_output().await;
     assert_eq!(wire.hear().await["error"]["code"], -32700);
     assert!(wire.is_over().await);
 }
@@ -556,7 +557,7 @@ async fn handlers_have_so_long_and_no_longer() {
     };
     let (mut wire, _peer) = wire(echoes(), limits);
     let answer = wire.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#).await;
-    assert_eq!(answer["error"], json!({ "code": -32603, "message": "no result within 1s" }));
+    assert_eq!(answer["error"], json!({ "code": errors::TIMED_OUT, "message": "no result within 1s" }));
 }
 
 /// However the two cross, a call has one end.
@@ -668,9 +669,9 @@ async fn a_router_answers_by_itself() {
 async fn the_end_is_not_waited_for_without_end() {
     let (mut wire, _peer) = wire(echoes(), Limits { drain: Duration::from_secs(2), ..Limits::default() });
     wire.say(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#).await;
-    wire.close_sse_stream().await;
+    wire.close_output().await;
     let answer = wire.hear().await;
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(errors::CONNECTION_CLOSED)));
     assert!(wire.is_over().await);
 }
 

@@ -320,7 +320,7 @@ async fn a_server_ends_when_its_client_hangs_up() {
     let (mut wire, peer) = ready(json!({ "roots": {} })).await;
     let call = tokio::spawn(peer.call::<v2025_11_25::ListRootsRequest>(None).send());
     wire.hear().await;
-    wire.close_sse_stream().await;
+    wire.close_output().await;
     assert!(wire.is_over().await);
     assert!(matches!(call.await.expect("no panic"), Err(CallError::Closed(_))));
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mcpgen_runtime::client::handshake::ConnectOptions;
 use mcpgen_runtime::client::subscription::{Subscription, follow};
+use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::protocol::config::ServerConfig;
@@ -137,7 +138,7 @@ async fn what_lasts_takes_nobodys_room_and_time() {
     for id in 1..=2 {
         wire.ask(&listen(id, json!({ "toolsListChanged": true }))).await;
     }
-    assert_eq!(wire.ask(&listen(3, json!({}))).await["error"]["code"], -32603, "no more than two");
+    assert_eq!(wire.ask(&listen(3, json!({}))).await["error"]["code"], errors::BUSY, "no more than two");
     tokio::time::sleep(Duration::from_millis(40)).await;
     let now = listen(4, json!({})).replace("subscriptions/listen", "custom/now");
     assert_eq!(wire.ask(&now).await["result"]["resultType"], "complete");
@@ -150,7 +151,7 @@ async fn a_connection_that_ends_ends_its_subscriptions_at_once() {
     let (mut wire, subscriptions) = server(Limits::default());
     wire.ask(&listen(1, json!({ "toolsListChanged": true }))).await;
     let begun = std::time::Instant::now();
-    wire.close_sse_stream().await;
+    wire.close_output().await;
     assert_eq!(wire.hear().await["id"], 1, "the end of it");
     assert!(wire.is_over().await);
     assert!(begun.elapsed() < Duration::from_secs(5), "nobody waits for what has no end");

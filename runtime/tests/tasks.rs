@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::protocol::config::ServerConfig;
@@ -507,7 +508,7 @@ async fn tasks_are_listed_in_pages_and_forgotten_in_time() {
         made.push(begin(&mut wire, "hang").await);
     }
     wire.say(&call("full", "hang", Some(json!({})))).await;
-    assert_eq!(answer(&mut wire, "full").await.0["error"]["code"], -32603, "there is no room");
+    assert_eq!(answer(&mut wire, "full").await.0["error"]["code"], errors::BUSY, "there is no room");
     let (mut listed, mut cursor) = (Vec::new(), None::<Value>);
     loop {
         let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));

@@ -89,7 +89,7 @@ impl Wire {
     }
 
     /// Nothing more is said, but still heard.
-    pub(crate) async fn close_sse_stream(&mut self) {
+    pub(crate) async fn close_output(&mut self) {
         self.mouth.0.shutdown().await.expect("closed");
     }
 
