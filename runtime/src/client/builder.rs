@@ -162,7 +162,7 @@ impl ClientBuilder {
     }
 
     /// Opens a connection to the server at this address of the web. One that takes long to say anything at all, such as one
-    /// that is started for the first request, needs more [`patience`](Opening::patience).
+    /// that is started for the first request, needs more [`patience`](ConnectOptions::patience).
     ///
     /// # Errors
     ///

@@ -29,13 +29,13 @@ impl ClientBuilder {
     ///
     /// The first request is `server/discover`. Many servers of the older revisions accept nothing but `initialize` as the
     /// first message. A server that exits, or refuses both, is started again and sent `initialize` at once. So is one that
-    /// does not answer within [`patience`](Opening::patience); no process receives `initialize` after silence. A server
-    /// that is [`known`](Opening::known) to be one of the older ones never receives `server/discover` first.
+    /// does not answer within [`patience`](ConnectOptions::patience); no process receives `initialize` after silence. A server
+    /// that is [`known`](ConnectOptions::known) to be one of the older ones never receives `server/discover` first.
     ///
     /// Some servers that have failed exit only when their input is closed. The input of a silent process is therefore closed
     /// after a sixth of the patience, but not before five seconds (half of the patience if that is less). A slow server that
     /// answers afterwards is started again in the revision that it speaks. The input stays open if the revision is
-    /// [`known`](Opening::known) or the client accepts only modern revisions. A command is run three times at most.
+    /// [`known`](ConnectOptions::known) or the client accepts only modern revisions. A command is run three times at most.
     ///
     /// ```no_run
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {

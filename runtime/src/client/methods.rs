@@ -169,7 +169,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// A failure of the tool is a result, with [`is_error`](CallToolResult::is_error). With the feature `validate`
     /// structured content is held against the tool's schema, once [`tools`](Self::tools) were listed. The schema is compiled
-    /// when the tool is called first. A schema beyond the limits of [`Server::tool_with_schema`](crate::Server::tool_by_hand) is
+    /// when the tool is called first. A schema beyond the limits of [`Server::tool_with_schema`](crate::Server::tool_with_schema) is
     /// logged, and results are not checked against it. A check that takes more than 2 seconds is an error.
     ///
     /// # Errors
@@ -292,7 +292,7 @@ impl<S: RequestService> Client<S> {
     }
 
     /// From which level on the server tells of events, in the revisions where that is said once for all. In later ones each
-    /// request says it: [`LocalInfo::level`](crate::Introduction::level).
+    /// request says it: [`LocalInfo::level`](crate::LocalInfo::level).
     ///
     /// # Errors
     ///

@@ -99,7 +99,7 @@ impl RequestStateCodec {
     ///
     /// # Errors
     ///
-    /// [`ShortKey`](SealError::ShortKey)
+    /// [`ShortKey`](RequestStateError::ShortKey)
     pub fn new(key: impl AsRef<[u8]>, lifetime: Duration) -> Result<Self, RequestStateError> {
         let key = key.as_ref();
         if key.len() < SHORTEST_KEY {
@@ -116,7 +116,7 @@ impl RequestStateCodec {
     ///
     /// # Errors
     ///
-    /// [`NoRandomness`](SealError::NoRandomness)
+    /// [`NoRandomness`](RequestStateError::NoRandomness)
     pub fn of_this_process(lifetime: Duration) -> Result<Self, RequestStateError> {
         Ok(Self::new(random::<SHORTEST_KEY>().map_err(|_| RequestStateError::NoRandomness)?, lifetime)?
             .once(InMemoryReplayGuard::new(MAX_USED_STATES)))
@@ -126,7 +126,7 @@ impl RequestStateCodec {
     ///
     /// # Errors
     ///
-    /// [`ShortKey`](SealError::ShortKey)
+    /// [`ShortKey`](RequestStateError::ShortKey)
     pub fn also_opening(mut self, key: impl AsRef<[u8]>) -> Result<Self, RequestStateError> {
         self.other_keys.push(Self::new(key, self.lifetime)?.key);
         Ok(self)

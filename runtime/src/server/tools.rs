@@ -390,7 +390,7 @@ impl Server {
         self.noted(added)
     }
 
-    /// As [`tool_with_schema`](Self::tool_by_hand), of a server that is serving. Whoever wants to hear of it is told.
+    /// As [`tool_with_schema`](Self::tool_with_schema), of a server that is serving. Whoever wants to hear of it is told.
     ///
     /// # Errors
     ///

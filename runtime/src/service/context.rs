@@ -270,7 +270,7 @@ impl Context {
         })
     }
 
-    /// What an earlier answer wanted to have back: see [`RequestStateCodec`](crate::server::request_state::Seal) before you trust it.
+    /// What an earlier answer wanted to have back: see [`RequestStateCodec`](crate::server::request_state::RequestStateCodec) before you trust it.
     #[must_use]
     pub fn request_state(&self) -> Option<&str> {
         self.0.params_view.state.as_deref()
