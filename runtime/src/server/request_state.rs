@@ -71,7 +71,7 @@ enum Refusal {
     #[error("it has expired")]
     Expired,
     #[error("it was used already")]
-    ReplayGuard,
+    AlreadyUsed,
     #[error("it holds something else than what is expected")]
     Content,
 }
@@ -203,7 +203,7 @@ impl RequestStateCodec {
             return Err(Refusal::Expired);
         }
         if self.spent.as_ref().is_some_and(|spent| !spent.spend(*nonce, UNIX_EPOCH + Duration::from_millis(until))) {
-            return Err(Refusal::ReplayGuard);
+            return Err(Refusal::AlreadyUsed);
         }
         Ok((u16::from_be_bytes(*round), payload.to_vec()))
     }
@@ -211,7 +211,10 @@ impl RequestStateCodec {
 
 impl fmt::Debug for RequestStateCodec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seal").field("lifetime", &self.lifetime).field("rounds", &self.rounds).finish_non_exhaustive()
+        f.debug_struct("RequestStateCodec")
+            .field("lifetime", &self.lifetime)
+            .field("rounds", &self.rounds)
+            .finish_non_exhaustive()
     }
 }
 
