@@ -1,5 +1,5 @@
-//! A server of resources and prompts on standard input and output: a few poems, a template for looking them up by number,
-//! and a prompt that has one explained.
+//! A server with resources and prompts on standard input and output: an index of poems, a template to look them up by
+//! number, and a prompt that asks for an explanation of one.
 
 use mcpgen_runtime::Server;
 use mcpgen_runtime::server::ServeError;
