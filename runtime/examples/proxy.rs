@@ -44,8 +44,7 @@ fn describe(bytes: &[u8]) -> String {
     };
     match Frame::read(&document) {
         Ok(Frame::One(Envelope::Request { id, method, params })) => {
-            let known =
-                if method.parse::<ClientRequestMethod>().is_ok() { "" } else { " (unknown method)" };
+            let known = if method.parse::<ClientRequestMethod>().is_ok() { "" } else { " (unknown method)" };
             let call = params.filter(|_| method == "tools/call");
             let tool = call.and_then(|params| CallToolRequestParams::decode(params).ok());
             format!(

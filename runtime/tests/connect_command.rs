@@ -219,8 +219,7 @@ async fn reports_the_exit_status_and_the_last_output() {
     assert_eq!((status.code(), *method, stderr.as_str()), (Some(3), "initialize", "first\nmissing API key"));
     let message = error.to_string();
     assert!(message.starts_with("the server `sh -c "), "{message}");
-    let end =
-        "exited with status 3 before it responded to `initialize`; its last output on stderr was: first\nmissing API key";
+    let end = "exited with status 3 before it responded to `initialize`; its last output on stderr was: first\nmissing API key";
     assert!(message.ends_with(end), "{message}");
 
     let modern = |options: &mut ConnectOptions| options.ours.revisions.retain(|revision| !revision.is_legacy());

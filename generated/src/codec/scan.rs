@@ -1,8 +1,9 @@
 //! The scanner. Checks a text against JSON's grammar and records its values, in one pass.
 //!
-//! It accepts what `serde_json::from_str::<Value>` accepts, and reports what it does not with serde_json's message and
-//! position. (Nesting is limited elsewhere, because a message that is nested too deep has an id all the same. A number
-//! out of range is reported at its end; serde_json stops within an exponent of more than 32 bits.)
+//! The scanner accepts the same texts as `serde_json::from_str::<Value>`, and reports errors with serde_json's messages
+//! and positions, with two exceptions. The scanner does not fail on deep nesting, because the ID of a message that is
+//! nested too deep must still be readable. It reports a number out of range at the end of the number, while serde_json
+//! stops inside an exponent of more than 32 bits.
 
 use crate::number::parse_double;
 use crate::{Error, ErrorKind};

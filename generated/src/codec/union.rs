@@ -6,8 +6,8 @@ use crate::{Error, ErrorKind};
 use super::index::Kind;
 use super::{Cursor, Literal};
 
-/// If all conditions hold, and no earlier guard matched, the value belongs to this variant. Without conditions, the
-/// guard always matches.
+/// Conditions that select a variant of a union. The first guard whose conditions all hold selects its variant. A guard
+/// without conditions always matches.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard {
     /// The conditions.

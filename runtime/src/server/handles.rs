@@ -156,7 +156,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn handles_expire_and_belong_to_one_owner() {
         let handles = Handles::new("basket", Duration::from_secs(10), 2);
-        let (a, b) = (handles.create("ann", 1).expect("below the limit"), handles.create("bob", 2).expect("below the limit"));
+        let (a, b) = (handles.create("ann", 1).expect("a handle"), handles.create("bob", 2).expect("a handle"));
         assert!(a != b && a.starts_with("basket_") && a.len() > 32);
         assert_eq!(handles.create("ann", 3), Err(HandleError::Full("basket")));
         assert_eq!(handles.with("ann", &a, |value| *value), Ok(1));
@@ -171,9 +171,9 @@ mod tests {
         assert!(!handles.remove("bob", &a) && handles.remove("ann", &a) && !handles.remove("ann", &a));
         // Nested use, handles that never expire, and the maximum per owner.
         let handles = Handles::new("basket", Duration::MAX, 10).of_each(2);
-        let (a, b) = (handles.create("ann", 1).expect("below the limit"), handles.create("ann", 2).expect("below the limit"));
+        let (a, b) = (handles.create("ann", 1).expect("a handle"), handles.create("ann", 2).expect("a handle"));
         assert_eq!(handles.create("ann", 3), Err(HandleError::Full("basket")));
-        handles.create("bob", 3).expect("below the limit");
+        handles.create("bob", 3).expect("a handle");
         let both = handles.with("ann", &a, |a| handles.with("ann", &b, |b| *a + *b));
         assert_eq!(both, Ok(Ok(3)));
     }
