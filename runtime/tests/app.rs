@@ -427,7 +427,7 @@ async fn changes_are_told_in_both_eras() {
     assert_eq!(modern.ask("resources/subscribe", json!({ "uri": "x" })).await["error"]["code"], -32601);
     assert_eq!(legacy.ask("subscriptions/listen", json!({ "notifications": {} })).await["error"]["code"], -32601);
 
-    server.add_tool_by_hand(tool("new"), |_, _| async { "new" }).expect("well written");
+    server.add_tool_with_schema(tool("new"), |_, _| async { "new" }).expect("well written");
     for session in [&mut legacy, &mut modern] {
         assert_eq!(session.wire.hear().await["method"], "notifications/tools/list_changed");
         assert_eq!(session.call("new", json!({})).await["result"]["content"][0]["text"], "new");
@@ -480,11 +480,11 @@ async fn what_a_server_does_not_have_it_does_not_know() {
 fn what_is_written_wrong_is_said_before_it_serves() {
     let long = "x".repeat(129);
     for name in ["", "two words", "a,b", "ä", "a/b", long.as_str()] {
-        let error = Server::new("s", "1").add_tool_by_hand(tool(name), |_, _| async {}).expect_err("no name");
+        let error = Server::new("s", "1").add_tool_with_schema(tool(name), |_, _| async {}).expect_err("no name");
         assert_eq!(error, DefinitionError::Name(name.to_owned()));
     }
     for name in ["getUser", "DATA_EXPORT_v2", "admin.tools.list", "a-b", &"x".repeat(128)] {
-        Server::new("s", "1").add_tool_by_hand(tool(name), |_, _| async {}).expect("a name");
+        Server::new("s", "1").add_tool_with_schema(tool(name), |_, _| async {}).expect("a name");
     }
     let header = json!({ "type": "object", "properties": { "a": { "type": "string", "x-mcp-header": "" } } });
     let with_header = Tool::new(mcpgen_types::from_value::<ToolInputSchema>(header).expect("a schema"), "t");
@@ -819,7 +819,7 @@ mod validated {
             json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/schema.json" } } }),
         ] {
             let tool = Tool::new(schema::<ToolInputSchema>(bad.clone()), "t");
-            let error = Server::new("s", "1").add_tool_by_hand(tool, |_, _| async {}).expect_err("no schema");
+            let error = Server::new("s", "1").add_tool_with_schema(tool, |_, _| async {}).expect_err("no schema");
             assert!(matches!(error, DefinitionError::Schema { .. }), "{bad}: {error}");
         }
     }

@@ -94,7 +94,7 @@ async fn connected_to_tool_with(output: Value) -> Client {
 }
 
 fn refusal(schema: Value) -> Option<String> {
-    let added = Server::new("server", "1").add_tool_by_hand(tool(schema), |_, _| async {});
+    let added = Server::new("server", "1").add_tool_with_schema(tool(schema), |_, _| async {});
     added.err().map(|error| {
         assert!(matches!(&error, DefinitionError::Schema { schema: "inputSchema", .. }), "{error}");
         error.to_string()

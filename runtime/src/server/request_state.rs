@@ -71,8 +71,8 @@ enum Refusal {
     Forged,
     #[error("it has expired")]
     Expired,
-    #[error("it was already used")]
-    ReplayGuard,
+    #[error("it was already used, or its use could not be recorded")]
+    AlreadyUsed,
     #[error("it cannot be decoded as the expected type")]
     Content,
 }
@@ -208,7 +208,7 @@ impl RequestStateCodec {
             return Err(Refusal::Expired);
         }
         if self.spent.as_ref().is_some_and(|spent| !spent.spend(*nonce, UNIX_EPOCH + Duration::from_millis(until))) {
-            return Err(Refusal::ReplayGuard);
+            return Err(Refusal::AlreadyUsed);
         }
         Ok((u16::from_be_bytes(*round), payload.to_vec()))
     }
@@ -216,7 +216,7 @@ impl RequestStateCodec {
 
 impl fmt::Debug for RequestStateCodec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seal").field("lifetime", &self.lifetime).field("rounds", &self.rounds).finish_non_exhaustive()
+        f.debug_struct("RequestStateCodec").field("lifetime", &self.lifetime).field("rounds", &self.rounds).finish_non_exhaustive()
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Template {
 /// The percent-decoded variables of a template, by name.
 type Variables = BTreeMap<String, String>;
 type Contents = Result<Option<Vec<TextOrBlobResourceContents>>, ToolError>;
-type Read<A> = Box<dyn Fn(Call, A, PeerInfo) -> BoxFuture<'static, Contents> + Send + Sync>;
+type Read<A> = Box<dyn Fn(Call, A, RequestedResource) -> BoxFuture<'static, Contents> + Send + Sync>;
 
 /// The resource or template that a URI matches.
 enum Found {
@@ -50,7 +50,7 @@ enum Found {
 }
 
 /// The URI and the MIME type of the requested resource.
-pub(super) struct PeerInfo {
+pub(super) struct RequestedResource {
     uri: String,
     mime_type: Option<String>,
 }
@@ -150,9 +150,9 @@ impl Server {
     {
         let entry = Entry {
             resource,
-            read: Box::new(move |call, (), peer_info| {
+            read: Box::new(move |call, (), requested| {
                 let contents = read(call);
-                async move { contents.await.into_contents(&peer_info.uri, peer_info.mime_type.as_deref()) }.boxed()
+                async move { contents.await.into_contents(&requested.uri, requested.mime_type.as_deref()) }.boxed()
             }),
         };
         let mut things = self.0.things.write();
@@ -208,9 +208,9 @@ impl Server {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoContents,
     {
-        let added = self.insert_template(template, move |call, variables, peer_info| {
+        let added = self.insert_template(template, move |call, variables, requested| {
             let contents = read(call, variables);
-            async move { contents.await.into_contents(&peer_info.uri, peer_info.mime_type.as_deref()) }.boxed()
+            async move { contents.await.into_contents(&requested.uri, requested.mime_type.as_deref()) }.boxed()
         });
         self.noted(added)
     }
@@ -218,7 +218,7 @@ impl Server {
     fn insert_template(
         &self,
         template: ResourceTemplate,
-        read: impl Fn(Call, Variables, PeerInfo) -> BoxFuture<'static, Contents> + Send + Sync + 'static,
+        read: impl Fn(Call, Variables, RequestedResource) -> BoxFuture<'static, Contents> + Send + Sync + 'static,
     ) -> Result<(), DefinitionError> {
         let wrong = |why: String| DefinitionError::Template { template: template.uri_template.clone(), why };
         if let Some(why) = fault(&template.uri_template) {
@@ -253,11 +253,11 @@ impl Server {
                     .find_map(|it| variables(&it, &uri).map(|variables| Found::Template(it, variables)))
             })
         };
-        let peer_info = |mime_type: &Option<String>| PeerInfo { uri: uri.clone(), mime_type: mime_type.clone() };
+        let requested = |mime_type: &Option<String>| RequestedResource { uri: uri.clone(), mime_type: mime_type.clone() };
         // The lock is released before this, because the function can change the server.
         let read = match found {
-            Some(Found::Entry(entry)) => (entry.read)(call, (), peer_info(&entry.resource.mime_type)),
-            Some(Found::Template(it, variables)) => (it.read)(call, variables, peer_info(&it.template.mime_type)),
+            Some(Found::Entry(entry)) => (entry.read)(call, (), requested(&entry.resource.mime_type)),
+            Some(Found::Template(it, variables)) => (it.read)(call, variables, requested(&it.template.mime_type)),
             None => return Err(errors::resource_not_found(revision, &uri)),
         };
         match read.await {

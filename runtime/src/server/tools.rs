@@ -395,7 +395,7 @@ impl Server {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        let added = self.add_tool_by_hand(tool, function);
+        let added = self.add_tool_with_schema(tool, function);
         self.noted(added)
     }
 
@@ -405,7 +405,7 @@ impl Server {
     /// # Errors
     ///
     /// The name is invalid or already used, or a schema is invalid.
-    pub fn add_tool_by_hand<F, Fut, T>(&self, tool: Tool, function: F) -> Result<(), DefinitionError>
+    pub fn add_tool_with_schema<F, Fut, T>(&self, tool: Tool, function: F) -> Result<(), DefinitionError>
     where
         F: Fn(Call, JsonObject) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = T> + Send + 'static,
