@@ -72,7 +72,7 @@ pub enum HandshakeError {
     Incompatible(Vec<String>),
     /// The server supports no modern revision, and the client supports no legacy revision. Contains the server's
     /// response.
-    #[error("this client supports only modern revisions, and the server supports none: {0}")]
+    #[error("this client supports only modern revisions, and the server does not support `server/discover`: {0}")]
     NotModern(String),
     /// The local info cannot be encoded as request metadata.
     #[error("invalid `LocalInfo`: {0}")]

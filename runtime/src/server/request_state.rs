@@ -216,7 +216,10 @@ impl RequestStateCodec {
 
 impl fmt::Debug for RequestStateCodec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestStateCodec").field("lifetime", &self.lifetime).field("rounds", &self.rounds).finish_non_exhaustive()
+        f.debug_struct("RequestStateCodec")
+            .field("lifetime", &self.lifetime)
+            .field("rounds", &self.rounds)
+            .finish_non_exhaustive()
     }
 }
 

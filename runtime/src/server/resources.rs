@@ -253,7 +253,8 @@ impl Server {
                     .find_map(|it| variables(&it, &uri).map(|variables| Found::Template(it, variables)))
             })
         };
-        let requested = |mime_type: &Option<String>| RequestedResource { uri: uri.clone(), mime_type: mime_type.clone() };
+        let requested =
+            |mime_type: &Option<String>| RequestedResource { uri: uri.clone(), mime_type: mime_type.clone() };
         // The lock is released before this, because the function can change the server.
         let read = match found {
             Some(Found::Entry(entry)) => (entry.read)(call, (), requested(&entry.resource.mime_type)),
