@@ -3,7 +3,7 @@
 use std::io;
 
 use mcpgen_runtime::transport::{Incoming, Outgoing, lines};
-use mcpgen_runtime::{LocalInfo, Limits, Router};
+use mcpgen_runtime::{Limits, LocalInfo, Router};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, TextContent, Tool, ToolInputSchema,
 };
