@@ -1,14 +1,13 @@
-//! What went wrong, and where.
+//! Decoding errors.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::codec::Cursor;
 
-/// A JSON document that is not what a type asks for: which type, where in the document, what was
-/// expected and what was found.
+/// An error from decoding a JSON document: the type, the path in the document, what was expected and what was found.
 ///
-/// It is displayed as one sentence of bounded length, the root type first and the path second:
+/// `Display` writes one sentence of bounded length, which starts with the root type and the path:
 ///
 /// ```text
 /// Tool: inputSchema.type: expected constant "object", found "array"
@@ -23,7 +22,7 @@ struct Inner {
     path: Vec<Segment>,
     kind: ErrorKind,
     position: Option<(usize, usize)>,
-    /// The index of the value that the path starts from, until its own path is known.
+    /// The token of the value where the error occurred, until its path is known.
     token: Option<u32>,
 }
 
@@ -33,111 +32,112 @@ enum Segment {
     Index(usize),
 }
 
-/// What is wrong at an [`Error`]'s path.
+/// The kind of an [`Error`].
 ///
-/// `found` values are JSON text, shortened to about 60 characters; of an array or an object only
-/// the word `array` or `object` is told.
+/// `found` values are JSON text, shortened to about 60 characters. For an array or an object, they contain only the
+/// word `array` or `object`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A required member is absent. The path ends in the name of the member.
     Missing,
-    /// A member that the type knows stands twice in one object.
+    /// A known member occurs twice in one object.
     Duplicate,
-    /// A member that the type neither knows nor admits.
+    /// An unknown member of a type that does not allow additional members.
     Unexpected,
-    /// A member that excludes another member of the same object.
+    /// A member that cannot be combined with another member of the same object.
     Conflict {
         /// The other member.
         with: &'static str,
     },
-    /// The value has another JSON type.
+    /// The value has the wrong JSON type.
     Type {
-        /// The JSON type, or types, asked for, such as `string or null`.
+        /// The expected JSON type or types, such as `string or null`.
         expected: Cow<'static, str>,
         /// The JSON type found, with the value if the type alone does not explain the error.
         found: String,
     },
-    /// The value is not the constant.
+    /// The value differs from the required constant.
     Constant {
         /// The constant as JSON text.
         expected: String,
         /// The value found.
         found: String,
     },
-    /// The value is none of a closed list.
+    /// The value is not in the list of allowed values.
     Value {
-        /// The list, each value as JSON text.
+        /// The allowed values, each as JSON text.
         expected: Vec<String>,
         /// The value found.
         found: String,
     },
-    /// The number lies outside its bounds.
+    /// The number is out of bounds.
     Bound {
-        /// The bound that does not hold, such as `at least 0`.
+        /// The violated bound, such as `at least 0`.
         expected: String,
         /// The number found.
         found: String,
     },
-    /// The string or the array is too short or too long.
+    /// The string or array is too short or too long.
     Length {
-        /// The limit that does not hold, such as `at most 64 characters`.
+        /// The violated limit, such as `at most 64 characters`.
         expected: String,
-        /// The length found, in the unit of the limit.
+        /// The actual length, in the unit of the limit.
         found: u64,
     },
-    /// No member of a union is responsible for the value.
+    /// The value matches no member of a union.
     NoMember {
-        /// What would have decided for a member, such as `one of "text", "image"`.
+        /// The values that select a member, such as `one of "text", "image"`.
         expected: String,
-        /// The value found; `None` if the member that decides is absent.
+        /// The value found; `None` if the discriminating member is absent.
         found: Option<String>,
     },
-    /// The direction of the message has no such method.
+    /// The method does not exist in the direction of the message.
     UnknownMethod {
         /// The method found.
         method: String,
         /// Whether the message is a request (it has an `id`) or a notification.
         request: bool,
     },
-    /// The schema of this value admits no value at all.
+    /// The schema does not allow any value.
     Uninhabited,
-    /// More than [`MAX_DEPTH`](crate::codec::MAX_DEPTH) arrays and objects inside one another.
+    /// Arrays and objects are nested more than [`MAX_DEPTH`](crate::codec::MAX_DEPTH) levels deep.
     Depth,
-    /// The text is not JSON, or the source of the data failed.
+    /// The text is not valid JSON, or is 512 MiB or longer.
     Json {
-        /// The parser's words.
+        /// The parser's message.
         message: String,
     },
-    /// A type that is not generated does not accept the value.
+    /// A type that is not generated rejected the value.
     Custom {
         /// The type's message.
         message: String,
     },
     /// The bytes could not be read or written.
     Io {
-        /// The kind of failure.
+        /// The kind of I/O error.
         kind: std::io::ErrorKind,
-        /// The words of the reader or the writer.
+        /// The message of the reader or writer.
         message: String,
     },
 }
 
 impl Error {
-    /// An error at the root, of no type yet.
+    /// Creates an error at the root, without a type name.
     #[must_use]
     #[cold]
     pub fn new(kind: ErrorKind) -> Self {
         Self(Box::new(Inner { type_name: Cow::Borrowed(""), path: Vec::new(), kind, position: None, token: None }))
     }
 
-    /// What is wrong.
+    /// Returns the kind of error.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// Where in the document, as a JSON Pointer (RFC 6901): `/tools/1/inputSchema`; empty at the root.
+    /// Returns the path in the document as a JSON Pointer (RFC 6901), such as `/tools/1/inputSchema`. The path of the
+    /// root is empty.
     #[must_use]
     pub fn path(&self) -> String {
         let mut pointer = String::new();
@@ -151,25 +151,25 @@ impl Error {
         pointer
     }
 
-    /// The name of the type that was decoded, at the root of the path; empty if nobody has named it.
+    /// Returns the name of the type at the root of the path. Empty if it is not set.
     #[must_use]
     pub fn type_name(&self) -> &str {
         &self.0.type_name
     }
 
-    /// The line, from 1, if the document is text.
+    /// Returns the line, counted from 1, if the document is text.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.0.position.map(|(line, _)| line)
     }
 
-    /// The column in bytes, from 1, if the document is text. (0 is the end of the line before.)
+    /// Returns the column in bytes, counted from 1, if the document is text. Column 0 is the end of the line before.
     #[must_use]
     pub fn column(&self) -> Option<usize> {
         self.0.position.map(|(_, column)| column)
     }
 
-    /// Names the type, or the thing, at the root of the path anew.
+    /// Replaces the type name at the root of the path.
     #[must_use]
     #[cold]
     pub fn with_type_name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
@@ -177,7 +177,7 @@ impl Error {
         self
     }
 
-    /// The same error seen from the object whose member `key` it is in.
+    /// Prepends the member `key` to the path.
     #[must_use]
     #[cold]
     pub fn at_key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
@@ -185,7 +185,7 @@ impl Error {
         self
     }
 
-    /// The same error seen from the array whose element `index` it is in.
+    /// Prepends the array index `index` to the path.
     #[must_use]
     #[cold]
     pub fn at_index(mut self, index: usize) -> Self {
@@ -193,7 +193,7 @@ impl Error {
         self
     }
 
-    /// The absence of the required member `name`.
+    /// Creates the error of a missing required member `name`.
     #[must_use]
     #[cold]
     pub fn missing(name: &'static str) -> Self {
@@ -212,7 +212,7 @@ impl Error {
         self
     }
 
-    /// The same error at a value of a document, unless it already knows its place.
+    /// Sets the token of the value where the error occurred, unless a token or position is already set.
     #[cold]
     pub(crate) fn at_token(mut self, token: u32) -> Self {
         if self.0.position.is_none() {
@@ -221,8 +221,10 @@ impl Error {
         self
     }
 
-    /// The same error with its path and position, which start at `root`. Decoders report where an error is by a cursor;
-    /// whoever calls them directly completes their errors with this.
+    /// Resolves the path and position of the error, relative to `root`. Call this on errors of [`Decode::decode`] if
+    /// you call it directly: decoders record only the value where the error occurred.
+    ///
+    /// [`Decode::decode`]: crate::codec::Decode::decode
     #[cold]
     #[must_use]
     pub fn located_from(mut self, root: Cursor<'_>) -> Self {
@@ -308,7 +310,7 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// `a` alone, or `one of a, b, c`.
+/// Returns a single value unchanged, and several as `one of a, b, c`.
 pub(crate) fn one_of(values: &[String]) -> String {
     match values {
         [value] => value.clone(),
@@ -316,11 +318,11 @@ pub(crate) fn one_of(values: &[String]) -> String {
     }
 }
 
-/// The JSON text of a string, shortened so that a message stays one line of reasonable length.
+/// Returns the JSON text of a string, shortened to [`WIDTH`] characters.
 pub(crate) fn json_text(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
-        // The opening quote is one of them.
+        // The count includes the opening quote.
         if quoted.chars().count() > WIDTH {
             quoted.push('…');
             break;
@@ -338,11 +340,12 @@ pub(crate) fn json_text(text: &str) -> String {
     quoted
 }
 
-/// How many characters of a string, and how many at each end of a path, a message shows.
+/// The number of characters of a string that a message shows.
 const WIDTH: usize = 60;
+/// The number of characters that a message shows at each end of a path.
 const PATH_END_WIDTH: usize = 150;
 
-/// All segments; of a path too long for a message, those at its beginning and at its end.
+/// Writes all segments, or only those at the beginning and the end if the path is too long.
 fn write_path(path: &[Segment], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut segments: Vec<String> = path.iter().rev().map(Segment::text).collect();
     if let Some(first) = segments.first_mut().filter(|first| first.starts_with('.')) {
@@ -356,7 +359,7 @@ fn write_path(path: &[Segment], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "{}…{}", segments[..begin].concat(), segments[end..].concat())
 }
 
-/// How many of the segments have space at one end of a path.
+/// Returns the number of segments that fit at one end of a path.
 fn fitting<'a>(segments: impl Iterator<Item = &'a String>) -> usize {
     let widths = segments.scan(0, |width, segment| {
         *width += segment.chars().count();
@@ -366,7 +369,7 @@ fn fitting<'a>(segments: impl Iterator<Item = &'a String>) -> usize {
 }
 
 impl Segment {
-    /// `.key`, or in brackets what is not so simple.
+    /// Returns `.key` for simple keys, and the key or index in brackets otherwise.
     fn text(&self) -> String {
         match self {
             Self::Index(index) => format!("[{index}]"),

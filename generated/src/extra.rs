@@ -1,4 +1,4 @@
-//! Members that a type does not name.
+//! Members that a type has no field for.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,30 +8,31 @@ use serde_json::Value;
 use crate::Map;
 use crate::map::{Iter, iterate};
 
-/// The members of a `T` that `T` has no field for, by name: what a later revision or an extension
-/// adds, and what a peer sends on its own account. They are kept, and written back.
+/// The members of an object that its type `T` has no field for, by name.
 ///
-/// No member can be added under a name that `T` knows. An empty `Extra` takes one pointer's space.
+/// Such members come from later revisions, extensions or vendors. Decoding keeps them, and encoding writes them back.
+///
+/// [`insert`](Self::insert) rejects names that `T` has a field for. An empty `Extra` has the size of a pointer.
 pub struct Extra<T, V = Value> {
     members: Others<V>,
     of: PhantomData<fn() -> T>,
 }
 
-/// Boxed, because almost every type has one, and almost always it is empty.
+/// Boxed, because almost every type has an `Extra`, and most are empty.
 pub(crate) type Others<V> = Option<Box<Map<String, V>>>;
 
-/// The names that a type has fields (or constants) for.
+/// A type with a known set of member names.
 pub trait KnownMembers {
-    /// The names as JSON has them.
+    /// The JSON names of the members that the type has fields or constants for.
     const MEMBERS: &'static [&'static str];
 }
 
 impl<T, V> Extra<T, V> {
-    /// Adds a member, or replaces its value and gives the value it had.
+    /// Inserts a member. Returns its previous value.
     ///
     /// # Errors
     ///
-    /// `T` knows a member of this name.
+    /// Returns [`ExtraError`] if `T` has a field for this name.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<V>) -> Result<Option<V>, ExtraError>
     where
         T: KnownMembers,
@@ -40,36 +41,36 @@ impl<T, V> Extra<T, V> {
         Ok(self.members.get_or_insert_default().insert(name, value.into()))
     }
 
-    /// The value of the member.
+    /// Returns the value of a member.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&V> {
         self.members.as_ref()?.get(name)
     }
 
-    /// The value of the member, to be changed.
+    /// Returns a mutable reference to the value of a member.
     #[must_use]
     pub fn get_mut(&mut self, name: &str) -> Option<&mut V> {
         self.members.as_mut()?.get_mut(name)
     }
 
-    /// Takes the member out.
+    /// Removes a member and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<V> {
         self.members.as_mut()?.remove(name)
     }
 
-    /// Whether there is a member of this name.
+    /// Returns whether a member of this name exists.
     #[must_use]
     pub fn contains_key(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     #[must_use]
     pub fn len(&self) -> usize {
         self.members.as_ref().map_or(0, |members| members.len())
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -83,7 +84,7 @@ impl<T, V> Extra<T, V> {
         &mut self.members
     }
 
-    /// The members in the order of their names.
+    /// Iterates over the members in the order of their names.
     pub fn iter(&self) -> Iter<'_, V> {
         self.members.as_ref().map_or_else(|| iterate(&[]), |members| members.iter())
     }
@@ -93,7 +94,7 @@ fn refuse(known: &[&str], name: String) -> Result<String, ExtraError> {
     if known.contains(&name.as_str()) { Err(ExtraError { name }) } else { Ok(name) }
 }
 
-/// The type has a field for the member: set that.
+/// The error of [`Extra::insert`]: the type has a field for this member. Set the field instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExtraError {

@@ -1,4 +1,4 @@
-//! The two names that peers give to things in flight.
+//! Request IDs and progress tokens.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ macro_rules! string_or_integer {
     ($(#[$docs:meta])* $name:ident) => {
         $(#[$docs])*
         ///
-        /// A number of integral value, such as `1.0`, is an integer; no other number is valid.
+        /// A number with an integral value, such as `1.0`, decodes as an integer. Other numbers are invalid.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
-            /// A string, which may look like a number and is none.
+            /// A string. It never equals an integer, even if its text is a number.
             String(String),
             /// An integer.
             Integer(i64),
@@ -48,7 +48,7 @@ macro_rules! string_or_integer {
             }
         }
 
-        /// The string, or the integer in decimal.
+        /// Writes the string, or the integer in decimal.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
@@ -84,11 +84,11 @@ macro_rules! string_or_integer {
 }
 
 string_or_integer! {
-    /// The id of a JSON-RPC request, by which its response is found.
+    /// The ID of a JSON-RPC request. Its response has the same ID.
     RequestId
 }
 
 string_or_integer! {
-    /// The name under which the progress of a request is told.
+    /// The token that associates progress notifications with a request.
     ProgressToken
 }

@@ -1,16 +1,16 @@
 //! Exact, lossless Rust types for every revision of the Model Context Protocol.
 //!
-//! [`from_str`] and [`to_string`] (and their siblings for bytes, readers and `serde_json` values)
-//! decode and encode; all types are `serde::Serialize` and `serde::Deserialize` as well, for use
-//! inside other types. What decodes is valid, what is unknown is kept in [`Extra`], and what does not
-//! decode is explained by one [`Error`].
+//! [`from_str`] and [`to_string`] (and the variants for bytes, readers and `serde_json` values) decode and encode. All
+//! types also implement `serde::Serialize` and `serde::Deserialize`, for use inside other types. Decoding accepts only
+//! valid values, keeps unknown members in [`Extra`], and reports the first problem as an [`Error`] with its path.
 //!
-//! Each revision is a module behind a feature of its name, `v2026_07_28` for one; its first page is a map: area by area, what a
-//! client sends and what a server sends. `ClientRequest`, `ServerNotification` and their like list the methods of a direction,
-//! `ClientMessage` and `ServerMessage` are what travels on the wire.
+//! Each revision is a module behind a feature of the same name, such as `v2026_07_28`. The module's page lists what a
+//! client and a server send, grouped by area. `ClientRequest`, `ServerNotification` and similar enums list the methods
+//! of one direction. `ClientMessage` and `ServerMessage` are the messages on the wire.
 //!
-//! A definition that is only another name for a type of std or serde_json (`type Cursor = String`) has serde's rules when
-//! serde_json's own functions decode it alone; through the functions here, and inside other types, it is exact too.
+//! Some definitions are aliases of types of std or serde_json (`type Cursor = String`). If serde_json's own functions
+//! decode such an alias at the root, serde's rules apply. The functions of this crate decode it exactly, and so do all
+//! types that contain it.
 
 #![deny(missing_docs)]
 
@@ -41,15 +41,15 @@ pub use raw::RawJson;
 pub use result_type::ResultType;
 pub use rpc::{ErrorCode, ErrorId, ErrorObject};
 
-// `Revision`, and one module per revision: written by the generator, for this very place.
+// The enum `Revision` and one module per revision, written by the generator.
 include!("revisions.rs");
 
 pub use serde_json::Value;
 
-/// A JSON object of anything.
+/// A JSON object with any members.
 pub type JsonObject = serde_json::Map<String, Value>;
 
-/// What the macros of [`codec`] name, wherever they expand.
+/// Crates that the macros of [`codec`] refer to.
 #[doc(hidden)]
 pub mod __private {
     #[cfg(feature = "schemars")]
@@ -57,7 +57,7 @@ pub mod __private {
     pub use serde;
 }
 
-/// The README's example is compiled and run.
+/// Compiles and runs the README's example as a doc test.
 #[cfg(all(doctest, feature = "v2026_07_28"))]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

@@ -10,8 +10,8 @@ use crate::codec::{self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, O
 
 /// A map from strings to values, in the order of the strings.
 ///
-/// It is a sorted vector, which for the small objects of the protocol takes less memory and less code than a tree.
-/// Finding a key takes logarithmic time; inserting one moves the keys after it.
+/// The map is a sorted vector. For the small objects of the protocol, this takes less memory and less code than a tree.
+/// Lookup takes logarithmic time. Insertion moves the entries with greater keys.
 ///
 /// ```
 /// use mcpgen_types::Map;
@@ -23,7 +23,7 @@ use crate::codec::{self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, O
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Map<K, V> {
-    /// Sorted by key, and without equal keys.
+    /// Sorted by key, without duplicates.
     entries: Vec<(K, V)>,
 }
 
@@ -38,7 +38,7 @@ impl<V> Map<String, V> {
         self.entries.binary_search_by(|(known, _)| known.as_str().cmp(key))
     }
 
-    /// Inserts a value. Returns the value that the key had before.
+    /// Inserts a value. Returns the previous value of the key.
     pub fn insert(&mut self, key: impl Into<String>, value: V) -> Option<V> {
         let key = key.into();
         match self.find(&key) {
@@ -56,41 +56,41 @@ impl<V> Map<String, V> {
         self.find(key).ok().map(|index| &self.entries[index].1)
     }
 
-    /// Returns the value of a key, to be changed.
+    /// Returns a mutable reference to the value of a key.
     #[must_use]
     pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
         self.find(key).ok().map(|index| &mut self.entries[index].1)
     }
 
-    /// Removes a key, and returns its value.
+    /// Removes a key and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<V> {
         self.find(key).ok().map(|index| self.entries.remove(index).1)
     }
 
-    /// Whether the map has the key.
+    /// Returns whether the map contains the key.
     #[must_use]
     pub fn contains_key(&self, key: &str) -> bool {
         self.find(key).is_ok()
     }
 
-    /// The number of keys.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether the map has no keys.
+    /// Returns whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Iterates over keys and values, in the order of the keys.
+    /// Iterates over the entries, in the order of their keys.
     pub fn iter(&self) -> Iter<'_, V> {
         iterate(&self.entries)
     }
 
-    /// Iterates over the keys, in their order.
+    /// Iterates over the keys, in order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &String> {
         self.entries.iter().map(|(key, _)| key)
     }
@@ -100,7 +100,7 @@ impl<V> Map<String, V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
-    /// Decodes members that are sorted by name, each name once, into this map, which is empty.
+    /// Decodes members into this map, which must be empty. The members must be sorted by name, without duplicates.
     pub(crate) fn read_members(&mut self, members: &[(Cursor<'_>, Cursor<'_>)], unread: Unread) -> Result<(), Error>
     where
         V: DecodeInPlace,
@@ -119,10 +119,10 @@ impl<V> Map<String, V> {
     }
 }
 
-/// Iterates over the keys and values of a [`Map`].
+/// An iterator over the entries of a [`Map`].
 pub type Iter<'a, V> = iter::Map<slice::Iter<'a, (String, V)>, fn(&'a (String, V)) -> (&'a String, &'a V)>;
 
-/// Iterates over entries in their order.
+/// Iterates over entries, in order.
 pub(crate) fn iterate<V>(entries: &[(String, V)]) -> Iter<'_, V> {
     entries.iter().map(|(key, value)| (key, value))
 }
@@ -142,13 +142,17 @@ impl<V: fmt::Debug> fmt::Debug for Map<String, V> {
 impl<V> Index<&str> for Map<String, V> {
     type Output = V;
 
-    /// Panics if the map does not have the key, as the maps of the standard library do.
+    /// Returns the value of a key.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the map does not contain the key.
     fn index(&self, key: &str) -> &V {
         self.get(key).expect("the map has the key")
     }
 }
 
-/// Of equal keys, the last value stays.
+/// If a key occurs more than once, the last value is kept.
 impl<K: Into<String>, V> FromIterator<(K, V)> for Map<String, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::new();
@@ -157,11 +161,11 @@ impl<K: Into<String>, V> FromIterator<(K, V)> for Map<String, V> {
     }
 }
 
-/// Of equal keys, the last value stays.
+/// If a key occurs more than once, the last value is kept.
 impl<K: Into<String>, V> Extend<(K, V)> for Map<String, V> {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
         self.entries.extend(entries.into_iter().map(|(key, value)| (key.into(), value)));
-        // Equal keys keep their order. Reversed, the first of them is the last one.
+        // The sort is stable, so after reversing, the last of equal keys comes first and is kept.
         self.entries.sort_by(|(a, _), (b, _)| a.cmp(b));
         self.entries.reverse();
         self.entries.dedup_by(|(a, _), (b, _)| a == b);
@@ -205,7 +209,7 @@ impl<'a, V> IntoIterator for &'a Map<String, V> {
     }
 }
 
-/// Of a name that occurs twice, the last value stays.
+/// If a name occurs more than once, the last value is kept.
 impl<V: DecodeInPlace> Decode for Map<String, V> {
     const NAME: &'static str = "object";
 

@@ -1,55 +1,56 @@
-//! Methods as types.
+//! Traits of requests and notifications.
 
 use crate::codec::{Cursor, Decode, Document, Encode, Node};
 use crate::{Error, ErrorKind, Never, RawJson, RequestId, Revision};
 
-/// A request of one method in one revision.
+/// A request with a specific method, in a specific revision.
 pub trait Request: Decode + Encode {
     /// The method's name.
     const METHOD: &'static str;
-    /// The revision that this is the request of.
+    /// The revision that defines this request.
     const REVISION: Revision;
-    /// The type of `params`; an `Option` if they may be absent.
+    /// The type of `params`; an `Option` if `params` may be absent.
     type Params: Params;
     /// The type of the result.
     type Result: Decode + Encode;
 }
 
-/// A request that may be run as a task: if the call carries `task`, its result is another.
+/// A request that may run as a task. If its params contain `task`, the result has another type.
 pub trait TaskRequest: Request {
-    /// The type of the result of a call that carries `task`.
+    /// The type of the result if the params contain `task`.
     type TaskResult: Decode + Encode;
 }
 
-/// A notification of one method in one revision.
+/// A notification with a specific method, in a specific revision.
 pub trait Notification: Decode + Encode {
     /// The method's name.
     const METHOD: &'static str;
-    /// The revision that this is the notification of.
+    /// The revision that defines this notification.
     const REVISION: Revision;
-    /// The type of `params`; an `Option` if they may be absent.
+    /// The type of `params`; an `Option` if `params` may be absent.
     type Params: Params;
 }
 
-/// A type of `params`. There is nothing to implement: every type that is decoded and encoded can be
-/// one. `Option<P>` (and `()`) may be absent; all others must be there, and none may be `null`.
+/// A type of `params`. Implemented for all types that implement [`Decode`] and [`Encode`].
+///
+/// `Option<P>` and `()` may be absent. All other types are required. `null` is invalid for all of them.
 pub trait Params: Decode + Encode {
-    /// Decodes the member `params`, or its absence. The path of errors starts at `params`.
+    /// Decodes the member `params`, or the value for an absent member. The path of errors starts at `params`.
     ///
     /// # Errors
     ///
-    /// The member is not valid, or absent without permission.
+    /// Returns an error if the member is invalid, or if it is absent but required.
     fn from_member(params: Option<&RawJson>) -> Result<Self, Error> {
         let decoded = match params {
             Some(raw) if raw.is_null() => Err(Document::default().root().mismatch("object")),
             Some(raw) => raw.decode(),
-            // `null` stands for an absent member.
+            // An absent member decodes like `null`.
             None => Self::decode(Document::default().root()).map_err(|_| Error::new(ErrorKind::Missing)),
         };
         decoded.map_err(|error| error.at_key("params"))
     }
 
-    /// The member `params`, unless it is absent.
+    /// Returns the member `params`, or `None` if it is absent.
     fn to_member(&self) -> Option<Node<'_>> {
         match self.encode() {
             Node::Null => None,
@@ -60,38 +61,38 @@ pub trait Params: Decode + Encode {
 
 impl<T: Decode + Encode> Params for T {}
 
-/// All requests of one direction.
+/// The requests of one direction.
 pub trait RequestSet: Decode + Encode + Sized {
     /// The names of the methods.
     const METHODS: &'static [&'static str];
 
-    /// Decodes a message with the method at this index of [`METHODS`](Self::METHODS).
+    /// Decodes a message whose method is `METHODS[index]`.
     ///
     /// # Errors
     ///
-    /// The message is not valid.
+    /// Returns an error if the message is invalid.
     fn of_method(index: usize, json: Cursor<'_>) -> Result<Self, Error>;
 
-    /// The request's method.
+    /// Returns the method of the request.
     fn method(&self) -> &str;
 
-    /// Sets the request's own `id`, if its type has one.
+    /// Sets the `id` field of the request, if its type has one.
     fn set_id(&mut self, id: RequestId);
 }
 
-/// All notifications of one direction.
+/// The notifications of one direction.
 pub trait NotificationSet: Decode + Encode + Sized {
     /// The names of the methods.
     const METHODS: &'static [&'static str];
 
-    /// Decodes a message with the method at this index of [`METHODS`](Self::METHODS).
+    /// Decodes a message whose method is `METHODS[index]`.
     ///
     /// # Errors
     ///
-    /// The message is not valid.
+    /// Returns an error if the message is invalid.
     fn of_method(index: usize, json: Cursor<'_>) -> Result<Self, Error>;
 
-    /// The notification's method.
+    /// Returns the method of the notification.
     fn method(&self) -> &str;
 }
 

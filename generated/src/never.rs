@@ -1,6 +1,6 @@
-//! The type of a schema that nothing fulfils.
+//! The type of a schema that no value satisfies.
 
-/// There is no value of this type: its schema contradicts itself, so no JSON value is valid.
+/// A type without values, for a schema that contradicts itself: no JSON value is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Never {}
 

@@ -6,11 +6,10 @@ use std::hash::{Hash, Hasher};
 
 use crate::{Error, ErrorKind};
 
-/// A JSON number: an integer of 64 bits, with or without sign, or a finite double.
+/// A JSON number: a signed or unsigned 64-bit integer, or a finite double.
 ///
-/// It keeps the form it was given in (`1` stays `1`, `1.0` stays `1.0`, `-0.0` stays `-0.0`), and
-/// compares by mathematical value, exactly, as JSON Schema does: `1 == 1.0`, and `u64::MAX` is less
-/// than `18446744073709551616.0`.
+/// A number keeps its form: `1` stays `1`, `1.0` stays `1.0`, and `-0.0` stays `-0.0`. Comparisons use the exact
+/// mathematical value, as in JSON Schema: `1 == 1.0`, and `u64::MAX` is less than `18446744073709551616.0`.
 ///
 /// ```
 /// use mcpgen_types::Number;
@@ -20,7 +19,7 @@ use crate::{Error, ErrorKind};
 #[derive(Clone, Copy)]
 pub struct Number(Repr);
 
-/// Integers have one form each: `Negative` holds nothing from 0 up.
+/// Each integer has one representation: `Negative` holds only integers below 0.
 #[derive(Clone, Copy)]
 enum Repr {
     Unsigned(u64),
@@ -29,19 +28,19 @@ enum Repr {
 }
 
 impl Number {
-    /// The number as `i64`, if it is integral and fits.
+    /// Returns the number as `i64`, if it is integral and fits.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         self.integer().and_then(|integer| integer.try_into().ok())
     }
 
-    /// The number as `u64`, if it is integral and fits.
+    /// Returns the number as `u64`, if it is integral and fits.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         self.integer().and_then(|integer| integer.try_into().ok())
     }
 
-    /// The double that is nearest to the number.
+    /// Returns the nearest double.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "this is what nearest means")]
     pub fn as_f64(&self) -> f64 {
@@ -52,7 +51,7 @@ impl Number {
         }
     }
 
-    /// Whether the value is integral, as that of `1`, `1.0` and `1e300` is.
+    /// Returns whether the value is integral, such as `1`, `1.0` and `1e300`.
     #[must_use]
     pub fn is_integer(&self) -> bool {
         match self.0 {
@@ -61,7 +60,7 @@ impl Number {
         }
     }
 
-    /// The value, if it is integral and lies in the joint range of `i64` and `u64`.
+    /// Returns the value, if it is integral and in the range of `i64` or `u64`.
     fn integer(self) -> Option<i128> {
         match self.0 {
             Repr::Unsigned(integer) => Some(integer.into()),
@@ -73,7 +72,7 @@ impl Number {
         }
     }
 
-    /// What an encoder is told.
+    /// Returns the node to encode.
     pub(crate) fn node(self) -> crate::codec::Node<'static> {
         match self.0 {
             Repr::Unsigned(integer) => crate::codec::Node::Unsigned(integer),
@@ -82,8 +81,8 @@ impl Number {
         }
     }
 
-    /// Reads a JSON number whose grammar is checked. As serde_json does, integers beyond 64 bits and `-0` become doubles;
-    /// `None` if the number is too large for a double.
+    /// Parses a valid JSON number. Integers beyond 64 bits and `-0` become doubles, as in serde_json. Returns `None` if
+    /// the number is too large for a double.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text != "-0" {
             if let Ok(integer) = text.parse::<u64>() {
@@ -97,13 +96,13 @@ impl Number {
     }
 }
 
-/// The double that is nearest to a JSON number, or an infinite one.
+/// Returns the double nearest to a JSON number, or an infinite one if the number is out of range.
 pub(crate) fn parse_double(text: &str) -> Option<f64> {
-    // `str::parse` does not read more of an exponent when that is beyond 65,536. Only so many digits make up for it.
+    // `str::parse` caps exponents at about 65,536. Only a number with that many digits can offset such an exponent.
     if text.len() < 60_000 { text.parse().ok() } else { parse_long_double(text) }
 }
 
-/// The same with all leading zeros, and the position of the point, in the exponent.
+/// Does the same for long numbers: folds leading zeros and the decimal point's position into the exponent.
 #[cold]
 fn parse_long_double(text: &str) -> Option<f64> {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
@@ -117,14 +116,14 @@ fn parse_long_double(text: &str) -> Option<f64> {
     format!("{sign}0.{significant}0e{exponent}").parse().ok()
 }
 
-/// The integral part of a double, if it is small enough to be told from its neighbours.
+/// Returns the integral part of a double, if it is less than 2^100 in magnitude.
 #[expect(clippy::cast_possible_truncation, reason = "limited just before")]
 fn exact(float: f64) -> Option<i128> {
     const LIMIT: f64 = (1_u128 << 100) as f64;
     (float.abs() < LIMIT).then_some(float as i128)
 }
 
-/// The double is infinite or not a number, which JSON cannot say.
+/// The error of a double that is infinite or NaN, which JSON cannot represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotFinite;
@@ -190,7 +189,7 @@ impl From<isize> for Number {
 impl Ord for Number {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.0, other.0) {
-            // Neither is NaN.
+            // Neither double is NaN.
             (Repr::Float(a), Repr::Float(b)) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
             (Repr::Float(a), _) => other.integer().map_or(Ordering::Equal, |b| compare(a, b)),
             (_, Repr::Float(b)) => self.integer().map_or(Ordering::Equal, |a| compare(b, a).reverse()),
@@ -199,7 +198,7 @@ impl Ord for Number {
     }
 }
 
-/// Compares without rounding the integer, which has at most 65 bits.
+/// Compares exactly, without rounding the integer, which has at most 65 bits.
 fn compare(float: f64, integer: i128) -> Ordering {
     match exact(float) {
         Some(whole) => whole.cmp(&integer).then(float.fract().partial_cmp(&0.0).unwrap_or(Ordering::Equal)),
@@ -226,7 +225,7 @@ impl Hash for Number {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self.integer() {
             Some(integer) => integer.hash(state),
-            // No integer of 64 bits is equal, and no two such doubles of different bits are.
+            // Such a double equals no 64-bit integer, and equals another such double only if their bits are equal.
             None => self.as_f64().to_bits().hash(state),
         }
     }
@@ -237,7 +236,7 @@ impl fmt::Display for Number {
         match self.0 {
             Repr::Unsigned(integer) => integer.fmt(f),
             Repr::Negative(integer) => integer.fmt(f),
-            // Unlike `Display`, `Debug` keeps the `.0` and writes large numbers with an exponent.
+            // Unlike `Display`, `Debug` of a float keeps the `.0` and writes large numbers with an exponent.
             Repr::Float(float) => write!(f, "{float:?}"),
         }
     }

@@ -1,4 +1,4 @@
-//! JSON values that are decoded later.
+//! Undecoded JSON values.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use serde::de::DeserializeOwned;
 use crate::Error;
 use crate::codec::{self, Cursor, Decode, Document, Encode, Node, Place};
 
-/// A JSON value that is decoded later, into a type that is not known yet.
+/// A JSON value that is not decoded yet, for values whose type is known only later.
 ///
-/// It keeps its JSON text, and if it was part of a document, its part of the index, so that it is not scanned again.
-/// Nothing is lost: members that occur twice are still there, and an error when the value is decoded into a type that
-/// knows them. The text is on one line.
+/// It keeps the JSON text, on one line. A value that was part of a document also keeps its part of the index, so that
+/// it is not scanned again. Duplicate members are kept; they are an error if the value is decoded into a type that has
+/// a field for them.
 ///
-/// Nesting counts from the root of the document that the value is part of.
+/// Nesting depth counts from the root of the document that contains the value.
 #[derive(Clone)]
 pub struct RawJson(Repr);
 
@@ -21,16 +21,16 @@ pub struct RawJson(Repr);
 enum Repr {
     /// JSON on one line.
     Text(String),
-    /// The value of a document that is on one line.
+    /// A value in a document without line breaks between values.
     Indexed(Document<'static>, Place),
 }
 
 impl RawJson {
-    /// Decodes the value. Lines and columns in errors count from its beginning.
+    /// Decodes the value. Lines and columns in errors count from the beginning of the value.
     ///
     /// # Errors
     ///
-    /// The value is not a valid `T`.
+    /// Returns an error if the value is not a valid `T`.
     pub fn decode<T: Decode>(&self) -> Result<T, Error> {
         match &self.0 {
             Repr::Text(text) => crate::from_str(text),
@@ -42,7 +42,8 @@ impl RawJson {
     ///
     /// # Errors
     ///
-    /// The text is not JSON, which only the text of a type that encodes invalid JSON can be, or it is nested too deep.
+    /// Returns an error if the value is nested too deep, or if the text is not JSON. The latter happens only if the
+    /// value was created from a type that encodes invalid JSON.
     pub fn read<R>(&self, read: impl FnOnce(Cursor<'_>) -> R) -> Result<R, Error> {
         match &self.0 {
             Repr::Indexed(document, place) => Ok(read(document.at(*place))),
@@ -53,20 +54,21 @@ impl RawJson {
         }
     }
 
-    /// Decodes the value with serde, into a type that is not generated.
+    /// Decodes the value with serde. Use this for types that are not generated.
     ///
     /// # Errors
     ///
-    /// The value is not a valid `T`.
+    /// Returns an error if the value is not a valid `T`.
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Error> {
         self.read(|json| json.deserialize())?
     }
 
-    /// Finds a part of the value, and returns it in the memory of the whole, with what else was found.
+    /// Extracts a part of the value, and reuses the memory of the whole value for it. Also returns the other result of
+    /// `find`.
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read) does.
+    /// Returns the same errors as [`read`](Self::read).
     pub fn into_part<R>(self, find: impl FnOnce(Cursor<'_>) -> (R, Option<Place>)) -> Result<(R, Option<Self>), Error> {
         let (document, place) = match self.0 {
             Repr::Indexed(document, place) => (document, place),
@@ -76,7 +78,7 @@ impl RawJson {
         Ok((found, part.map(|part| Self::indexed(document, part))))
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     #[must_use]
     pub fn text(&self) -> &str {
         match &self.0 {
@@ -85,7 +87,7 @@ impl RawJson {
         }
     }
 
-    /// The JSON text, in the memory that it was read into.
+    /// Returns the JSON text. Reuses the memory that the text was read into.
     #[must_use]
     pub fn into_text(self) -> String {
         match self.0 {
@@ -94,8 +96,8 @@ impl RawJson {
         }
     }
 
-    /// The same object with one more member, before the others; `None` if the value is no object. Whether there is a
-    /// member of this name is not looked at.
+    /// Returns a copy of the object with one more member, before the others, or `None` if the value is not an object.
+    /// Does not check whether a member of this name already exists.
     #[must_use]
     pub fn with_member<T: Encode + ?Sized>(&self, name: &str, value: &T) -> Option<Self> {
         let text = self.text();
@@ -112,22 +114,22 @@ impl RawJson {
         String::from_utf8(bytes).ok().map(Self::from_text)
     }
 
-    /// The value at a place of a document, in the document's memory.
+    /// Creates a value from a place in a document. Takes over the memory of the document.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Depth`](crate::ErrorKind::Depth) if the document is nested too deep.
+    /// Returns [`ErrorKind::Depth`](crate::ErrorKind::Depth) if the document is nested too deep.
     pub fn within(document: Document<'static>, place: Place) -> Result<Self, Error> {
         document.check_depth()?;
         Ok(Self::indexed(document, place))
     }
 
-    /// JSON text on one line.
+    /// Creates a value from JSON text, which must be on one line.
     pub(crate) fn from_text(text: String) -> Self {
         Self(Repr::Text(text))
     }
 
-    /// The same for a document that is known not to be nested too deep.
+    /// Like [`within`](Self::within), for a document that is known not to be nested too deep.
     pub(crate) fn indexed(document: Document<'static>, place: Place) -> Self {
         Self(Repr::Indexed(document.on_one_line(), place))
     }
@@ -136,33 +138,33 @@ impl RawJson {
         Self::from_text("null".to_owned())
     }
 
-    /// Whether the value is `null`.
+    /// Returns whether the value is `null`.
     pub(crate) fn is_null(&self) -> bool {
         self.text() == "null"
     }
 }
 
-/// Any JSON text. Line breaks between values become spaces.
+/// Accepts any JSON text. Line breaks between values become spaces.
 impl TryFrom<String> for RawJson {
     type Error = Error;
 
     /// # Errors
     ///
-    /// The text is not JSON, or nested too deep.
+    /// Returns an error if the text is not JSON, or is nested too deep.
     fn try_from(text: String) -> Result<Self, Error> {
         Ok(Self::indexed(Document::read(text)?, Place::ROOT))
     }
 }
 
-/// The value's text.
+/// Encodes the value.
 impl<T: Encode + ?Sized> From<&T> for RawJson {
     fn from(value: &T) -> Self {
         Self::from_text(crate::to_string(value))
     }
 }
 
-/// As JSON values: numbers by mathematical value, members in any order. Values that cannot be decoded
-/// are equal if their text is.
+/// Compares JSON values: numbers by mathematical value, members in any order. Values that cannot be read are compared
+/// by their text.
 impl PartialEq for RawJson {
     fn eq(&self, other: &Self) -> bool {
         let same = self.read(|a| other.read(|b| a.is_same(b)));
@@ -173,7 +175,7 @@ impl PartialEq for RawJson {
     }
 }
 
-/// The JSON text.
+/// Writes the JSON text.
 impl fmt::Display for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text())

@@ -1,4 +1,4 @@
-//! How far a result goes.
+//! The type of a result.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,18 +6,17 @@ use std::fmt;
 use crate::Error;
 use crate::codec::{Cursor, Decode, Encode, Node};
 
-/// Whether a result ends its request (`complete`, the default), or asks for more first
-/// (`input_required`), or is of a kind that a later revision adds.
+/// The type of a result: `complete` (the default), `input_required`, or a type that a later revision adds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResultType(Cow<'static, str>);
 
 impl ResultType {
-    /// The result ends its request.
+    /// The result completes the request.
     pub const COMPLETE: Self = Self(Cow::Borrowed("complete"));
-    /// The server needs input before it can go on.
+    /// The server needs input before it can complete the request.
     pub const INPUT_REQUIRED: Self = Self(Cow::Borrowed("input_required"));
 
-    /// The type as it is written.
+    /// Returns the type as it appears in JSON.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

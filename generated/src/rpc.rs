@@ -1,4 +1,4 @@
-//! JSON-RPC's errors.
+//! JSON-RPC errors.
 
 use std::fmt;
 
@@ -7,27 +7,27 @@ use serde_json::Value;
 use crate::codec::{self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, Object, ReadMember, Unread};
 use crate::{Error, Extra, KnownMembers, RequestId};
 
-/// What a peer says went wrong with a request: the `error` member of an error response.
+/// The `error` member of an error response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorObject {
-    /// The kind of error, for programs.
+    /// The kind of error.
     pub code: ErrorCode,
-    /// One sentence, for people.
+    /// A description of the error, in one sentence.
     pub message: String,
-    /// Whatever else the code says comes with it. `null` is a value; `None` is no member.
+    /// Additional data, whose form depends on the code. `None` omits the member; `null` is a value.
     pub data: Option<Value>,
-    /// Members that JSON-RPC does not name.
+    /// Members that JSON-RPC does not define.
     pub extra: Extra<Self>,
 }
 
 impl ErrorObject {
-    /// An error without data.
+    /// Creates an error without data.
     #[must_use]
     pub fn new(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), data: None, extra: Extra::default() }
     }
 
-    /// The same error with data.
+    /// Sets the data of the error.
     #[must_use]
     pub fn with_data(mut self, data: impl Into<Value>) -> Self {
         self.data = Some(data.into());
@@ -91,22 +91,22 @@ impl Object for ErrorObject {
     }
 }
 
-/// The number of a JSON-RPC error.
+/// The code of a JSON-RPC error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ErrorCode(pub i64);
 
 impl ErrorCode {
-    /// What arrived is not JSON.
+    /// The received text is not JSON.
     pub const PARSE_ERROR: Self = Self(-32700);
-    /// What arrived is not a JSON-RPC message.
+    /// The received JSON is not a JSON-RPC message.
     pub const INVALID_REQUEST: Self = Self(-32600);
-    /// There is no such method here.
+    /// The receiver does not support the method.
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
-    /// The method does not take these parameters.
+    /// The params are invalid for the method.
     pub const INVALID_PARAMS: Self = Self(-32602);
-    /// The receiver failed for reasons of its own.
+    /// An internal error of the receiver.
     pub const INTERNAL_ERROR: Self = Self(-32603);
-    /// There is no such resource: the code of the revisions up to 2025-11-25.
+    /// The resource does not exist. Revisions up to 2025-11-25 use this code.
     pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
 }
 
@@ -136,15 +136,15 @@ impl Encode for ErrorCode {
     }
 }
 
-/// The id in an error response, which has none if the request could not be read.
+/// The ID in an error response. It is absent or `null` if the request's ID could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ErrorId {
-    /// There is no member `id`.
+    /// The member `id` is absent.
     #[default]
     Absent,
     /// The member `id` is `null`.
     Null,
-    /// The id of the request.
+    /// The ID of the request.
     Id(RequestId),
 }
 

@@ -1,7 +1,9 @@
-//! A client of a server that it starts, or that is on the web: `client [legacy|modern] COMMAND [ARGUMENT..]` or `client
-//! [legacy|modern] URL`. Prints what it learns, a line each.
+//! A client that calls the tools of the example server and prints one line per result.
 //!
-//! It speaks the newest revision with a handshake and the one without, or one of them if told so.
+//! `client [legacy|modern] COMMAND [ARGUMENT..]` starts a server. `client [legacy|modern] URL` connects to one over
+//! HTTP.
+//!
+//! Supports the newest legacy revision and the modern revision. The argument `legacy` or `modern` selects one of them.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -64,7 +66,7 @@ async fn run(client: &Client) -> Result<(), Failure> {
     }
 }
 
-/// Which tools are called, and how.
+/// Tool names and their arguments.
 fn calls() -> [(&'static str, JsonObject); 5] {
     [
         ("echo", json!({ "message": "hello" })),
@@ -146,7 +148,7 @@ mod modern {
         for (name, arguments) in calls() {
             let params = CallToolRequestParams::new(client.meta(), name).with_arguments(arguments);
             let result = match name {
-                // One round, with reports of progress.
+                // A single round, with progress notifications.
                 "wait" => {
                     let call = client.peer.call::<CallToolRequest>(params);
                     let result = call.on_progress(|now| println!("progress: {}", now.progress)).await;

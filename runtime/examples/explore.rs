@@ -1,5 +1,5 @@
-//! A client that lists what a server has, and calls its tool `echo` if there is one: `explore COMMAND [ARGUMENT..]` starts
-//! the server, `explore URL` finds it on the web.
+//! A client that lists the tools, resources and prompts of a server, and calls the tool `echo` if the server has it.
+//! `explore COMMAND [ARGUMENT..]` starts the server, `explore URL` connects to it over HTTP.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -66,7 +66,7 @@ async fn explore(client: &Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A server that has nothing of a kind may not know the list of it, and a client need not ask for it.
+/// Returns an empty list if the server does not support the list method.
 fn unless_unknown<T>(list: Result<Vec<T>, CallError>) -> Result<Vec<T>, CallError> {
     match list {
         Err(CallError::NotAllowed(_)) => Ok(Vec::new()),

@@ -1,5 +1,5 @@
-//! A server of resources and prompts on standard input and output: a few poems, a template for looking them up by number,
-//! and a prompt that has one explained.
+//! A server with resources and prompts on standard input and output: an index of poems, a template to look them up by
+//! number, and a prompt that asks for an explanation of one.
 
 use mcpgen_runtime::Server;
 use mcpgen_runtime::server::ServeError;
@@ -14,7 +14,7 @@ async fn main() -> Result<(), ServeError> {
         .with_description("Has a poem explained.")
         .with_arguments([PromptArgument::new("number").with_required(true)]);
     Server::new("library", "0.1.0")
-        .instructions("Poems have numbers; the index says how many there are.")
+        .instructions("Poems are numbered from 1. The index contains the number of poems.")
         .resource(index, |_| async { format!("{} poems", POEMS.len()) })
         .resource_template("poem", "poem:///{number}", |_, variables| async move { poem(&variables["number"]) })
         .prompt(explain, |_, arguments| async move {

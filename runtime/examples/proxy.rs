@@ -1,5 +1,5 @@
-//! A proxy between a client and a server that it starts: `proxy COMMAND [ARGUMENT..]`. What it relays stays as it is, byte
-//! for byte; on standard error it says of each message what it is, by its type.
+//! A proxy between a client and a server that it starts: `proxy COMMAND [ARGUMENT..]`. Relays messages unchanged, byte
+//! for byte, and logs the kind of each message to standard error.
 
 use futures_util::{SinkExt, StreamExt};
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, scan_bytes};
@@ -18,7 +18,7 @@ async fn main() -> std::io::Result<()> {
     command.args(arguments);
     let (server, from_server, to_server) = ChildProcess::start(command, lines::LONGEST)?;
     let (from_client, to_client) = stdio::stdio(lines::LONGEST)?;
-    // When the client hangs up, so does this; the server ends when it has said all.
+    // When the client disconnects, this task closes the server's input. The server exits after its last message.
     let asking = tokio::spawn(relay("client", from_client, to_server));
     relay("server", from_server, to_client).await;
     asking.abort();
@@ -36,16 +36,15 @@ async fn relay(who: &'static str, from: impl Incoming, to: impl Outgoing) {
     }
 }
 
-/// A message in a few words.
+/// Returns a short description of a message.
 fn describe(bytes: &[u8]) -> String {
     let document = match scan_bytes(bytes) {
         Ok(document) => document,
-        Err(invalid) => return format!("no message: {invalid}"),
+        Err(invalid) => return format!("invalid message: {invalid}"),
     };
     match Frame::read(&document) {
         Ok(Frame::One(Envelope::Request { id, method, params })) => {
-            let known =
-                if method.parse::<ClientRequestMethod>().is_ok() { "" } else { " (of no method that is known)" };
+            let known = if method.parse::<ClientRequestMethod>().is_ok() { "" } else { " (unknown method)" };
             let call = params.filter(|_| method == "tools/call");
             let tool = call.and_then(|params| CallToolRequestParams::decode(params).ok());
             format!(
@@ -54,9 +53,9 @@ fn describe(bytes: &[u8]) -> String {
             )
         }
         Ok(Frame::One(Envelope::Notification { method, .. })) => format!("notification {method}"),
-        Ok(Frame::One(Envelope::Response { id, .. })) => format!("answer to {id:?}"),
+        Ok(Frame::One(Envelope::Response { id, .. })) => format!("response to {id:?}"),
         Ok(Frame::One(Envelope::Error { id, error })) => format!("error for {id:?}: {error}"),
-        Ok(Frame::Batch(messages)) => format!("{} messages at once", messages.len()),
-        Err(invalid) => format!("no message: {invalid}"),
+        Ok(Frame::Batch(messages)) => format!("batch of {} messages", messages.len()),
+        Err(invalid) => format!("invalid message: {invalid}"),
     }
 }

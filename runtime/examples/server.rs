@@ -1,8 +1,8 @@
-//! A server of typed handlers, in the newest revision with a handshake and in the one without: on standard input and
-//! output, or on the web: `server [ADDRESS]`. Its client says which revision, with each request.
+//! A server with typed handlers for the newest legacy revision and the modern revision. `server` serves standard input
+//! and output, `server ADDRESS` serves HTTP. The client chooses the revision.
 //!
-//! `echo` and `add` answer by themselves; `ask` asks the client's model; `wait` reports progress for as long as it is
-//! told to, be it as a task; `touch` says that the list of tools has changed.
+//! The tools `echo` and `add` compute their results locally. `ask` samples the client's model. `wait` reports progress
+//! for a given number of steps, and may run as a task. `touch` notifies clients that the list of tools has changed.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -36,7 +36,7 @@ async fn main() -> std::io::Result<()> {
     serve(ours, router.clone(), router, incoming, outgoing, Limits::default()).await
 }
 
-/// Serves an address such as `127.0.0.1:3000` until Ctrl-C, and prints where the server is.
+/// Serves an address such as `127.0.0.1:3000` until Ctrl-C, and prints the endpoint's URL.
 #[cfg(feature = "http-server")]
 async fn web(address: &str, ours: LocalInfo, router: Router) -> std::io::Result<()> {
     use mcpgen_runtime::http::server::{Endpoint, Options};
@@ -45,7 +45,7 @@ async fn web(address: &str, ours: LocalInfo, router: Router) -> std::io::Result<
     println!("http://{}/mcp", listener.local_addr()?);
     listen::listen(listener, endpoint, async {
         if tokio::signal::ctrl_c().await.is_err() {
-            // Without signals it serves until the process ends.
+            // Without signal support, serve until the process ends.
             std::future::pending().await
         }
     })
@@ -57,7 +57,7 @@ async fn web(_: &str, _: LocalInfo, _: Router) -> std::io::Result<()> {
     Err(std::io::Error::other("built without the feature http-server"))
 }
 
-/// The tools that are the same in every revision: what they answer with, as text.
+/// Runs the tools that are the same in every revision, and returns their text.
 async fn tool(context: &Context, name: &str, arguments: &JsonObject) -> Result<String, ErrorObject> {
     match name {
         "echo" => Ok(string(arguments, "message")?.to_owned()),
@@ -75,7 +75,7 @@ async fn tool(context: &Context, name: &str, arguments: &JsonObject) -> Result<S
     }
 }
 
-/// The server asks its client while the client waits.
+/// Handlers of the legacy revision: a tool sends requests to the client while its own request is in flight.
 mod legacy {
     use mcpgen_runtime::peer::CallError;
     use mcpgen_runtime::tasks::{TaskSupport, Tasks};
@@ -134,7 +134,7 @@ mod legacy {
     }
 }
 
-/// The server answers with what it asks, and is called again with the answer.
+/// Handlers of the modern revision: a tool returns its input requests, and the client repeats the call with the input.
 mod modern {
     use mcpgen_runtime::protocol::change::Change;
     use mcpgen_runtime::server::subscriptions::Subscriptions;

@@ -1,14 +1,14 @@
-//! A server of two tools on standard input and output.
+//! A server with two tools on standard input and output.
 
 use mcpgen_runtime::Server;
 use mcpgen_runtime::server::{ServeError, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Says what it is told to say.
+/// Returns its message.
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
-    /// What to say.
+    /// The message to return.
     message: String,
 }
 

@@ -1,9 +1,12 @@
-//! Peers that speak a dialect which no official revision has, but a description of the protocol that is widely copied:
-//! `initialized`, `shutdown`, `exit`, `tools/list-changed`, `resources/updated`, capabilities given as `true`, and error
-//! codes from -32000 to -32005. Here it becomes what the official revisions say.
+//! Compatibility with peers that implement an unofficial dialect of the protocol.
 //!
-//! [`incoming`] translates what is heard, for a server and for a client alike, and [`handlers`] answers what only the dialect
-//! has. What is said stays official: peers of this kind read it.
+//! The dialect comes from a widely copied description of the protocol. It has the methods `initialized`, `shutdown`,
+//! `exit`, `tools/list-changed` and `resources/updated`, capabilities with the value `true`, and error codes from
+//! -32000 to -32005.
+//!
+//! [`incoming`] translates incoming messages into their official form, for servers and clients. [`handlers`] adds
+//! handlers for the methods that exist only in the dialect. Outgoing messages are not translated, because these peers
+//! understand the official form.
 //!
 //! ```
 //! use mcpgen_runtime::{Router, compat, transport};
@@ -22,7 +25,7 @@ use crate::service::context::Context;
 use crate::service::router::Router;
 use crate::transport::Incoming;
 
-/// The dialect's notifications, and what they are called officially.
+/// The dialect's notifications and their official names.
 const NOTIFICATIONS: &[(&str, &str)] = &[
     ("initialized", "notifications/initialized"),
     ("cancelled", "notifications/cancelled"),
@@ -33,13 +36,13 @@ const NOTIFICATIONS: &[(&str, &str)] = &[
     ("resources/updated", "notifications/resources/updated"),
 ];
 
-/// The dialect's error codes, and the official ones.
+/// The dialect's error codes and the official ones.
 const CODES: &[(i64, i64)] = &[
     // Tool not found.
     (-32000, -32602),
     // Tool execution error.
     (-32001, -32603),
-    // Resource not found: the same in the older revisions.
+    // Resource not found: official in older revisions.
     (-32002, -32002),
     // Resource access denied.
     (-32003, -32602),
@@ -49,12 +52,13 @@ const CODES: &[(i64, i64)] = &[
     (-32005, -32603),
 ];
 
-/// What is heard, in the words of the official revisions.
+/// Translates incoming messages from the dialect into their official form.
 pub fn incoming(from: impl Incoming) -> impl Incoming {
     from.map(|message| message.map(translated))
 }
 
-/// Handlers of what the dialect has besides: the request `shutdown`, and the notification `exit`, which ends the connection.
+/// Adds handlers for the request `shutdown`, whose result is empty, and for the notification `exit`, which closes the
+/// connection.
 #[must_use]
 pub fn handlers(router: Router) -> Router {
     router
@@ -65,7 +69,7 @@ pub fn handlers(router: Router) -> Router {
         })
 }
 
-/// One message, or several. What is official already, or is no message, stays as it is, byte for byte.
+/// Translates a message or a batch. Returns the same bytes if there is nothing to translate or if they are not JSON.
 fn translated(bytes: Vec<u8>) -> Vec<u8> {
     let Ok(mut message) = mcpgen_types::from_slice::<Value>(&bytes) else { return bytes };
     let changed = match &mut message {
@@ -77,7 +81,7 @@ fn translated(bytes: Vec<u8>) -> Vec<u8> {
     if changed { mcpgen_types::to_vec(&message) } else { bytes }
 }
 
-/// Whether something was not official.
+/// Translates a message. Returns whether it changed.
 fn translate(message: &mut Value) -> bool {
     let Some(message) = message.as_object_mut() else { return false };
     let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
@@ -96,7 +100,8 @@ fn translate(message: &mut Value) -> bool {
     }
 }
 
-/// Capabilities that are `true`; `false` is one that is not there.
+/// Replaces capabilities that are `true` with empty objects and removes those that are `false`. Returns whether any
+/// changed.
 fn capabilities(of: Option<&mut Value>) -> bool {
     let declared = of.and_then(|of| of.get_mut("capabilities")).and_then(Value::as_object_mut);
     let Some(declared) = declared else { return false };
@@ -121,6 +126,7 @@ fn capabilities(of: Option<&mut Value>) -> bool {
     changed
 }
 
+/// Replaces an error code of the dialect. Returns whether it changed.
 fn code(error: &mut JsonObject) -> bool {
     let official = CODES.iter().find(|(known, _)| error.get("code").and_then(Value::as_i64) == Some(*known));
     official.is_some_and(|(known, official)| {
@@ -129,7 +135,7 @@ fn code(error: &mut JsonObject) -> bool {
     })
 }
 
-/// Resources among the contents that have neither text nor bytes: links to them.
+/// Replaces embedded resources that have neither `text` nor `blob` with resource links. Returns whether any changed.
 fn contents(result: &mut JsonObject) -> bool {
     let mut changed = false;
     for content in result.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten() {

@@ -1,5 +1,4 @@
-//! The runtime of the Model Context Protocol over the generated types: typed handlers on one side, typed calls on the
-//! other.
+//! Clients and servers for the Model Context Protocol, with typed handlers and typed calls over the generated types.
 //!
 //! ```
 //! use mcpgen_runtime::{LocalInfo, Limits, Router, connect, serve, transport};
@@ -8,18 +7,18 @@
 //! use serde_json::json;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-//! // A server is a router of handlers, by the requests that they answer.
+//! // A server is a router with one handler per request type.
 //! let router = Router::new().request::<CallToolRequest>(|_context, params| async move {
 //!     let greeting = TextContent::new(format!("hello, {}", params.name));
 //!     Ok::<_, ErrorObject>(CallToolResult::new(vec![greeting.into()]))
 //! });
 //! let server = LocalInfo::new("greeter", "1.0.0").capability("tools", json!({}));
 //!
-//! // On standard input and output it would be `transport::stdio::stdio`.
+//! // An in-memory transport. Use `transport::stdio::stdio` for standard input and output.
 //! let (here, there) = transport::duplex();
 //! tokio::spawn(serve(server, router.clone(), router, there.0, there.1, Limits::default()));
 //!
-//! // A client calls by the same types.
+//! // A client calls methods by the same types.
 //! let ours = LocalInfo::new("visitor", "1.0.0");
 //! let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
 //! let result = client.peer.call::<CallToolRequest>(CallToolRequestParams::new("world")).await?;
@@ -29,7 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # From the bytes to the handler
+//! # From bytes to handlers
 //!
 //! ```text
 //! transport ── bytes ──> envelope ──> protocol ──> service (tower layers, then the router) ──> handler
@@ -37,18 +36,19 @@
 //!     └── outbox <──── peer <────────────┴──── responses, requests, notifications <───────────────┘
 //! ```
 //!
-//! Modules are layers; each imports only from those before it in this list:
+//! Modules are layers. Each imports only from the modules above it in this list:
 //!
-//! * [`jsonrpc`] tells messages apart in one pass. Params stay JSON until a handler's type is known.
+//! * [`jsonrpc`] classifies messages in one pass. Params stay JSON until the handler's type is known.
 //! * A [`transport`] is a stream of messages and a sink for them.
-//! * [`protocol`] decides which revision a message is of and whether it may be sent now.
-//! * [`peer`] sends requests and notifications to the other side.
-//! * [`service`] finds the handler by revision and method. Middleware is any tower layer around the router.
-//! * A [`connection`] runs all of this within [`Limits`], and sends exactly one response per request.
-//! * `tasks` (feature) answers requests later. `http` (features) is Streamable HTTP, where a server is a service.
-//! * [`server`] and [`client`] are for applications.
+//! * [`protocol`] decides which revision a message belongs to and whether it may be sent now.
+//! * [`peer`] sends requests and notifications to the peer.
+//! * [`service`] finds the handler by revision and method. Any tower layer around the router is middleware.
+//! * [`connection`] runs all of this within [`Limits`] and sends exactly one response per request.
+//! * `tasks` (feature `tasks`) runs requests as tasks, whose results the client fetches later.
+//! * `http` (features `http-server` and `http-client`) implements Streamable HTTP; a server is a tower service.
+//! * [`server`] and [`client`] are the entry points for applications.
 
-#![allow(deprecated, reason = "what the newest revision deprecates is still served")]
+#![allow(deprecated, reason = "the runtime still supports what the newest revision deprecates")]
 
 pub mod client;
 #[cfg(feature = "compat")]

@@ -219,14 +219,13 @@ async fn reports_the_exit_status_and_the_last_output() {
     assert_eq!((status.code(), *method, stderr.as_str()), (Some(3), "initialize", "first\nmissing API key"));
     let message = error.to_string();
     assert!(message.starts_with("the server `sh -c "), "{message}");
-    let end =
-        "exited with status 3 before it answered `initialize`; its last output on stderr was: first\nmissing API key";
+    let end = "exited with status 3 before it responded to `initialize`; its last output on stderr was: first\nmissing API key";
     assert!(message.ends_with(end), "{message}");
 
     let modern = |options: &mut ConnectOptions| options.ours.revisions.retain(|revision| !revision.is_legacy());
     let error = Script::new("receive; kill -9 $$").connect(modern).await.expect_err("it is killed");
-    assert!(error.to_string().contains("was ended by signal 9"), "{error}");
-    assert!(error.to_string().ends_with("before it answered `server/discover`"), "{error}");
+    assert!(error.to_string().contains("was killed by signal 9"), "{error}");
+    assert!(error.to_string().ends_with("before it responded to `server/discover`"), "{error}");
 }
 
 #[tokio::test]

@@ -83,7 +83,7 @@ fn what_is_no_message_is_answered_with_its_id_if_it_has_one() {
     }
     assert!(
         read(b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}")
-            .starts_with("Null -32700: not JSON: not UTF-8 after byte 27")
+            .starts_with("Null -32700: not JSON: invalid UTF-8 after byte 27")
     );
 }
 
@@ -128,6 +128,6 @@ fn what_is_not_asked_for_is_not_decoded() {
 fn batches_are_of_bounded_length() {
     let text = |count: usize| format!("[{}]", vec!["1"; count].join(","));
     assert_eq!(read(text(1000).as_bytes()).matches("-32600").count(), 1000);
-    assert!(read(text(1001).as_bytes()).contains("a batch of more than 1000 messages"));
-    assert!(read(text(5_000_000).as_bytes()).contains("a batch of more than 1000 messages"));
+    assert!(read(text(1001).as_bytes()).contains("the batch has more than 1000 messages"));
+    assert!(read(text(5_000_000).as_bytes()).contains("the batch has more than 1000 messages"));
 }

@@ -317,7 +317,7 @@ async fn tokens_are_asked_for() {
             }
             Err(error) => {
                 assert!(!good, "{wanted}: {error}");
-                assert_eq!(error.to_string(), "the server answers 401 Unauthorized");
+                assert_eq!(error.to_string(), "the server responded with 401 Unauthorized");
             }
         }
     }
@@ -332,23 +332,26 @@ fn said(status: u16, kind: &str, body: &str) -> Response {
 #[tokio::test]
 async fn what_is_no_server_is_said_so() {
     let table: &[(u16, &str, &str, &str)] = &[
-        (500, "text/plain", "out of order", "the server answers 500 Internal Server Error: out of order"),
-        (404, "text/html", "<html>", "the server answers 404 Not Found: <html>"),
+        (500, "text/plain", "out of order", "the server responded with 500 Internal Server Error: out of order"),
+        (404, "text/html", "<html>", "the server responded with 404 Not Found: <html>"),
         (
             200,
             "text/html",
             "<html>",
-            "the server answers with \"text/html\", which is neither JSON nor a stream of events",
+            "the server responded with content type \"text/html\", which is neither JSON nor an event stream",
         ),
-        (200, "text/event-stream", "", "the stream ended before there was an answer"),
-        (202, "text/plain", "", "the stream ended before there was an answer"),
-        (403, "text/plain", "no\n", "the server answers 403 Forbidden: no "),
+        (200, "text/event-stream", "", "the stream ended before the response arrived"),
+        (202, "text/plain", "", "the stream ended before the response arrived"),
+        (403, "text/plain", "no\n", "the server responded with 403 Forbidden: no "),
         // What stands before a server says nothing of what it speaks.
         (
             503,
             "application/json",
             r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"busy"}}"#,
-            r#"the server answers 503 Service Unavailable: {"jsonrpc":"2.0","error":{"code":-32600,"message":"busy"}}"#,
+            concat!(
+                "the server responded with 503 Service Unavailable: ",
+                r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"busy"}}"#,
+            ),
         ),
         (
             400,

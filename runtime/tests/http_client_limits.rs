@@ -107,7 +107,7 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
     let server = server.await;
     let client = connect(&server, Options { patience: Duration::from_millis(50), ..options() }).await;
     let error = call(&client).await.expect_err("no session");
-    assert!(error.contains("did not begin a session in time"), "{error}");
+    assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
 }
 
 /// A server that loses its first session at a tool call and does not accept the next one as initialized, and the sessions
@@ -137,7 +137,7 @@ async fn ends_a_session_that_does_not_begin_in_time() {
     let (server, ended) = never_initialized().await;
     let client = connect(&server, Options { patience: Duration::from_millis(300), ..options() }).await;
     let error = call(&client).await.expect_err("no session");
-    assert!(error.contains("did not begin a session in time"), "{error}");
+    assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
     assert_eq!(*ended.lock().expect("no panic"), ["session-1"]);
 }
 

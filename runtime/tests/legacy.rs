@@ -332,13 +332,13 @@ async fn types_of_another_revision_are_not_sent() {
     wire.say(INITIALIZED).await;
     wire.ask(PING).await;
     let error = peer.call::<v2025_11_25::ListRootsRequest>(None).await.expect_err("another revision");
-    let words = "roots/list: the type is of revision 2025-11-25, and the connection of 2024-11-05";
+    let words = "roots/list: the type belongs to revision 2025-11-25, but the connection uses 2024-11-05";
     assert_eq!(error.to_string(), words);
     let call = tokio::spawn(peer.call::<v2024_11_05::ListRootsRequest>(None).send());
     assert_eq!(wire.hear().await["method"], "roots/list");
     call.abort();
-    let error = peer.call::<v2024_11_05::ListToolsRequest>(None).await.expect_err("no request to a client");
-    assert_eq!(error.to_string(), "tools/list: no request to a client");
+    let error = peer.call::<v2024_11_05::ListToolsRequest>(None).await.expect_err("not a request to a client");
+    assert_eq!(error.to_string(), "tools/list: a client does not handle this request");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! One value of an indexed text.
+//! Cursors: single values in an indexed text.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -14,8 +14,8 @@ use super::{Decode, Literal};
 
 /// One value in a [`Document`], ready to be decoded.
 ///
-/// A cursor is copied freely. Reading a value does not change it, and skipping one takes a single step, however large it
-/// is.
+/// Cursors are cheap to copy. Reading does not change a cursor. Skipping a value takes constant time, regardless of its
+/// size.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
     document: &'a Document<'a>,
@@ -43,7 +43,7 @@ impl<'a> Cursor<'a> {
         Self { at, is_body: false, ..self }
     }
 
-    /// Where the value is in its document.
+    /// Returns the place of the value in its document.
     #[must_use]
     pub fn place(self) -> Place {
         Place::new(self.at)
@@ -53,7 +53,8 @@ impl<'a> Cursor<'a> {
         self.document
     }
 
-    /// The same object as the body of a message: `jsonrpc` and `id` belong to the envelope, unless the type names them.
+    /// Marks the object as the body of a message. Its `jsonrpc` and `id` then belong to the envelope, unless the type
+    /// has fields for them.
     pub(crate) fn body(self) -> Self {
         Self { is_body: true, ..self }
     }
@@ -62,31 +63,31 @@ impl<'a> Cursor<'a> {
         self.is_body
     }
 
-    /// Whether the value is `null`.
+    /// Returns whether the value is `null`.
     #[must_use]
     pub fn is_null(self) -> bool {
         self.kind() == Kind::Null
     }
 
-    /// Whether the value is an object.
+    /// Returns whether the value is an object.
     #[must_use]
     pub fn is_object(self) -> bool {
         self.kind() == Kind::Object
     }
 
-    /// Whether the value is an array.
+    /// Returns whether the value is an array.
     #[must_use]
     pub fn is_array(self) -> bool {
         self.kind() == Kind::Array
     }
 
-    /// Whether the value is a string.
+    /// Returns whether the value is a string.
     #[must_use]
     pub fn is_string(self) -> bool {
         self.kind().is_string()
     }
 
-    /// The JSON type: `null`, `boolean`, `number`, `string`, `array` or `object`.
+    /// Returns the JSON type: `null`, `boolean`, `number`, `string`, `array` or `object`.
     #[must_use]
     pub fn type_name(self) -> &'static str {
         match self.kind() {
@@ -99,7 +100,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where the value is in the text that the document was read from, in bytes. Empty if it was not read from text.
+    /// Returns the byte range of the value in the document's text. Empty if the document was not read from text.
     #[must_use]
     pub fn range(self) -> Range<usize> {
         let token = self.token();
@@ -114,7 +115,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The value's JSON text, borrowed if the document was read from text.
+    /// Returns the JSON text of the value. Borrows it if the document was read from text.
     #[must_use]
     pub fn text(self) -> Cow<'a, str> {
         match self.document.is_recorded {
@@ -123,23 +124,23 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The JSON text of a value that was not read from text.
+    /// Encodes a value that was not read from text.
     fn written(self) -> String {
-        // A value has no members that are not strings, and no floats that are not finite.
+        // This cannot fail: all names are strings, and all floats are finite.
         serde_json::to_string(&self).unwrap_or_default()
     }
 
-    /// The value's part of the text that the document was read from.
+    /// Returns the text of the value in a document that was read from text.
     pub(crate) fn slice(self) -> &'a str {
         self.document.text.get(self.range()).unwrap_or_default()
     }
 
-    /// The index of the end of the array or object.
+    /// Returns the token of the end of the array or object.
     fn end(self) -> u32 {
         self.at + self.token().length() as u32 - 1
     }
 
-    /// The string, borrowed unless it has escapes.
+    /// Returns the string, or `None` if the value is not a string. Borrows it unless it has escapes.
     #[must_use]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
         let token = self.token();
@@ -150,7 +151,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether the value is this string.
+    /// Returns whether the value is this string.
     #[inline]
     pub(crate) fn is_str(self, text: &str) -> bool {
         let token = self.token();
@@ -165,7 +166,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Type`] if the value is not a string.
+    /// Returns [`ErrorKind::Type`] if the value is not a string.
     pub fn string(self) -> Result<String, Error> {
         let token = self.token();
         match token.kind() {
@@ -175,11 +176,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Decodes a number of any form.
+    /// Decodes a number in any form.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Type`] if the value is not a number.
+    /// Returns [`ErrorKind::Type`] if the value is not a number.
     pub fn number(self) -> Result<Number, Error> {
         match self.as_number() {
             Some(number) => Ok(number),
@@ -195,7 +196,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An integer of at most 18 digits.
+    /// Returns an integer of at most 18 digits.
     #[inline]
     pub(super) fn short_integer(self) -> Option<i64> {
         let token = self.token();
@@ -205,7 +206,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A number with an integral value from `minimum` to `maximum`, which are in the ranges of `i64` and `u64`.
+    /// Decodes a number with an integral value from `minimum` to `maximum`.
     #[cold]
     pub(super) fn integer(self, minimum: i64, maximum: u64) -> Result<i128, Error> {
         let Some(number) = self.as_number().filter(Number::is_integer) else { return Err(self.mismatch("integer")) };
@@ -219,21 +220,21 @@ impl<'a> Cursor<'a> {
         integer.ok_or_else(|| self.mismatch("integer"))
     }
 
-    /// Decodes one of the strings in `names`, and returns its index.
+    /// Decodes one of the strings in `names` and returns its index.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Type`] if the value is not a string, [`ErrorKind::Value`] if `names` does not have it.
+    /// Returns [`ErrorKind::Type`] if the value is not a string, and [`ErrorKind::Value`] if it is not in `names`.
     pub fn variant(self, names: &[&str]) -> Result<usize, Error> {
         let Some(text) = self.as_str() else { return Err(self.mismatch("string")) };
         variant(&text, names).map_err(|error| self.locate(error))
     }
 
-    /// Decodes one of the values in `literals`, and returns its index.
+    /// Decodes one of the values in `literals` and returns its index.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] if `literals` does not have the value.
+    /// Returns [`ErrorKind::Value`] if the value is not in `literals`.
     pub fn literal(self, literals: &[Literal]) -> Result<usize, Error> {
         literals.iter().position(|literal| literal.is(self)).ok_or_else(|| {
             let expected = literals.iter().map(ToString::to_string).collect();
@@ -241,11 +242,11 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The elements of the array.
+    /// Returns an iterator over the elements of an array.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Type`] if the value is not an array.
+    /// Returns [`ErrorKind::Type`] if the value is not an array.
     pub fn elements(self) -> Result<ElementCursors<'a>, Error> {
         match self.kind() {
             Kind::Array => Ok(ElementCursors { next: self.sibling(self.at + 1), end: self.end() }),
@@ -253,11 +254,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The members of the object, in their order. A name may occur more than once.
+    /// Returns an iterator over the members of an object, in document order. A name may occur more than once.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Type`] if the value is not an object.
+    /// Returns [`ErrorKind::Type`] if the value is not an object.
     pub fn members(self) -> Result<MemberCursors<'a>, Error> {
         match self.kind() {
             Kind::Object => Ok(MemberCursors { next: self.sibling(self.at + 1), end: self.end() }),
@@ -265,7 +266,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The first member of this name, if the value is an object; the element of this index, if it is an array.
+    /// Returns the first member with this name if the value is an object, or the element at this index if it is an
+    /// array.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Self> {
         match self.kind() {
@@ -275,8 +277,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether both are the same JSON value: numbers by mathematical value, members in any order, and of a name that
-    /// occurs twice the last one.
+    /// Returns whether both are the same JSON value. Compares numbers by mathematical value and members in any order.
+    /// If a name occurs more than once, the last member counts.
     pub(crate) fn is_same(self, other: Cursor<'_>) -> bool {
         match (self.kind(), other.kind()) {
             (Kind::Number, Kind::Number) => self.as_number() == other.as_number(),
@@ -297,14 +299,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The members in the order of their names, without those whose names are in `known`. Of a name that occurs twice,
-    /// the last one.
+    /// Returns the members whose names are not in `known`, sorted by name. If a name occurs more than once, the last
+    /// member is kept.
     pub(crate) fn members_by_name(self, known: &[&str]) -> Result<Vec<(Self, Self)>, Error> {
         let mut members: Vec<_> = self.members()?.filter(|(name, _)| self.is_unknown(*name, known)).collect();
         if members.is_sorted_by(|(a, _), (b, _)| a.order(*b) == Ordering::Less) {
             return Ok(members);
         }
-        // Equal names keep their order. Reversed, the first of them is the last one.
+        // The sort is stable, so after reversing, the last of equal names comes first and is kept.
         members.sort_by(|(a, _), (b, _)| a.order(*b));
         members.reverse();
         members.dedup_by(|(a, _), (b, _)| a.order(*b) == Ordering::Equal);
@@ -312,22 +314,22 @@ impl<'a> Cursor<'a> {
         Ok(members)
     }
 
-    /// Whether the name of a member is neither in `known` nor the envelope's.
+    /// Returns whether the name of a member is neither in `known` nor part of the envelope.
     pub(super) fn is_unknown(self, name: Self, known: &[&str]) -> bool {
         name.find_in(known, 0) == known.len() && !(self.is_body && name.is_of_envelope())
     }
 
-    /// Whether a name is one that the envelope of a request or notification has beside its body.
+    /// Returns whether a name belongs to the envelope of a request or notification.
     pub(super) fn is_of_envelope(self) -> bool {
         self.is_str("jsonrpc") || self.is_str("id")
     }
 
-    /// The order of two strings.
+    /// Compares two strings.
     fn order(self, other: Self) -> Ordering {
         self.as_str().unwrap_or_default().cmp(&other.as_str().unwrap_or_default())
     }
 
-    /// A copy of the value, to be decoded later.
+    /// Copies the value, to decode it later.
     #[must_use]
     pub fn to_raw(self) -> RawJson {
         if self.document.is_recorded {
@@ -345,40 +347,40 @@ impl<'a> Cursor<'a> {
         RawJson::indexed(copy, Place::ROOT)
     }
 
-    /// An error at this value.
+    /// Creates an error at this value.
     #[cold]
     #[must_use]
     pub fn error(self, kind: ErrorKind) -> Error {
         self.locate(Error::new(kind))
     }
 
-    /// The same error at this value, unless it already knows its place.
+    /// Sets the location of the error to this value, unless the error already has one.
     #[cold]
     #[must_use]
     pub fn locate(self, error: Error) -> Error {
         error.at_token(self.at)
     }
 
-    /// The error of a missing member.
+    /// Creates the error of a missing member.
     #[cold]
     #[must_use]
     pub fn missing(self, name: &'static str) -> Error {
         self.locate(Error::missing(name))
     }
 
-    /// The error of a decoder that expects another JSON type; `expected` names it, or several.
+    /// Creates the error of a value with the wrong JSON type. `expected` names one or several types.
     #[cold]
     #[must_use]
     pub fn mismatch(self, expected: &'static str) -> Error {
         let found = match self.as_number() {
-            // The type alone would not explain it.
+            // Both types are numbers, so the value explains the error.
             Some(number) if expected.contains("integer") => format!("number {number}"),
             _ => self.type_name().to_owned(),
         };
         self.error(ErrorKind::Type { expected: expected.into(), found })
     }
 
-    /// The value as errors show it: a scalar as JSON text, an array or object by its type.
+    /// Describes the value for error messages: a scalar as JSON text, an array or object by its type.
     #[cold]
     pub(crate) fn describe(self) -> String {
         match (self.as_str(), self.kind()) {
@@ -389,16 +391,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Decodes the value, as the root of the paths and positions of errors.
+    /// Decodes the value. Paths and positions of errors are relative to it.
     pub(crate) fn decode_located<T: Decode>(self) -> Result<T, Error> {
-        // Without closures, into which the value would be moved.
+        // Not `map_err`, which would move the value.
         match T::decode(self) {
             Ok(value) => Ok(value),
             Err(error) => Err(error.located_from(self)),
         }
     }
 
-    /// The value inside this one that leads to `target`, and the name or index that leads to it.
+    /// Returns the element or member that contains the token `target`, with its index or name.
     #[cold]
     pub(crate) fn step(self, target: u32) -> Option<(Result<String, usize>, Self)> {
         if target <= self.at {
@@ -413,7 +415,8 @@ impl<'a> Cursor<'a> {
         Some((Ok(name.as_str()?.into_owned()), value))
     }
 
-    /// Line and column of a token, counted from the beginning of this value, or of the text if this is the whole value.
+    /// Returns the line and column of a token, counted from the beginning of this value, or from the beginning of the
+    /// text if this is the root.
     #[cold]
     pub(crate) fn position_of(self, token: u32) -> (usize, usize) {
         let first = if self.at == 0 { 0 } else { self.range().start };
@@ -422,11 +425,11 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The index of `text` in `names`.
+/// Returns the index of `text` in `names`.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Value`] if `names` does not have it.
+/// Returns [`ErrorKind::Value`] if `text` is not in `names`.
 pub fn variant(text: &str, names: &[&str]) -> Result<usize, Error> {
     match super::fields::find(names, 0, text.as_bytes()) {
         index if index < names.len() => Ok(index),
@@ -440,13 +443,14 @@ fn no_variant(names: &[&str], found: &str) -> Error {
     Error::new(ErrorKind::Value { expected, found: json_text(found) })
 }
 
-/// Whether two strings are equal. Names are short, and a call to compare them takes longer than the comparison.
+/// Returns whether two strings are equal. Inlined because names are short: a call to `memcmp` takes longer than the
+/// comparison.
 #[inline(always)]
 pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
-    // The first and the last bytes overlap in strings that are shorter than both together.
+    // In short strings, the first and the last bytes overlap.
     if let (Some(first), Some(other)) = (a.first_chunk::<8>(), b.first_chunk::<8>()) {
         return first == other && a.last_chunk::<8>() == b.last_chunk::<8>() && (a.len() <= 16 || a == b);
     }
@@ -462,7 +466,7 @@ fn short_integer(bytes: &[u8]) -> Option<i64> {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
     };
-    // `-0` is a double.
+    // `-0` decodes as a double.
     if digits.len() > 18 || is_negative && digits == b"0" {
         return None;
     }
@@ -477,7 +481,7 @@ fn short_integer(bytes: &[u8]) -> Option<i64> {
     Some(if is_negative { -integer } else { integer })
 }
 
-/// The string between the quotes, with its escapes replaced.
+/// Replaces the escapes in the text between the quotes of a string.
 #[inline(never)]
 pub(super) fn unescaped(escaped: &str) -> String {
     let bytes = escaped.as_bytes();
@@ -491,7 +495,7 @@ pub(super) fn unescaped(escaped: &str) -> String {
             None => return text,
             Some(b'n') => text.push('\n'),
             Some(byte @ (b'"' | b'\\' | b'/')) => text.push(char::from(*byte)),
-            // The scanner has checked the escapes.
+            // The scanner has validated the escapes.
             Some(_) => match unescape(bytes, backslash) {
                 Ok((character, end)) => {
                     text.push(character);
@@ -503,14 +507,14 @@ pub(super) fn unescaped(escaped: &str) -> String {
     }
 }
 
-/// The value's JSON text.
+/// Writes the JSON text of the value.
 impl fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cursor({})", self.text())
     }
 }
 
-/// The elements of an array.
+/// An iterator over the elements of an array.
 #[derive(Clone)]
 pub struct ElementCursors<'a> {
     next: Cursor<'a>,
@@ -531,7 +535,7 @@ impl<'a> Iterator for ElementCursors<'a> {
     }
 }
 
-/// The members of an object: names, which are strings, and values.
+/// An iterator over the members of an object, as pairs of a name and a value. Names are strings.
 #[derive(Clone)]
 pub struct MemberCursors<'a> {
     next: Cursor<'a>,

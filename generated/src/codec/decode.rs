@@ -1,4 +1,4 @@
-//! The types that every schema has.
+//! The trait [`Decode`], and its implementations for basic types.
 
 use crate::{
     Error, ErrorCode, ErrorKind, JsonObject, Map, Never, Number, ProgressToken, RawJson, RequestId, ResultType, Value,
@@ -8,16 +8,16 @@ use super::fields::{read_elements, read_optional};
 use super::index::Kind;
 use super::{Cursor, DecodeInPlace, Unread, decode_in_place};
 
-/// A type that JSON values decode into.
+/// A type that can be decoded from a JSON value.
 pub trait Decode: Sized {
-    /// The name that errors call the type by.
+    /// The name of the type in errors.
     const NAME: &'static str;
 
     /// Decodes one value.
     ///
     /// # Errors
     ///
-    /// The value is not valid.
+    /// Returns an error if the value is not valid for this type.
     fn decode(json: Cursor<'_>) -> Result<Self, Error>;
 }
 
@@ -79,7 +79,8 @@ impl Decode for String {
     }
 }
 
-/// `null` is `None`: this is a nullable value. That a member may be absent is its field's affair.
+/// A nullable value: `null` decodes as `None`. Optional members are handled by their fields instead, see
+/// [`read_optional`].
 impl<T: DecodeInPlace> Decode for Option<T> {
     const NAME: &'static str = T::NAME;
 

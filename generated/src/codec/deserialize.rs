@@ -1,4 +1,4 @@
-//! A cursor as a serde `Deserializer`, for types that are not generated.
+//! Implements serde's `Deserializer` for cursors, for types that are not generated.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,15 +18,15 @@ impl de::Error for Error {
     }
 }
 
-/// The name by which serde_json's `RawValue` asks for JSON text, and the key under which it expects it.
+/// The type name with which serde_json's `RawValue` requests JSON text, and the key under which it expects the text.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 impl<'de> Cursor<'de> {
-    /// Decodes a type with serde. Errors have the path and the position of the value that is wrong.
+    /// Decodes a type with serde. Errors contain the path and position of the invalid value.
     ///
     /// # Errors
     ///
-    /// The value is not a valid `T`.
+    /// Returns an error if the value is not a valid `T`.
     pub fn deserialize<T: de::Deserialize<'de>>(self) -> Result<T, Error> {
         T::deserialize(self).map_err(|error| error.located_from(self))
     }
@@ -52,14 +52,14 @@ impl<'de> Cursor<'de> {
     }
 }
 
-/// Checks that the visitor has read all elements.
+/// Visits the elements of an array, and checks that the visitor reads all of them.
 fn visit_elements<'de, V: Visitor<'de>>(elements: ElementCursors<'de>, visitor: V) -> Result<V::Value, Error> {
     let mut elements = SeqDeserializer::new(elements);
     let value = visitor.visit_seq(&mut elements)?;
     elements.end().map(|()| value)
 }
 
-/// Checks that the visitor has read all members.
+/// Visits the members of an object, and checks that the visitor reads all of them.
 fn visit_members<'de, V: Visitor<'de>>(members: MemberCursors<'de>, visitor: V) -> Result<V::Value, Error> {
     let mut members = map(members);
     let value = visitor.visit_map(&mut members)?;
@@ -124,7 +124,8 @@ impl<'de> IntoDeserializer<'de, Error> for Cursor<'de> {
     }
 }
 
-/// The name of a member, which may stand for a number or a boolean. Errors point to the value.
+/// The name of a member. Maps may have numbers or booleans as keys, which are parsed from the name. Errors point to the
+/// value of the member.
 struct Name<'de> {
     name: Cursor<'de>,
     value: Cursor<'de>,

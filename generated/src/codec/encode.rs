@@ -1,4 +1,4 @@
-//! One JSON value on its way from a type to a writer.
+//! The trait [`Encode`], and the JSON values that types encode into.
 
 use serde_json::Value;
 
@@ -7,24 +7,24 @@ use crate::{Extra, JsonObject, Never, Number};
 use super::Literal;
 use super::write::TextMembers;
 
-/// A type that has a JSON value.
+/// A type that can be encoded as a JSON value.
 pub trait Encode {
-    /// The value.
+    /// Returns the JSON value.
     fn encode(&self) -> Node<'_>;
 }
 
-/// One JSON value as its writer meets it. Floats must be finite.
+/// A JSON value to be written. Borrows from the encoded type.
 #[derive(Clone, Copy)]
 pub enum Node<'a> {
     /// `null`
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// An integer from 0 up.
+    /// An unsigned integer.
     Unsigned(u64),
-    /// An integer.
+    /// A signed integer.
     Signed(i64),
-    /// Any other number; what is not finite is written as `null`.
+    /// A double. It should be finite: other doubles are written as `null`.
     Float(f64),
     /// A string.
     Str(&'a str),
@@ -32,7 +32,7 @@ pub enum Node<'a> {
     Array(&'a dyn Elements),
     /// An object.
     Object(&'a dyn Object),
-    /// A value of serde_json's.
+    /// A serde_json value.
     Value(&'a Value),
     /// JSON text on one line.
     Json(&'a str),
@@ -40,39 +40,39 @@ pub enum Node<'a> {
 
 /// The elements of an array.
 pub trait Elements {
-    /// How many there are.
+    /// Returns the number of elements.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Returns whether the array is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The element at `index`, which is less than [`len`](Self::len).
+    /// Returns the element at `index`, which must be less than [`len`](Self::len).
     fn element(&self, index: usize) -> Node<'_>;
 }
 
 /// The members of an object.
 pub trait Object {
-    /// Writes all members, each once.
+    /// Writes each member once.
     fn members(&self, out: &mut Members<'_>);
 }
 
-/// Where an [`Object`] writes its members.
+/// Receives the members of an [`Object`].
 pub struct Members<'a> {
     pub(super) sink: Sink<'a>,
-    /// Whether the envelope of a message has written `jsonrpc` and `id`.
+    /// Whether the object is the body of a message whose envelope contains `jsonrpc` and `id`.
     is_body: bool,
 }
 
 pub(super) enum Sink<'a> {
-    /// Almost always. A direct call takes less time than one of a closure.
+    /// JSON text, the common case. Direct calls are faster than calls through `Any`.
     Text(TextMembers<'a>),
     Any(&'a mut dyn FnMut(&str, Node<'_>)),
 }
 
 impl<'a> Members<'a> {
-    /// Gives each member to `sink`.
+    /// Creates a `Members` that passes each member to `sink`.
     pub fn new(sink: &'a mut dyn FnMut(&str, Node<'_>)) -> Self {
         Self { sink: Sink::Any(sink), is_body: false }
     }
@@ -81,13 +81,13 @@ impl<'a> Members<'a> {
         Self { sink: Sink::Text(members), is_body: false }
     }
 
-    /// A member that is always there.
+    /// Writes a required member.
     #[inline(never)]
     pub fn member<T: Encode + ?Sized>(&mut self, name: &str, value: &T) {
         self.node(name, value.encode());
     }
 
-    /// A member that is there if it has a value.
+    /// Writes an optional member, if it has a value.
     #[inline(never)]
     pub fn optional<T: Encode>(&mut self, name: &str, value: &Option<T>) {
         if let Some(value) = value {
@@ -95,25 +95,25 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// A member whose value is fixed.
+    /// Writes a member with a constant value.
     #[inline]
     pub fn constant(&mut self, name: &str, value: Literal) {
         match value {
-            // Known where this is compiled, as a rule.
+            // Usually resolved at compile time.
             Literal::Str(text) => self.node(name, Node::Str(text)),
             other => self.node(name, other.encode()),
         }
     }
 
-    /// The members that the type does not name.
+    /// Writes the members that the type has no fields for.
     pub fn extra<T, V: Encode>(&mut self, extra: &Extra<T, V>) {
-        // One loop for all types.
+        // Uses one loop for all types, to keep the code small.
         if let Some(members) = extra.as_map() {
             members.members(self);
         }
     }
 
-    /// A member by its node.
+    /// Writes a member with an encoded value.
     #[inline(never)]
     pub fn node(&mut self, name: &str, node: Node<'_>) {
         if self.is_body && (name == "jsonrpc" || name == "id") {
@@ -125,7 +125,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The first member of a message.
+    /// Writes `jsonrpc`, the first member of a message.
     pub(crate) fn version(&mut self) {
         match &mut self.sink {
             Sink::Text(members) => members.version(),
@@ -133,7 +133,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// All members of the body of a message, after those of its envelope.
+    /// Writes the members of the body of a message, after those of its envelope.
     pub(crate) fn body(&mut self, body: Node<'_>) {
         self.is_body = true;
         match body {
@@ -157,7 +157,7 @@ impl<T: Encode + ?Sized> Encode for Box<T> {
     }
 }
 
-/// `None` is `null`: this is a nullable value. That a member may be absent is its field's affair.
+/// A nullable value: `None` encodes as `null`. For optional members, see [`Members::optional`].
 impl<T: Encode> Encode for Option<T> {
     fn encode(&self) -> Node<'_> {
         self.as_ref().map_or(Node::Null, T::encode)

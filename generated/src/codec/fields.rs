@@ -1,4 +1,4 @@
-//! Objects: known members into their fields, the others into `extra`.
+//! Decodes objects: known members into fields, other members into `extra`.
 
 use crate::extra::Others;
 use crate::{Error, ErrorKind, Extra};
@@ -7,55 +7,55 @@ use super::cursor::equal;
 use super::index::{Kind, Token};
 use super::{Cursor, Decode, Literal};
 
-/// A type that can be decoded into an existing value, without moving what is decoded.
+/// A type that can be decoded into an existing value, without moving the result.
 ///
-/// That value need not be valid before, so a type is blank only while it is decoded: nothing outside the codec has an
-/// [`Unread`].
+/// Decoding starts with a blank value, which may be invalid. Only the codec can create blank values, because only the
+/// codec can create an [`Unread`].
 pub trait DecodeInPlace: Decode {
-    /// Whether the type has no values, so that there is no blank one either.
+    /// Whether the type has no values. Such a type has no blank value.
     const IS_EMPTY: bool = false;
 
-    /// Creates a value to be overwritten by [`read`](Self::read).
+    /// Creates a blank value, which [`read`](Self::read) overwrites.
     fn blank(unread: Unread) -> Self;
 
-    /// Decodes into this value, which is blank.
+    /// Decodes into this value, which must be blank.
     ///
     /// # Errors
     ///
-    /// The JSON value is not valid. This value may then not be valid either.
+    /// Returns an error if the JSON value is invalid. `self` may then be invalid, too.
     fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error>;
 }
 
 /// A type whose fields are members of an object.
 pub trait ReadMember {
-    /// Decodes the member with this index. The index after the last stands for all members that the type does not know;
-    /// `json` is then the object. See [`read_others`] and [`refuse_others`].
+    /// Decodes the member with this index. The index after the last one means all unknown members; `json` is then the
+    /// whole object. See [`read_others`] and [`refuse_others`].
     ///
     /// # Errors
     ///
-    /// The member is not valid.
+    /// Returns an error if the member is invalid.
     fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error>;
 }
 
-/// A trait object of a reference, unlike one of the type itself, does not refer to the code that drops the type.
+/// Implemented for references because the vtable of a reference does not contain the drop code of the type.
 impl<T: ReadMember> ReadMember for &mut T {
     fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
         T::read_member(self, index, json, unread)
     }
 }
 
-/// The right to create blank values, which the codec has.
+/// A token that allows creating blank values. Only the codec can create it.
 #[derive(Clone, Copy, Debug)]
 pub struct Unread(());
 
-// The functions below are compiled once, or once for each type of a member. Inlined, each would be compiled again for
-// every type that has such a member, with the code that drops it.
+// The functions below are not inlined, so that they are compiled once, or once for each member type. If inlined, they
+// would be compiled again, with their drop code, for every type that has such a member.
 
-/// Decodes a type by [`DecodeInPlace`].
+/// Decodes a type that implements [`DecodeInPlace`].
 ///
 /// # Errors
 ///
-/// The JSON value is not valid.
+/// Returns an error if the JSON value is invalid.
 #[inline(never)]
 pub fn decode_in_place<T: DecodeInPlace>(json: Cursor<'_>) -> Result<T, Error> {
     if T::IS_EMPTY {
@@ -68,27 +68,31 @@ pub fn decode_in_place<T: DecodeInPlace>(json: Cursor<'_>) -> Result<T, Error> {
     }
 }
 
-/// Stands for the blank value of a type without values. It is not called.
+/// The blank value of a type without values. Never called.
+///
+/// # Panics
+///
+/// Always panics.
 #[cold]
 pub fn no_value<T>(_: Unread) -> T {
     unreachable!("a type without values is not decoded in place")
 }
 
 impl<'a> Cursor<'a> {
-    /// The error of a type without values.
+    /// Creates the error of a type without values.
     #[cold]
     #[must_use]
     pub fn uninhabited(self, _: Unread) -> Error {
         self.error(ErrorKind::Uninhabited)
     }
 
-    /// Decodes an object into the fields of a type, whose members have these names. `required` has the indices of those
-    /// that must be present.
+    /// Decodes an object into the fields of a type. `names` are the names of the members, and `required` contains the
+    /// indices of the required ones.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Type`] if the value is not an object, [`ErrorKind::Duplicate`] if a known member occurs twice,
-    /// [`ErrorKind::Missing`] if a required one is absent, and those of the members.
+    /// Returns [`ErrorKind::Type`] if the value is not an object, [`ErrorKind::Duplicate`] if a known member occurs
+    /// twice, [`ErrorKind::Missing`] if a required member is absent, and the errors of the members.
     pub fn read_object(
         self,
         names: &'static [&'static str],
@@ -117,11 +121,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The members of an object: the index of the name in `names`, or their number; the name; and the value.
+    /// Returns an iterator over the members of an object: the index of the name in `names` (or `names.len()` if the
+    /// name is unknown), the name and the value.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Type`] if the value is not an object.
+    /// Returns [`ErrorKind::Type`] if the value is not an object.
     #[inline(always)]
     pub fn known_members(
         self,
@@ -137,7 +142,7 @@ impl<'a> Cursor<'a> {
         }))
     }
 
-    /// The index of this name in `names`, or their number.
+    /// Returns the index of this name in `names`, or `names.len()` if it is unknown.
     #[inline(always)]
     pub(super) fn find_in(self, names: &[&str], next: usize) -> usize {
         let name = self.token();
@@ -157,7 +162,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Constant`] if it is another value.
+    /// Returns [`ErrorKind::Constant`] if the value differs.
     #[inline(never)]
     pub fn read_constant(self, literal: &Literal) -> Result<(), Error> {
         if literal.is(self) {
@@ -170,18 +175,18 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Constant`] if it is another value.
+    /// Returns [`ErrorKind::Constant`] if the value differs.
     pub fn read_optional_constant(self, literal: &Literal, is_present: &mut bool) -> Result<(), Error> {
         *is_present = true;
         self.read_constant(literal)
     }
 }
 
-/// Decodes an optional member into its field, which is `None`.
+/// Decodes an optional member into its field, which must be `None`.
 ///
 /// # Errors
 ///
-/// The value is not valid.
+/// Returns an error if the value is invalid.
 #[inline(never)]
 pub fn read_optional<T: DecodeInPlace>(json: Cursor<'_>, field: &mut Option<T>, unread: Unread) -> Result<(), Error> {
     if T::IS_EMPTY {
@@ -194,13 +199,13 @@ pub fn read_optional<T: DecodeInPlace>(json: Cursor<'_>, field: &mut Option<T>, 
     }
 }
 
-/// Assigns a value to a place with a blank one that owns no memory. What the place owns is not freed.
+/// Assigns a value without dropping the old one. The old value must be blank and own no memory, or the memory leaks.
 #[inline]
 pub fn set<T>(place: &mut T, value: T) {
     std::mem::forget(std::mem::replace(place, value));
 }
 
-/// Decodes the elements of an array. Every one is blank first, so that it is not moved.
+/// Decodes the elements of an array in place.
 #[inline(never)]
 pub(super) fn read_elements<T: DecodeInPlace>(
     json: Cursor<'_>,
@@ -221,11 +226,12 @@ pub(super) fn read_elements<T: DecodeInPlace>(
     Ok(())
 }
 
-/// Decodes the members of an object whose names are not in `known`. Of a name that occurs twice, the last value stays.
+/// Decodes the members of an object whose names are not in `known`. If a name occurs more than once, the last value is
+/// kept.
 ///
 /// # Errors
 ///
-/// A member is not valid.
+/// Returns an error if a member is invalid.
 #[inline]
 pub fn read_others<T, V: DecodeInPlace>(
     object: Cursor<'_>,
@@ -247,26 +253,26 @@ fn read_map<V: DecodeInPlace>(
     others.insert(Box::default()).read_members(&members, unread)
 }
 
-/// The members of a message that JSON-RPC does not name.
+/// Decodes the members of an object whose names are not in `known` into an [`Extra`].
 pub(crate) fn decode_others<T>(object: Cursor<'_>, known: &[&str]) -> Result<Extra<T>, Error> {
     let mut extra = Extra::default();
     read_others(object, known, &mut extra, Unread(()))?;
     Ok(extra)
 }
 
-/// Refuses an object because of members whose names are not in `known`, as `additionalProperties: false` does.
+/// Rejects members whose names are not in `known`, like `additionalProperties: false`.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Unexpected`]
+/// Returns [`ErrorKind::Unexpected`] at the first unknown member.
 #[cold]
 pub fn refuse_others(object: Cursor<'_>, known: &[&str], _: Unread) -> Result<(), Error> {
     let unknown = object.members()?.find(|(name, _)| object.is_unknown(*name, known));
     unknown.map_or(Ok(()), |(_, value)| Err(value.error(ErrorKind::Unexpected)))
 }
 
-/// The index of `name` in `names`, or their number. Starts at `next`: in the schema's order, each member takes one
-/// comparison.
+/// Returns the index of `name` in `names`, or `names.len()` if it is unknown. The search starts at `next`: if members
+/// are in schema order, each takes one comparison.
 #[inline(always)]
 pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
     let mut at = next;
@@ -280,7 +286,7 @@ pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
     names.len()
 }
 
-/// The indices of the members that occurred. Few types have more than 64.
+/// The set of member indices that have occurred. Optimized for types with at most 64 members.
 #[derive(Default)]
 pub(crate) struct Seen {
     first: u64,
@@ -288,7 +294,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Returns whether the index is new.
+    /// Inserts an index. Returns whether it is new.
     #[inline(always)]
     pub(crate) fn insert(&mut self, index: usize) -> bool {
         if index >= 64 {

@@ -1,4 +1,4 @@
-//! The index of a JSON text: where each value is, of what kind, and how far it reaches.
+//! The index of a JSON text: the position, kind and size of each value.
 
 use std::borrow::Cow;
 
@@ -8,20 +8,21 @@ use super::cursor::unescaped;
 use super::scan::{Fault, scan};
 use super::{Cursor, MAX_DEPTH};
 
-/// An entry of the index, in eight bytes: a value, the name of a member, or the end of an array or object.
+/// An entry of the index: a value, the name of a member, or the end of an array or object. An entry takes eight bytes.
 ///
-/// Entries are in the order of the text. The name of a member comes right before its value; the entries of an array's
-/// elements or an object's members come between its own entry and its end.
+/// Entries are in text order. The name of a member comes directly before its value. The entries of elements and members
+/// come between the entry of their array or object and its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
-    /// Byte offset in the text: of a string, that of its first character; of an end, that after the closing bracket.
+    /// The byte offset in the text. For a string, the offset of its first character; for an end, the offset after the
+    /// closing bracket.
     start: u32,
-    /// The kind in the lower three bits. Above them the length in bytes, or of an array or object the number of its
-    /// entries, with its own and its end.
+    /// The lower three bits contain the kind. The upper bits contain the length in bytes or, for an array or object,
+    /// the number of its entries, including its own entry and its end.
     kind_and_length: u32,
 }
 
-/// The kind of a value. An end has no meaning as a value; it is stored as `Null`.
+/// The kind of a value. The end of an array or object is stored as `Null`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null = 0,
@@ -38,11 +39,11 @@ pub(crate) enum Kind {
 
 const KIND_BITS: u32 = 3;
 
-/// The length of text that the index can describe: 512 MiB.
+/// The limit for texts: they must be shorter than 512 MiB.
 pub(super) const MAX_TEXT: usize = 1 << (u32::BITS - KIND_BITS);
 
 impl Token {
-    /// Offset and length are less than [`MAX_TEXT`].
+    /// Creates an entry. `start` and `length` must be less than [`MAX_TEXT`].
     pub(super) const fn new(kind: Kind, start: usize, length: usize) -> Self {
         Self { start: start as u32, kind_and_length: (length as u32) << KIND_BITS | kind as u32 }
     }
@@ -64,17 +65,17 @@ impl Token {
         }
     }
 
-    /// The length in bytes, or of an array or object the number of its entries.
+    /// Returns the length in bytes or, for an array or object, the number of its entries.
     pub(super) const fn length(self) -> usize {
         (self.kind_and_length >> KIND_BITS) as usize
     }
 
-    /// The same entry in a text that begins `offset` bytes later.
+    /// Returns the same entry for a text without its first `offset` bytes.
     pub(super) const fn after(self, offset: usize) -> Self {
         Self { start: self.start - offset as u32, ..self }
     }
 
-    /// The number of entries that the value takes.
+    /// Returns the number of entries of the value.
     pub(super) const fn entries(self) -> usize {
         if self.kind_and_length & 7 >= Kind::Array as u32 { self.length() } else { 1 }
     }
@@ -88,26 +89,26 @@ impl Kind {
 
 /// A JSON text with its index.
 ///
-/// An entry of the index takes 8 bytes. There is at most one for each byte of text, as in `[[]]`; messages of the protocol
-/// have one for every six to eight bytes. While a text is read, room is made for up to twice as many entries.
+/// An entry of the index takes 8 bytes. A text has at most one entry per byte, as in `[[]]`. Typical messages have one
+/// entry per six to eight bytes. While a text is read, the index may reserve memory for up to twice as many entries.
 #[derive(Clone, Debug, Default)]
 pub struct Document<'a> {
     pub(super) text: Cow<'a, str>,
     pub(super) tokens: Vec<Token>,
-    /// Whether the document was made from values. Its text then has only numbers and the characters of strings.
+    /// Whether the document was created from values. Its text then contains only numbers and the characters of strings.
     pub(super) is_recorded: bool,
-    /// Whether a line ends between two values.
+    /// Whether there is a line break between two values.
     pub(super) is_multiline: bool,
     /// The token of the first array or object that is nested too deep.
     pub(super) too_deep: Option<u32>,
 }
 
-/// Where a value is in a document.
+/// The place of a value in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(u32);
 
 impl Place {
-    /// The whole value.
+    /// The place of the root value.
     pub const ROOT: Self = Self(0);
 
     pub(super) const fn new(token: u32) -> Self {
@@ -116,24 +117,24 @@ impl Place {
 }
 
 impl<'a> Document<'a> {
-    /// Checks that the text is one JSON value, and records where the values in it are.
+    /// Checks that the text is one JSON value, and builds its index.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Json`] if the text is not JSON, or is 512 MiB or longer; [`ErrorKind::Depth`] if more than
-    /// [`MAX_DEPTH`](super::MAX_DEPTH) arrays and objects are nested.
+    /// Returns [`ErrorKind::Json`] if the text is not JSON, or is 512 MiB or longer, and [`ErrorKind::Depth`] if arrays
+    /// and objects are nested more than [`MAX_DEPTH`](super::MAX_DEPTH) levels deep.
     pub fn read(text: impl Into<Cow<'a, str>>) -> Result<Self, Error> {
         let document = Self::read_any_depth(text)?;
         document.check_depth()?;
         Ok(document)
     }
 
-    /// Does the same for a text that may be nested too deep. What is nested deeper reads as `null`; check with
-    /// [`check_depth`](Self::check_depth) before you decode.
+    /// Like [`read`](Self::read), but accepts texts that are nested too deep. Values below the depth limit read as
+    /// `null`. Call [`check_depth`](Self::check_depth) before decoding.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Json`] if the text is not JSON, or is 512 MiB or longer.
+    /// Returns [`ErrorKind::Json`] if the text is not JSON, or is 512 MiB or longer.
     pub fn read_any_depth(text: impl Into<Cow<'a, str>>) -> Result<Self, Error> {
         let mut document = Self { text: text.into(), ..Self::default() };
         match scan(&document.text, &mut document.tokens) {
@@ -146,7 +147,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The error of a text that is not JSON. The path leads to where the index ends, at most [`MAX_DEPTH`] steps.
+    /// Creates the error of a text that is not JSON. The path leads to the end of the incomplete index, and has at most
+    /// [`MAX_DEPTH`] segments.
     #[cold]
     fn fault(&self, fault: Fault) -> Error {
         struct Open {
@@ -189,11 +191,11 @@ impl<'a> Document<'a> {
         error
     }
 
-    /// Checks that no more than [`MAX_DEPTH`](super::MAX_DEPTH) arrays and objects are nested.
+    /// Checks that arrays and objects are nested at most [`MAX_DEPTH`](super::MAX_DEPTH) levels deep.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Depth`]
+    /// Returns [`ErrorKind::Depth`] if the document is nested too deep.
     pub fn check_depth(&self) -> Result<(), Error> {
         match self.too_deep {
             None => Ok(()),
@@ -201,19 +203,19 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The whole value.
+    /// Returns a cursor to the root value.
     #[must_use]
     pub fn root(&self) -> Cursor<'_> {
         Cursor::new(self, 0)
     }
 
-    /// The value at a place of this document.
+    /// Returns a cursor to the value at a place of this document.
     #[must_use]
     pub fn at(&self, place: Place) -> Cursor<'_> {
         Cursor::new(self, place.0)
     }
 
-    /// The text of a value, in the memory of the whole text. Of much larger text, little is kept.
+    /// Returns the text of a value. Reuses the memory of the whole text, and shrinks it if the value is much smaller.
     pub(crate) fn into_text(self, place: Place) -> String {
         let range = self.at(place).range();
         let mut text = self.text.into_owned();
@@ -225,7 +227,7 @@ impl<'a> Document<'a> {
         text
     }
 
-    /// The same document without line breaks, which can only be white space between values.
+    /// Replaces line breaks, which can occur only between values, by spaces.
     pub(crate) fn on_one_line(mut self) -> Self {
         if self.is_multiline {
             self.text = Cow::Owned(self.text.replace(['\n', '\r'], " "));
@@ -238,19 +240,19 @@ impl<'a> Document<'a> {
     pub(super) fn token(&self, at: u32) -> Token {
         match self.tokens.get(at as usize) {
             Some(token) => *token,
-            // An empty document is `null`.
+            // An empty document reads as `null`.
             None => Token::new(Kind::Null, 0, 0),
         }
     }
 
-    /// The bytes of a number, or of a string without its quotes.
+    /// Returns the text of a number, or of a string without its quotes.
     #[inline(always)]
     pub(super) fn slice(&self, token: Token) -> &str {
         self.text.get(token.start()..token.start() + token.length()).unwrap_or_default()
     }
 }
 
-/// Line, from 1, and column in bytes, from 1, of the last byte before `end`, as serde_json counts them.
+/// Returns the line and the column in bytes, both from 1, of the last byte before `end`. Counts like serde_json.
 #[cold]
 pub(super) fn position(text: &str, end: usize) -> (usize, usize) {
     let before = text.as_bytes().get(..end).unwrap_or(text.as_bytes());

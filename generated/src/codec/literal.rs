@@ -1,4 +1,4 @@
-//! Constants of the schema.
+//! Constants in schemas.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::error::json_text;
 use super::index::{Document, Kind};
 use super::{Cursor, Encode, Node};
 
-/// A JSON value that the schema states, in a form that is `const`. Numbers compare mathematically.
+/// A JSON value from the schema that can be used in `const` contexts. Numbers compare by mathematical value.
 #[derive(Clone, Copy, Debug)]
 pub enum Literal {
     /// `null`
@@ -19,7 +19,7 @@ pub enum Literal {
     Integer(i64),
     /// An integer that is too large for [`Integer`](Self::Integer).
     Unsigned(u64),
-    /// Another number; finite.
+    /// Another number, which must be finite.
     Float(f64),
     /// A string.
     Str(&'static str),
@@ -28,7 +28,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// The number, if it is one.
+    /// Returns the number, or `None` if the literal is not a number.
     #[must_use]
     pub fn as_number(&self) -> Option<Number> {
         match *self {
@@ -39,7 +39,7 @@ impl Literal {
         }
     }
 
-    /// Whether the value is this literal.
+    /// Returns whether the value equals this literal.
     pub(crate) fn is(&self, json: Cursor<'_>) -> bool {
         match *self {
             Self::Str(text) => json.is_str(text),
@@ -68,7 +68,7 @@ impl Encode for Literal {
     }
 }
 
-/// As JSON text.
+/// Writes the literal as JSON text.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

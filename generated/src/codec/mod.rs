@@ -1,4 +1,4 @@
-//! The codec that generated types stand on: an index of the JSON text, cursors to decode from it, and nodes to encode.
+//! The codec of the generated types: an index of the JSON text, cursors to decode from it, and nodes to encode.
 //!
 //! ```text
 //!            {"src":"a.png","sizes":["1x1"]}          the text
@@ -18,15 +18,15 @@
 //!   decode   Icon { src: "a.png", sizes: Some(["1x1"]), extra: {} }
 //! ```
 //!
-//! One function, the scanner, checks a text against JSON's grammar and records every value in the index. It is not
-//! generic, and nothing else reads JSON text. A [`Cursor`] is a document and the number of a token. Types decode
-//! themselves from a cursor: [`Cursor::read_object`] finds an object's known members by name, [`Cursor::union`] looks up the
-//! values that decide for a variant, and skipping a value means adding the number of its entries. Strings are copied out
-//! of the text, and unescaped, only when a type takes them. The path of an error is found from the index when there is
-//! an error.
+//! One function, the scanner, checks a text against JSON's grammar and records every value in the index. The scanner is
+//! not generic, and no other code parses JSON text. A [`Cursor`] is a reference to a document and the number of a
+//! token. Types decode themselves from a cursor. [`Cursor::read_object`] finds an object's known members by name, and
+//! [`Cursor::union`] looks up the values that select a variant. Skipping a value adds its number of entries to the
+//! token number. Strings are copied and unescaped only when a type decodes them. The path of an error is computed from
+//! the index when the error occurs.
 //!
-//! Values of serde_json's and other serde formats are written down as a [`Document`] first, and decoded the same way.
-//! Encoding needs no index: a type returns a [`Node`] that refers to its fields.
+//! Values of serde_json and of other serde formats are first recorded as a [`Document`], and then decoded in the same
+//! way. Encoding does not use an index: a type returns a [`Node`] that refers to its fields.
 //!
 //! ```
 //! use mcpgen_types::codec::{self, DecodeInPlace};
@@ -124,13 +124,13 @@ pub use {record::deserialize, ser::serialize};
 
 pub(crate) use {fields::decode_others, text::named, write::write};
 
-/// What decoding gives: for modules in which `Result` is a type of the protocol.
+/// The result of decoding. For modules in which `Result` is a type of the protocol.
 pub type Result<T> = ::std::result::Result<T, crate::Error>;
 
-/// How many arrays and objects may stand inside one another in a document, the outermost included.
+/// The maximum nesting depth of arrays and objects in a document, including the outermost.
 pub const MAX_DEPTH: u32 = 100;
 
-/// `serde::Serialize` and `serde::Deserialize` for types that are [`Encode`] and [`Decode`].
+/// Implements `serde::Serialize` and `serde::Deserialize` for types that implement [`Encode`] and [`Decode`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __serde_impls {

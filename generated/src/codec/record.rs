@@ -1,4 +1,4 @@
-//! Documents from other sources than text: serde_json's values, and any serde `Deserializer`.
+//! Creates documents from sources other than text: serde_json values, and any serde `Deserializer`.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -13,31 +13,31 @@ use super::index::{Document, Kind, MAX_TEXT, Token};
 use super::text::named;
 use super::{Decode, MAX_DEPTH};
 
-/// Reads one value with a `Deserializer` of any self-describing format.
+/// Decodes one value from a `Deserializer` of a self-describing format.
 ///
 /// # Errors
 ///
-/// Those of the deserializer. An error of the type itself is its message.
+/// Returns the errors of the deserializer. A decoding error becomes a custom error with its message.
 pub fn deserialize<'de, T: Decode, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let document = record(deserializer)?;
     named(document.root().decode_located()).map_err(|error| D::Error::custom(error.without_position()))
 }
 
-/// Compiled once for each `Deserializer`, and not for each type.
+/// Separate from [`deserialize`], so that it is compiled once for each `Deserializer`, and not for each type.
 fn record<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Document<'static>, D::Error> {
     let mut recorder = Recorder::default();
     deserializer.deserialize_any(Seed(&mut recorder))?;
     recorder.finish().map_err(D::Error::custom)
 }
 
-/// Records a value of serde_json's.
+/// Records a serde_json value.
 pub(super) fn record_value(value: &Value) -> Result<Document<'static>, Error> {
     let mut recorder = Recorder::default();
     recorder.value(value)?;
     recorder.finish()
 }
 
-/// Writes the index of a document, and into its text only strings, as they are, and numbers.
+/// Builds the index of a document. The document's text contains only numbers and unescaped strings.
 struct Recorder {
     text: String,
     tokens: Vec<Token>,
@@ -46,7 +46,7 @@ struct Recorder {
 
 impl Default for Recorder {
     fn default() -> Self {
-        // Enough for most requests, and not worth growing to.
+        // Enough for most requests, so that the buffers rarely grow.
         Self { text: String::with_capacity(512), tokens: Vec::with_capacity(64), depth: 0 }
     }
 }
@@ -100,12 +100,12 @@ impl Recorder {
 
     fn number(&mut self, number: impl fmt::Display) {
         let start = self.text.len();
-        // A `String` takes all text.
+        // Writing to a `String` cannot fail.
         let _ = write!(self.text, "{number}");
         self.tokens.push(Token::new(Kind::Number, start, self.text.len() - start));
     }
 
-    /// Begins an array or object. Returns its entry.
+    /// Begins an array or object. Returns the index of its entry.
     fn open(&mut self, kind: Kind) -> Result<usize, Error> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -125,7 +125,8 @@ impl Recorder {
     }
 }
 
-/// A number of serde_json's feature `arbitrary_precision` that no double can hold.
+/// Creates the error of a number that exceeds the range of doubles. Such numbers exist only with serde_json's feature
+/// `arbitrary_precision`.
 #[cold]
 fn out_of_range() -> Error {
     json_error("number out of range")
@@ -136,7 +137,7 @@ fn json_error(message: &str) -> Error {
     Error::new(ErrorKind::Json { message: message.to_owned() })
 }
 
-/// Records the value that a deserializer is asked for.
+/// Records the next value of a deserializer.
 struct Seed<'r>(&'r mut Recorder);
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
@@ -266,7 +267,7 @@ impl Visitor<'_> for Name<'_> {
 /// The key of the map that represents a number when serde_json's feature `arbitrary_precision` is enabled.
 const NUMBER_KEY: &str = "$serde_json::private::Number";
 
-/// Records the number that such a map represents, or the object if it only looks like one.
+/// Records the number that such a map represents, or the object if the map only looks like a number.
 fn number<'de, A: MapAccess<'de>>(recorder: &mut Recorder, mut members: A) -> Result<(), A::Error> {
     let open = recorder.open(Kind::Object).map_err(A::Error::custom)?;
     recorder.string(NUMBER_KEY);
@@ -291,8 +292,8 @@ fn number<'de, A: MapAccess<'de>>(recorder: &mut Recorder, mut members: A) -> Re
     Ok(())
 }
 
-/// Whether serde_json's feature `arbitrary_precision` is enabled, by this or another crate.
+/// Returns whether serde_json's feature `arbitrary_precision` is enabled, by this or another crate.
 fn arbitrary_precision() -> bool {
-    // Otherwise the number is out of range.
+    // Without the feature, this number is out of range.
     "1e999".parse::<serde_json::Number>().is_ok()
 }

@@ -1,8 +1,9 @@
-//! The scanner: checks a text against JSON's grammar and records its values, in one pass.
+//! The scanner. Checks a text against JSON's grammar and records its values, in one pass.
 //!
-//! It accepts what `serde_json::from_str::<Value>` accepts, and reports what it does not with serde_json's message and
-//! position. (Nesting is limited elsewhere, because a message that is nested too deep has an id all the same. A number out
-//! of range is reported at its end; serde_json stops within an exponent of more than 32 bits.)
+//! The scanner accepts the same texts as `serde_json::from_str::<Value>`, and reports errors with serde_json's messages
+//! and positions, with two exceptions. The scanner does not fail on deep nesting, because the ID of a message that is
+//! nested too deep must still be readable. It reports a number out of range at the end of the number, while serde_json
+//! stops inside an exponent of more than 32 bits.
 
 use crate::number::parse_double;
 use crate::{Error, ErrorKind};
@@ -10,19 +11,19 @@ use crate::{Error, ErrorKind};
 use super::MAX_DEPTH;
 use super::index::{Kind, MAX_TEXT, Token, position};
 
-/// What the scanner learns of the text as a whole.
+/// Properties of the whole text.
 pub(super) struct Scanned {
-    /// Whether a line ends between two values.
+    /// Whether there is a line break between two values.
     pub(super) is_multiline: bool,
     /// The token of the first array or object that is nested too deep.
     pub(super) too_deep: Option<u32>,
 }
 
-/// Why a text is not JSON, in serde_json's words.
+/// A syntax error, with serde_json's message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault {
     message: &'static str,
-    /// Offset after the byte that is wrong.
+    /// The offset after the invalid byte.
     end: usize,
 }
 
@@ -32,7 +33,7 @@ impl Fault {
         Self { message, end }
     }
 
-    /// Whether a value is wrong, and not what follows it.
+    /// Returns whether a value is invalid, rather than the text after it.
     pub(super) fn is_of_value(self) -> bool {
         !matches!(self.message, LIST_END | ELEMENT_END | TRAILING_COMMA)
     }
@@ -45,15 +46,16 @@ impl Fault {
 
 /// The innermost open array or object.
 struct Container {
-    /// The index of its token. While it is open, that token's length is the index of the container around it.
+    /// The index of its token. While the container is open, the length of that token is the index of the outer
+    /// container.
     token: usize,
     is_object: bool,
 }
 
-/// No array or object is open.
+/// The token index if no array or object is open.
 const NONE: usize = MAX_TEXT - 1;
 
-/// Records the values of a text in `tokens`, which is empty.
+/// Records the values of a text in `tokens`, which must be empty.
 pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault> {
     let bytes = text.as_bytes();
     if bytes.len() >= NONE {
@@ -80,7 +82,7 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
                 tokens.push(Token::new(kind, at, open.token));
                 open = Container { token, is_object };
                 at = skip_space(bytes, at + 1, &mut found);
-                // The closing brackets are two characters after the opening ones.
+                // In ASCII, each closing bracket is two code points after its opening bracket.
                 if peek(bytes, at) != byte + 2 {
                     if at == bytes.len() {
                         return Err(no_end(bytes, at, &open));
@@ -104,10 +106,10 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
             b'n' if has_word(bytes, at, b"null") => at = word(Kind::Null, at, 4, tokens),
             _ => return Err(no_value(bytes, at, &open)),
         }
-        // The value is complete, or is an array or object without content.
+        // The value is complete, or is an empty array or object whose closing bracket is next.
         loop {
             if open.token == NONE {
-                // Lines that end after the value are no part of it.
+                // Line breaks after the root value do not count.
                 let is_multiline = found.is_multiline;
                 at = skip_space(bytes, at, &mut found);
                 found.is_multiline = is_multiline;
@@ -130,7 +132,7 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
             depth -= 1;
             let closed = open.token;
             open = close(closed, at, tokens);
-            // So that no decoder can exceed the depth, even if nobody checks it.
+            // Replace values below the limit by `null`, so that no decoder exceeds it even if the depth is not checked.
             if depth >= MAX_DEPTH {
                 let start = tokens.get(closed).map_or(at, |token| token.start());
                 tokens.truncate(closed);
@@ -140,7 +142,7 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
     }
 }
 
-/// Adds the end of an array or object, and completes its token. Returns the container around it.
+/// Adds the end of an array or object, and completes its token. Returns the outer container.
 #[inline(always)]
 fn close(token: usize, end: usize, tokens: &mut Vec<Token>) -> Container {
     tokens.push(Token::new(Kind::Null, end, 0));
@@ -178,7 +180,7 @@ fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -
 #[inline(always)]
 fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, Fault> {
     let mut end = start;
-    // Most strings are short.
+    // Fast path for short strings.
     for _ in 0..4 {
         let Some(word) = word_at(bytes, end) else { break };
         let special = special(word);
@@ -196,13 +198,13 @@ fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, 
     Ok(end + 1)
 }
 
-/// The offset of a string's closing quote, and its kind. There is nothing special before `at`.
+/// Returns the offset of a string's closing quote, and its kind. There are no special bytes before `at`.
 #[inline(never)]
 fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), Fault> {
     let mut kind = Kind::Plain;
     let mut words = 0;
     loop {
-        // What is this long is mostly much longer.
+        // A string of this length is mostly much longer.
         if words >= 8 {
             words = 0;
             at = match kind {
@@ -226,7 +228,7 @@ fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), Fault> {
     }
 }
 
-/// The same within the last eight bytes of the text.
+/// Like [`long_string`], for the last eight bytes of the text.
 fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kind), Fault> {
     loop {
         match peek(bytes, at) {
@@ -240,7 +242,7 @@ fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kin
     }
 }
 
-/// The offset after an escape. Anything else that is special, but no quote, is an error.
+/// Returns the offset after an escape. Fails at control characters and at the end of the text.
 #[inline(always)]
 fn after_escape(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     match (peek(bytes, at), bytes.get(at + 1)) {
@@ -253,7 +255,7 @@ fn after_escape(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 
 const BLOCK: usize = 64;
 
-/// Skips blocks of bytes with nothing special among them. The compiler compares many bytes at once.
+/// Skips blocks without special bytes. The compiler vectorizes the comparison.
 #[inline(never)]
 fn skip_plain_blocks(bytes: &[u8], mut at: usize) -> usize {
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
@@ -268,14 +270,14 @@ fn skip_plain_blocks(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Skips blocks of bytes among which the string does not end, and in which all escapes are `\n` or `\"`, as in prose.
+/// Skips blocks in which the string does not end and all escapes are `\n` or `\"`, as in prose.
 #[inline(never)]
 fn skip_escaped_blocks(bytes: &[u8], mut at: usize) -> usize {
-    // Such a backslash may be the second of two, and escape nothing.
+    // The backslash before `at` may be the second of an escaped backslash. Then it escapes nothing.
     if at == 0 || peek(bytes, at - 1) == b'\\' {
         return at;
     }
-    // Each byte is looked at with its neighbours, so that none depends on what was found before it.
+    // Each byte is compared together with its neighbors, so that the checks are independent of each other.
     while let Some(window) = bytes.get(at - 1..).and_then(<[u8]>::first_chunk::<{ BLOCK + 2 }>) {
         if is_any(std::array::from_fn(|index| {
             let [before, byte, after] = [window[index], window[index + 1], window[index + 2]];
@@ -287,11 +289,11 @@ fn skip_escaped_blocks(bytes: &[u8], mut at: usize) -> usize {
         }
         at += BLOCK;
     }
-    // The last block may end within an escape.
+    // The last block may end inside an escape.
     at + usize::from(peek(bytes, at - 1) == b'\\')
 }
 
-/// A condition as a byte, so that many fit into a register.
+/// Converts a condition to a byte, so that many conditions fit into a register.
 #[inline(always)]
 fn is(condition: bool) -> u8 {
     if condition { u8::MAX } else { 0 }
@@ -302,7 +304,7 @@ fn is_any(conditions: [u8; BLOCK]) -> bool {
     conditions.iter().fold(0, |any, condition| any | condition) != 0
 }
 
-/// The offset of the next backslash, or of the end.
+/// Returns the offset of the next backslash, or of the end.
 #[inline(always)]
 pub(super) fn next_backslash(bytes: &[u8], mut at: usize) -> usize {
     while let Some(word) = word_at(bytes, at) {
@@ -321,22 +323,22 @@ pub(super) fn next_backslash(bytes: &[u8], mut at: usize) -> usize {
 /// 1 in each byte.
 const EACH: u64 = u64::MAX / 0xff;
 
-/// Marks the quotes, backslashes and control characters among eight bytes in their highest bits. Only the first mark
-/// is reliable.
+/// Marks quotes, backslashes and control characters among eight bytes, in the highest bit of each byte. Only the first
+/// mark is reliable.
 #[inline(always)]
 fn special(word: u64) -> u64 {
-    // With `"` and the space exchanged, `"` and the control characters are those below `!`.
+    // The XOR swaps `"` and the space. Then `"` and the control characters are the bytes below `!`.
     let quote_or_control = (word ^ (EACH * 2)).wrapping_sub(EACH * 0x21);
     (quote_or_control | equal(word, b'\\')) & !word & (EACH * 0x80)
 }
 
-/// Marks the bytes that are `byte`, as [`special`] does; other bytes above 0x7f may be marked too.
+/// Marks the bytes that equal `byte`, like [`special`]. Bytes above 0x7f may be marked, too.
 #[inline(always)]
 fn equal(word: u64, byte: u8) -> u64 {
     (word ^ (EACH * byte as u64)).wrapping_sub(EACH)
 }
 
-/// The index of the first marked byte.
+/// Returns the index of the first marked byte.
 #[inline(always)]
 fn first_byte(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
@@ -347,7 +349,7 @@ fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// The byte, or 0, which is nowhere right, at the end.
+/// Returns the byte at `at`, or 0 at the end of the text. 0 is invalid everywhere in JSON.
 #[inline(always)]
 fn peek(bytes: &[u8], at: usize) -> u8 {
     match bytes.get(at) {
@@ -378,13 +380,13 @@ fn has_word<const N: usize>(bytes: &[u8], at: usize, word: &[u8; N]) -> bool {
     bytes.get(at..).and_then(|rest| rest.first_chunk::<N>()) == Some(word)
 }
 
-/// Not an offset.
+/// The result of [`number`] for an invalid number.
 const WRONG: usize = usize::MAX;
 
-/// Integers of fewer bytes, and decimal fractions without exponent of fewer bytes, are in the range of doubles.
+/// Integers and decimal fractions without an exponent are in the range of doubles if they have at most this many bytes.
 const SURELY_FINITE: usize = 300;
 
-/// The offset after a number: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
+/// Returns the offset after a number: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
 #[inline(always)]
 fn number(bytes: &[u8], start: usize) -> usize {
     let first = start + usize::from(peek(bytes, start) == b'-');
@@ -407,7 +409,8 @@ fn skip_digits(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The offset after a number that is no integer of reasonable size. Its integral part ends at `at`.
+/// Returns the offset after a number with a fraction or exponent, or after a very long integer. Its integral part ends
+/// at `at`.
 #[inline(never)]
 fn real_number(bytes: &[u8], start: usize, mut at: usize) -> usize {
     let mut is_finite = at - start <= SURELY_FINITE;
@@ -430,7 +433,7 @@ fn real_number(bytes: &[u8], start: usize, mut at: usize) -> usize {
     if is_finite || parse().is_some_and(f64::is_finite) { at } else { WRONG }
 }
 
-/// The character that an escape stands for, and the offset after the escape.
+/// Returns the character of an escape, and the offset after the escape.
 #[inline(never)]
 pub(super) fn unescape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
     let Some(escape) = bytes.get(at + 1) else { return Err(Fault::new(STRING_END, bytes.len())) };
@@ -522,7 +525,7 @@ fn no_value(bytes: &[u8], at: usize, open: &Container) -> Fault {
     let words: [&[u8]; 3] = [b"true", b"false", b"null"];
     match bytes.get(at) {
         None => Fault::new(VALUE_END, at),
-        // An empty array does not come here.
+        // Not an empty array, which the scanner handles earlier.
         Some(b']') if open.token != NONE && !open.is_object => Fault::new(TRAILING_COMMA, at + 1),
         Some(first) => match words.into_iter().find(|word| word.starts_with(&[*first])) {
             None => Fault::new("expected value", at + 1),

@@ -1,20 +1,20 @@
-//! Nodes to any serde `Serializer`.
+//! Writes nodes with any serde `Serializer`.
 
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::index::{Document, Kind};
 use super::{Cursor, Elements, Encode, Members, Node, Object};
 
-/// Writes one value with any `Serializer`.
+/// Writes one value with any serde `Serializer`.
 ///
 /// # Errors
 ///
-/// The serializer's.
+/// Returns the errors of the serializer.
 pub fn serialize<T: Encode + ?Sized, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     value.encode().serialize(serializer)
 }
 
-/// JSON text is parsed, because the serializer may be of any format.
+/// Parses JSON text, because the serializer may have any format.
 impl Serialize for Node<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {

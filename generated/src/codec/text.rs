@@ -1,4 +1,4 @@
-//! From and to text, bytes and `serde_json` values.
+//! Decodes from and encodes to text, bytes and `serde_json` values.
 
 use std::io::{Read, Write};
 
@@ -9,13 +9,13 @@ use crate::{Error, ErrorKind, JsonObject};
 use super::index::{Document, position};
 use super::{Decode, Encode, Members, Node, write};
 
-/// Decodes a JSON text. Nothing but white space may follow the value.
+/// Decodes a JSON text. Only white space may follow the value.
 ///
 /// # Errors
 ///
-/// The text is not JSON, or not a valid `T`.
+/// Returns an error if the text is not JSON, or is not a valid `T`.
 pub fn from_str<T: Decode>(text: &str) -> Result<T, Error> {
-    // Without closures, into which the value would be moved.
+    // Not `map_err`, which would move the value.
     let decoded = match Document::read(text) {
         Ok(document) => document.root().decode_located(),
         Err(error) => Err(error),
@@ -23,11 +23,11 @@ pub fn from_str<T: Decode>(text: &str) -> Result<T, Error> {
     named(decoded)
 }
 
-/// Decodes a JSON text in UTF-8. Nothing but white space may follow the value.
+/// Decodes a JSON text in UTF-8. Only white space may follow the value.
 ///
 /// # Errors
 ///
-/// The bytes are not UTF-8, the text is not JSON, or not a valid `T`.
+/// Returns an error if the bytes are not UTF-8, if the text is not JSON, or if it is not a valid `T`.
 pub fn from_slice<T: Decode>(bytes: &[u8]) -> Result<T, Error> {
     match utf8(bytes) {
         Ok(text) => from_str(text),
@@ -35,11 +35,11 @@ pub fn from_slice<T: Decode>(bytes: &[u8]) -> Result<T, Error> {
     }
 }
 
-/// Reads to the end, and decodes what was read as [`from_slice`] does.
+/// Reads to the end, and decodes the bytes like [`from_slice`].
 ///
 /// # Errors
 ///
-/// The reader's ([`ErrorKind::Io`]), and those of [`from_slice`].
+/// Returns [`ErrorKind::Io`] if the reader fails, and the errors of [`from_slice`].
 pub fn from_reader<T: Decode>(mut reader: impl Read) -> Result<T, Error> {
     let mut bytes = Vec::new();
     match reader.read_to_end(&mut bytes) {
@@ -48,11 +48,12 @@ pub fn from_reader<T: Decode>(mut reader: impl Read) -> Result<T, Error> {
     }
 }
 
-/// Decodes a value of serde_json's.
+/// Decodes a serde_json value.
 ///
 /// # Errors
 ///
-/// The value is not a valid `T`, or nested more than [`MAX_DEPTH`](crate::codec::MAX_DEPTH) deep.
+/// Returns an error if the value is not a valid `T`, or is nested more than [`MAX_DEPTH`](crate::codec::MAX_DEPTH)
+/// levels deep.
 pub fn from_value<T: Decode>(value: Value) -> Result<T, Error> {
     let decoded = match super::record::record_value(&value) {
         Ok(document) => document.root().decode_located(),
@@ -67,7 +68,7 @@ pub fn from_value<T: Decode>(value: Value) -> Result<T, Error> {
 /// Encodes as JSON text, without white space between tokens.
 #[must_use]
 pub fn to_string<T: Encode + ?Sized>(value: &T) -> String {
-    // Nothing but UTF-8 is written.
+    // The encoder writes only UTF-8.
     String::from_utf8(to_vec(value)).unwrap_or_default()
 }
 
@@ -79,27 +80,26 @@ pub fn to_vec<T: Encode + ?Sized>(value: &T) -> Vec<u8> {
     bytes
 }
 
-/// Encodes as JSON text in UTF-8, without white space between tokens, to `writer`. Give it a
-/// buffered one.
+/// Encodes as JSON text in UTF-8, without white space between tokens, and writes it to `writer` in one call.
 ///
 /// # Errors
 ///
-/// The writer's ([`ErrorKind::Io`]).
+/// Returns [`ErrorKind::Io`] if the writer fails.
 pub fn to_writer<T: Encode + ?Sized>(mut writer: impl Write, value: &T) -> Result<(), Error> {
     writer.write_all(&to_vec(value)).map_err(|error| Error::io(&error))
 }
 
-/// Encodes as a value of serde_json's.
+/// Encodes as a serde_json value.
 ///
 /// # Errors
 ///
-/// A [`RawJson`](crate::RawJson) inside is text that a `Value` cannot hold: nested too deep, with a number
-/// beyond the range of doubles, or with half of a surrogate pair.
+/// Returns an error if the value contains a [`RawJson`](crate::RawJson) that a `Value` cannot represent: text that is
+/// nested too deep, has a number beyond the range of doubles, or has a lone surrogate.
 pub fn to_value<T: Encode + ?Sized>(value: &T) -> Result<Value, Error> {
     node_value(value.encode())
 }
 
-/// The same result, whose error names the type.
+/// Adds the name of the type to the error of a result.
 pub(crate) fn named<T: Decode>(decoded: Result<T, Error>) -> Result<T, Error> {
     match decoded {
         Ok(value) => Ok(value),
@@ -145,7 +145,7 @@ fn node_value(node: Node<'_>) -> Result<Value, Error> {
     })
 }
 
-/// Drops a value that may be nested too deep for the stack that its own drop would need.
+/// Drops a value without recursion. The recursive drop of a deeply nested value could overflow the stack.
 fn dismantle(value: Value) {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {

@@ -1,4 +1,4 @@
-//! Which variant of a union a value belongs to: decided by ordered guards, never by trial.
+//! Selects the variant of a union by ordered guards, never by trial decoding.
 
 use crate::error::one_of;
 use crate::{Error, ErrorKind};
@@ -6,8 +6,8 @@ use crate::{Error, ErrorKind};
 use super::index::Kind;
 use super::{Cursor, Literal};
 
-/// If all conditions hold, and no earlier guard matched, the value belongs to this variant. Without conditions, the guard
-/// always matches.
+/// Conditions that select a variant of a union. The first guard whose conditions all hold selects its variant. A guard
+/// without conditions always matches.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard {
     /// The conditions.
@@ -16,10 +16,10 @@ pub struct Guard {
     pub member: usize,
 }
 
-/// A condition on a value that is not decoded yet.
+/// A condition on an undecoded value.
 ///
-/// The segments of a path are names of members, and decimal indices (`"0"`) in arrays. A path that meets another kind
-/// of value leads nowhere.
+/// The segments of a path are names of members, or decimal indices (`"0"`) of array elements. There is no value at a
+/// path that leads through any other kind of value.
 #[derive(Clone, Copy, Debug)]
 pub enum Condition {
     /// The value has one of these JSON types.
@@ -48,13 +48,13 @@ pub enum Condition {
 pub struct JsonTypes(u8);
 
 impl JsonTypes {
-    /// No type.
+    /// The empty set.
     pub const NONE: Self = Self(0);
     /// `null`
     pub const NULL: Self = Self(1);
     /// `true` and `false`
     pub const BOOLEAN: Self = Self(2);
-    /// Numbers of integral value.
+    /// Numbers with an integral value.
     pub const INTEGER: Self = Self(4);
     /// Other numbers.
     pub const FRACTION: Self = Self(8);
@@ -67,13 +67,13 @@ impl JsonTypes {
     /// Objects.
     pub const OBJECT: Self = Self(64);
 
-    /// The types of both sets.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all types of `other` are in this set.
+    /// Returns whether this set contains all types of `other`.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -91,7 +91,7 @@ impl JsonTypes {
         }
     }
 
-    /// `string or array`
+    /// Returns the names of the types, such as `string or array`.
     fn words(self) -> String {
         let number =
             if self.contains(Self::FRACTION) { (Self::FRACTION, "number") } else { (Self::INTEGER, "integer") };
@@ -112,7 +112,7 @@ impl JsonTypes {
     /// Every type.
     pub const ANY: Self = Self(u8::MAX);
 
-    /// The types that are in both sets.
+    /// Returns the intersection of both sets.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -128,13 +128,13 @@ impl std::ops::BitOr for JsonTypes {
 }
 
 impl<'a> Cursor<'a> {
-    /// Finds the variant that the value belongs to, and returns its index.
+    /// Selects the variant of the value and returns its index.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMember`] if no guard matches.
+    /// Returns [`ErrorKind::NoMember`] if no guard matches.
     pub fn union(self, guards: &[Guard]) -> Result<usize, Error> {
-        // Consecutive guards mostly look at the same path.
+        // Consecutive guards mostly use the same path.
         let mut last: (&[&str], Option<Cursor<'a>>) = (&[], Some(self));
         for guard in guards {
             let matches = guard.when.iter().all(|condition| {
@@ -168,14 +168,14 @@ impl<'a> Cursor<'a> {
             Some((first, &guard.when[first]))
         });
         let failed: Vec<_> = failed.collect();
-        // The guards with the most conditions that hold are closest to what was meant.
+        // Report the guards whose conditions hold the longest: they are closest to the intended variant.
         let most = failed.iter().map(|(first, _)| *first).max();
         let closest = failed.into_iter().filter(|(first, _)| Some(*first) == most).map(|(_, condition)| condition);
         let closest: Vec<_> = closest.collect();
         self.wrong_value(&closest).unwrap_or_else(|| self.wrong_members(&closest))
     }
 
-    /// The error if guards expect certain values at a path.
+    /// Creates the error if the guards expect certain values at a path.
     fn wrong_value(self, failed: &[&'static Condition]) -> Option<Error> {
         let (path, _) = failed.iter().find_map(|condition| condition.value())?;
         let values = failed.iter().filter_map(|condition| condition.value()).filter(|(other, _)| *other == path);
@@ -199,13 +199,13 @@ impl<'a> Cursor<'a> {
 
     fn found_type(self, expected: JsonTypes) -> String {
         match self.as_number() {
-            // The type alone would not explain it.
+            // Both types are numbers, so the value explains the error.
             Some(number) if expected.contains(JsonTypes::INTEGER) => format!("number {number}"),
             _ => self.type_name().to_owned(),
         }
     }
 
-    /// The error if guards expect members to be present or absent.
+    /// Creates the error if the guards expect members to be present or absent.
     fn wrong_members(self, failed: &[&Condition]) -> Error {
         let mut wanted = Vec::new();
         let mut unwanted = Vec::new();
@@ -247,7 +247,7 @@ impl Condition {
         }
     }
 
-    /// Whether the condition holds, given the value at its path.
+    /// Returns whether the condition holds, given the value at its path.
     fn holds(&self, value: Option<Cursor<'_>>) -> bool {
         match *self {
             Self::Type(types) => value.is_some_and(|value| types.contains(JsonTypes::of(value))),
@@ -257,7 +257,7 @@ impl Condition {
         }
     }
 
-    /// The JSON types of which a value can fulfil the condition.
+    /// Returns the JSON types of values that can satisfy the condition.
     fn types(&self) -> JsonTypes {
         match *self {
             Self::Type(types) => types,
@@ -299,7 +299,7 @@ impl Condition {
 }
 
 impl Guard {
-    /// The JSON types of which a value can fulfil all conditions.
+    /// Returns the JSON types of values that can satisfy all conditions.
     fn types(&self) -> JsonTypes {
         self.when.iter().fold(JsonTypes::ANY, |types, condition| types.intersection(condition.types()))
     }

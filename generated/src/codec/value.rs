@@ -1,4 +1,4 @@
-//! `serde_json`'s own values.
+//! Decodes `serde_json` values.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::{Error, JsonObject};
 use super::index::Kind;
 use super::{Cursor, Decode};
 
-/// Of a name that occurs twice, the last value stays.
+/// If a name occurs more than once, the last value is kept.
 impl Decode for Value {
     const NAME: &'static str = "JSON value";
 
@@ -24,7 +24,7 @@ impl Decode for Value {
     }
 }
 
-/// Of a name that occurs twice, the last value stays.
+/// If a name occurs more than once, the last value is kept.
 impl Decode for JsonObject {
     const NAME: &'static str = "object";
 

@@ -1,4 +1,4 @@
-//! Nodes to JSON text: the structure and strings here, numbers by serde_json.
+//! Writes nodes as JSON text. Numbers are formatted by serde_json.
 
 use serde::Serialize;
 use serde_json::{Number, Value};
@@ -46,12 +46,12 @@ fn map(object: &dyn Object, out: &mut Vec<u8>) {
 /// The members of an object that is being written.
 pub(super) struct TextMembers<'a> {
     out: &'a mut Vec<u8>,
-    /// What comes before the next member.
+    /// The byte before the next member: `{` or `,`.
     mark: u8,
 }
 
 impl TextMembers<'_> {
-    /// The version of JSON-RPC, as the first member.
+    /// Writes the version of JSON-RPC, as the first member.
     pub(super) fn version(&mut self) {
         self.out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
         self.mark = b',';
@@ -83,7 +83,7 @@ fn number_of(number: &Number, out: &mut Vec<u8>) {
     }
 }
 
-/// Ends an array or an object: one of nothing was not even begun.
+/// Ends an array or object. Also writes the opening bracket if there were no elements or members.
 fn close(mark: u8, [open, close]: &[u8; 2], out: &mut Vec<u8>) {
     if mark == *open {
         out.push(*open);
@@ -91,7 +91,7 @@ fn close(mark: u8, [open, close]: &[u8; 2], out: &mut Vec<u8>) {
     out.push(*close);
 }
 
-/// Room for what comes after a long text, so that a buffer that has just grown for it need not grow again.
+/// Bytes to reserve after a long text, so that a buffer that has just grown for it does not grow again.
 pub(crate) const AFTER: usize = 64;
 
 #[inline(never)]
@@ -99,7 +99,7 @@ fn string(text: &str, out: &mut Vec<u8>) {
     quoted([b'"'], text, [b'"'], out);
 }
 
-/// Writes a string with what stands beside it; the quotation marks are the last before it and the first after it.
+/// Writes a string with the bytes before and after it, which include the quotation marks.
 #[inline(always)]
 fn quoted<const B: usize, const A: usize>(before: [u8; B], text: &str, after: [u8; A], out: &mut Vec<u8>) {
     out.reserve(text.len() + AFTER);
@@ -112,9 +112,9 @@ fn quoted<const B: usize, const A: usize>(before: [u8; B], text: &str, after: [u
     out.extend_from_slice(&after);
 }
 
-/// Writes a string that has to be escaped, as serde_json does, but many bytes at a time.
+/// Writes a string that needs escapes. The output equals serde_json's; unescaped bytes are copied in bulk.
 fn escaped(mut text: &[u8], out: &mut Vec<u8>) {
-    // Prose is escaped at the ends of its lines and at quotations.
+    // In prose, line ends and quotation marks need escapes.
     out.reserve(text.len() + text.len() / 8 + AFTER);
     while let Some((plain, byte, rest)) = next_escape(text) {
         out.extend_from_slice(plain);
@@ -136,10 +136,11 @@ fn escaped(mut text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-/// What is written as it is, the byte after it that is not, and the rest; `None` if nothing has to be escaped.
+/// Returns the bytes before the next byte to escape, that byte, and the rest. Returns `None` if no byte needs an
+/// escape.
 fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     let (words, last) = text.as_chunks::<8>();
-    // In this order of bytes, the first that is found is one: only those after it are told falsely.
+    // In little-endian order, the first mark is reliable. Only marks after it may be false positives.
     let found = words.iter().map(|word| escapes(u64::from_le_bytes(*word))).enumerate().find(|(_, found)| *found != 0);
     let at = match found {
         Some((index, found)) => index * 8 + found.trailing_zeros() as usize / 8,
@@ -149,16 +150,16 @@ fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     rest.split_first().map(|(byte, rest)| (plain, *byte, rest))
 }
 
-/// Whether a string has to be escaped: it has a quotation mark, a backslash or a control character.
+/// Returns whether a string needs escapes, because of a quotation mark, a backslash or a control character.
 #[inline]
 fn is_escaped(text: &[u8]) -> bool {
-    // Its first and its last bytes, which may be the same ones; most names end there.
+    // The first and the last eight bytes may overlap. They cover most names.
     let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) else { return is_escaped_word(text) };
     let ends = escapes(u64::from_ne_bytes(*first)) | escapes(u64::from_ne_bytes(*last));
     ends != 0 || text.len() > 16 && is_escaped_text(text)
 }
 
-/// The same of less than eight bytes.
+/// Like [`is_escaped`], for less than eight bytes.
 #[inline]
 fn is_escaped_word(text: &[u8]) -> bool {
     let word = match (text.first_chunk(), text.last_chunk()) {
@@ -168,19 +169,21 @@ fn is_escaped_word(text: &[u8]) -> bool {
     escapes(word) != 0
 }
 
-/// The same of whole words, whatever comes after them.
+/// Like [`is_escaped`], for all words of eight bytes. Ignores the bytes after the last word.
 fn is_escaped_text(text: &[u8]) -> bool {
     let (words, _) = text.as_chunks::<8>();
-    // Many at once, which is quicker than to stop at the first; but long prose has one near its beginning.
+    // Checking many words at once is faster than stopping at the first match. But long prose has a match near its
+    // beginning, so check in chunks.
     let found = |words: &[[u8; 8]]| words.iter().fold(0, |found, word| found | escapes(u64::from_ne_bytes(*word))) != 0;
     words.chunks(32).any(found)
 }
 
-/// One in each byte.
+/// 1 in each byte.
 const EACH: u64 = u64::MAX / 0xff;
 
-/// Eight bytes at once: not 0 if one of them has to be escaped. A subtraction borrows from a byte's highest bit if the
-/// byte is less, and what one byte borrows from the next does no harm where something is found anyway.
+/// Checks eight bytes at once. Returns a value other than 0 if one of them needs an escape. A subtraction borrows from
+/// a byte's highest bit if the byte is less. A borrow from the next byte is harmless, because it happens only after a
+/// match.
 fn escapes(word: u64) -> u64 {
     let less = |word: u64, than: u8| word.wrapping_sub(EACH * u64::from(than)) & !word;
     let is = |byte: u8| less(word ^ (EACH * u64::from(byte)), 1);

@@ -1,4 +1,4 @@
-//! The wire envelope: one shape in every revision.
+//! JSON-RPC messages. Their envelope is the same in every revision.
 
 mod read;
 
@@ -14,23 +14,24 @@ use read::{Envelope, Kind};
 
 /// One JSON-RPC message of a direction whose requests are `R` and whose notifications are `N`.
 ///
-/// Which one it is, the members that are there say: `id` and `method`, a request; `method` alone, a
-/// notification; `id` and `result`, a response; `error`, an error. They may come in any order.
-/// Refused are messages that are two of them, a null `id` anywhere but in an error, a `jsonrpc` that
-/// is not there or not `"2.0"`, and a method that the direction does not have.
+/// The members of a message determine its kind, in any order: a request has `id` and `method`, a notification has only
+/// `method`, a response has `id` and `result`, and an error response has `error`.
+///
+/// Decoding rejects messages with members of two kinds, a null `id` outside of an error response, a `jsonrpc` that is
+/// missing or not `"2.0"`, and methods that the direction does not have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message<R, N> {
-    /// Asks for a response.
+    /// A request, which requires a response.
     Request(RequestMessage<R>),
-    /// Asks for nothing.
+    /// A notification, which has no response.
     Notification(NotificationMessage<N>),
-    /// Answers a request.
+    /// A successful response to a request.
     Response(ResponseMessage),
-    /// Says why a request has no other answer.
+    /// An error response.
     Error(ErrorMessage),
 }
 
-/// A request and its id.
+/// A request and its ID.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestMessage<R> {
     id: RequestId,
@@ -38,7 +39,7 @@ pub struct RequestMessage<R> {
 }
 
 impl<R: RequestSet> RequestMessage<R> {
-    /// The request under an id, which replaces the request's own where its type has one.
+    /// Creates a request message. If the type of the request has an `id` field, `id` replaces its value.
     #[must_use]
     pub fn new(id: impl Into<RequestId>, request: impl Into<R>) -> Self {
         let (id, mut request) = (id.into(), request.into());
@@ -48,19 +49,19 @@ impl<R: RequestSet> RequestMessage<R> {
 }
 
 impl<R> RequestMessage<R> {
-    /// The id.
+    /// Returns the ID.
     #[must_use]
     pub fn id(&self) -> &RequestId {
         &self.id
     }
 
-    /// The request.
+    /// Returns the request.
     #[must_use]
     pub fn request(&self) -> &R {
         &self.request
     }
 
-    /// The id and the request.
+    /// Returns the ID and the request.
     #[must_use]
     pub fn into_parts(self) -> (RequestId, R) {
         (self.id, self.request)
@@ -74,44 +75,44 @@ pub struct NotificationMessage<N> {
 }
 
 impl<N> NotificationMessage<N> {
-    /// The notification in its envelope.
+    /// Creates a notification message.
     #[must_use]
     pub fn new(notification: impl Into<N>) -> Self {
         Self { notification: notification.into() }
     }
 
-    /// The notification.
+    /// Returns the notification.
     #[must_use]
     pub fn notification(&self) -> &N {
         &self.notification
     }
 
-    /// The notification.
+    /// Returns the notification, and consumes the message.
     #[must_use]
     pub fn into_inner(self) -> N {
         self.notification
     }
 }
 
-/// The answer to a request. What it says depends on the request that it answers.
+/// A response to a request. The type of its result depends on the request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResponseMessage {
-    /// The id of the request.
+    /// The ID of the request.
     pub id: RequestId,
-    /// The result, not decoded yet: a JSON object.
+    /// The undecoded result, a JSON object.
     pub result: RawJson,
-    /// Members that JSON-RPC does not name.
+    /// Members that JSON-RPC does not define.
     pub extra: Extra<Self>,
 }
 
 impl ResponseMessage {
-    /// The answer to the request `id`. A `&T` of any type that encodes is a `RawJson`.
+    /// Creates a response to the request `id`. A `&T` converts into a `RawJson` if `T` implements [`Encode`].
     #[must_use]
     pub fn new(id: impl Into<RequestId>, result: impl Into<RawJson>) -> Self {
         Self { id: id.into(), result: result.into(), extra: Extra::default() }
     }
 
-    /// Encodes the message as [`to_vec`](crate::to_vec) does, in the memory that the result's text has already.
+    /// Encodes the message like [`to_vec`](crate::to_vec), but reuses the memory of the result's text.
     #[must_use]
     pub fn into_vec(self) -> Vec<u8> {
         if !self.extra.is_empty() {
@@ -128,38 +129,38 @@ impl ResponseMessage {
         bytes
     }
 
-    /// Decodes the result as that of a request `Q`.
+    /// Decodes the result of a request `Q`.
     ///
     /// # Errors
     ///
-    /// It is not a valid one. The error calls it, for example, `tools/list result`.
+    /// Returns an error if the result is invalid. The error's type name is, for example, `tools/list result`.
     pub fn decode<Q: Request>(&self) -> Result<Q::Result, Error> {
         self.result.decode().map_err(|error| error.with_type_name(format!("{} result", Q::METHOD)))
     }
 
-    /// Decodes the result as that of a request `Q` which was run as a task.
+    /// Decodes the result of a request `Q` that ran as a task.
     ///
     /// # Errors
     ///
-    /// It is not a valid one. The error calls it, for example, `tools/call task result`.
+    /// Returns an error if the result is invalid. The error's type name is, for example, `tools/call task result`.
     pub fn decode_task<Q: TaskRequest>(&self) -> Result<Q::TaskResult, Error> {
         self.result.decode().map_err(|error| error.with_type_name(format!("{} task result", Q::METHOD)))
     }
 }
 
-/// Why a request has no result, or why something that was sent is no message at all.
+/// An error response, to a request or to an invalid message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorMessage {
-    /// The id of the request, as far as it is known.
+    /// The ID of the request, if it is known.
     pub id: ErrorId,
-    /// What went wrong.
+    /// The error.
     pub error: ErrorObject,
-    /// Members that JSON-RPC does not name.
+    /// Members that JSON-RPC does not define.
     pub extra: Extra<Self>,
 }
 
 impl ErrorMessage {
-    /// The failure of a request.
+    /// Creates an error response.
     #[must_use]
     pub fn new(id: impl Into<ErrorId>, error: ErrorObject) -> Self {
         Self { id: id.into(), error, extra: Extra::default() }
@@ -167,7 +168,7 @@ impl ErrorMessage {
 }
 
 impl KnownMembers for ResponseMessage {
-    // `method` and `error` would make another message of it.
+    // `method` and `error` would change the kind of the message.
     const MEMBERS: &'static [&'static str] = &["jsonrpc", "id", "method", "result", "error"];
 }
 
@@ -194,7 +195,7 @@ impl<R: RequestSet, N: NotificationSet> Decode for Message<R, N> {
 }
 
 impl<R, N> Message<R, N> {
-    /// The error of a receiver that takes one kind of message only.
+    /// Creates the error of a decoder that accepts only one kind of message.
     #[cold]
     fn refuse(&self, expected: &str) -> Error {
         let found = match self {
@@ -251,7 +252,7 @@ impl Decode for ErrorMessage {
     }
 }
 
-// Elements of arrays are decoded in place, and messages come in batches.
+// Batches are arrays of messages, and array elements are decoded in place.
 
 impl<R: RequestSet, N: NotificationSet> DecodeInPlace for Message<R, N> {
     fn blank(unread: Unread) -> Self {

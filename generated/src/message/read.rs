@@ -1,9 +1,9 @@
-//! Tells messages apart by their members.
+//! Determines the kind of a message from its members.
 
 use crate::codec::{self, Cursor, Decode, Literal};
 use crate::{Error, ErrorId, ErrorKind, ErrorMessage, ErrorObject, Extra, RequestId, ResponseMessage};
 
-/// The members of a message that JSON-RPC names.
+/// The members of a message that JSON-RPC defines.
 pub(super) struct Envelope<'a> {
     json: Cursor<'a>,
     members: [Option<Cursor<'a>>; NAMES.len()],
@@ -18,7 +18,7 @@ const PARAMS: usize = 3;
 const RESULT: usize = 4;
 const ERROR: usize = 5;
 
-/// What a message is, and the index of its method.
+/// The kind of a message, with the index of its method.
 pub(super) enum Kind {
     Request(usize),
     Notification(usize),
@@ -40,7 +40,7 @@ impl<'a> Envelope<'a> {
         Ok(envelope)
     }
 
-    /// Only one of `method`, `result` and `error` may be present.
+    /// Checks that at most one of `method`, `result` and `error` is present.
     fn check_kinds(&self) -> Result<(), Error> {
         let mut present = [METHOD, RESULT, ERROR].into_iter().filter(|index| self.members[*index].is_some());
         match (present.next(), present.next()) {
@@ -49,7 +49,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// The error names the second of the members, and the first as the one that it conflicts with.
+    /// Returns the error of two conflicting members. It is located at the second member, and names the first.
     #[cold]
     fn conflict(&self) -> Error {
         let of_kind =
@@ -126,7 +126,8 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// The members of a response that JSON-RPC does not name. `params` has no meaning in a response, and is one of them.
+    /// Returns the members of a response that JSON-RPC does not define. These include `params`, which has no meaning in
+    /// a response.
     fn extra<T>(&self) -> Result<Extra<T>, Error> {
         if !self.has_others && self.members[PARAMS].is_none() {
             return Ok(Extra::default());

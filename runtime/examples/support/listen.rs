@@ -1,4 +1,4 @@
-//! Serves an endpoint over HTTP with `TCP_NODELAY`, time limits for slow clients, and a shutdown that always ends.
+//! Serves an endpoint over HTTP with `TCP_NODELAY`, timeouts for slow clients, and a shutdown that always completes.
 
 use std::future::{Future, Ready, ready};
 use std::io;
@@ -12,14 +12,14 @@ use mcpgen_runtime::http::server::Endpoint;
 use tokio::net::TcpStream;
 use tokio_io_timeout::TimeoutStream;
 
-/// How long the headers of a request may take, and how long an idle HTTP/1.1 connection is kept.
+/// Timeout for receiving the headers of a request, and for idle HTTP/1.1 connections.
 const HEADERS: Duration = Duration::from_secs(30);
-/// How long a write may wait for a client that does not read.
+/// Timeout for a write to a client that does not read.
 const WRITE: Duration = Duration::from_secs(30);
 /// How long connections may stay open after the endpoint has closed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Serves `endpoint` at `/mcp` until `shutdown` completes and requests in flight are answered.
+/// Serves `endpoint` at `/mcp` until `shutdown` completes and the requests in flight have completed.
 pub(crate) async fn listen(
     listener: TcpListener,
     endpoint: Endpoint,
@@ -49,7 +49,7 @@ pub(crate) async fn listen(
     serving.await
 }
 
-/// Accepts a connection with `TCP_NODELAY` and a time limit for writes. To serve HTTPS, put it into
+/// Accepts connections with `TCP_NODELAY` and a write timeout. To serve HTTPS, wrap it in
 /// `axum_server::tls_rustls::RustlsAcceptor::new(config).acceptor(Acceptor)`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acceptor;

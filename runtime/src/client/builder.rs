@@ -1,4 +1,4 @@
-//! Clients as people write them.
+//! Configures and connects clients.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -23,8 +23,10 @@ use crate::service::context::Context;
 use crate::service::router::Router;
 use crate::transport::{Incoming, Outgoing};
 
-/// A client that is not connected yet: who it is, and what it answers. The types are those of the newest revision, whichever
-/// is spoken.
+/// Configures a [`Client`] and connects it to a server.
+///
+/// A builder holds the client's local info and its handlers. Handlers use the types of the newest revision, whichever
+/// revision the connection uses.
 ///
 /// ```
 /// use mcpgen_runtime::{Client, Server, Limits, transport};
@@ -57,7 +59,7 @@ pub struct ClientBuilder {
 }
 
 impl Client<Router> {
-    /// A client that is not connected yet.
+    /// Creates a builder for a client with this name and version.
     pub fn builder(name: &str, version: &str) -> ClientBuilder {
         ClientBuilder {
             options: LocalInfo::new(name, version).into(),
@@ -71,33 +73,35 @@ impl Client<Router> {
 }
 
 impl ClientBuilder {
-    /// How it opens the connection, and all that it says of itself.
+    /// Changes the options of the connection, including the client's local info.
     pub fn options(mut self, change: impl FnOnce(&mut ConnectOptions)) -> Self {
         change(&mut self.options);
         self
     }
 
-    /// How much it takes on.
+    /// Sets the limits of the connection.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The longest line that a server started by [`connect_command`](Self::connect_command) may send, in bytes; 64 MiB by
-    /// default. A call whose response is longer fails. Other transports are given their limit when they are opened.
+    /// Sets the maximum length of a line from a server that [`connect_command`](Self::connect_command) starts, in
+    /// bytes. The default is 64 MiB. A call whose response is longer fails. Other transports take their limit when they
+    /// are opened.
     #[cfg(feature = "stdio")]
     pub fn line_limit(mut self, bytes: usize) -> Self {
         self.line_limit = bytes;
         self
     }
 
-    /// Repairs known deviations of servers, and tells of each repair with the method that it was the result of.
+    /// Repairs known deviations in results instead of returning an error. Calls `on_repair` for each repair, with the
+    /// method of the request.
     pub fn lenient(mut self, on_repair: impl Fn(&str, &Repair) + Send + Sync + 'static) -> Self {
         self.reader = Reader { policy: DecodePolicy::Lenient, on_repair: Arc::new(on_repair) };
         self
     }
 
-    /// Answers servers that ask for the client's model. The client has declared then that they may.
+    /// Handles sampling requests from the server, and declares the capability `sampling`.
     pub fn on_sampling<F, Fut>(self, answer: F) -> Self
     where
         F: Fn(Context, CreateMessageRequestParams) -> Fut + Send + Sync + 'static,
@@ -106,8 +110,8 @@ impl ClientBuilder {
         self.answering::<CreateMessageRequest, _, _, _>(answer)
     }
 
-    /// Answers servers that ask the user. The client has declared then that they may, by a form; declare the capability
-    /// `elicitation` yourself for more.
+    /// Handles elicitation requests from the server, and declares the capability `elicitation` for forms. Declare the
+    /// capability yourself to support other modes.
     pub fn on_elicitation<F, Fut>(self, answer: F) -> Self
     where
         F: Fn(Context, ElicitRequestParams) -> Fut + Send + Sync + 'static,
@@ -116,7 +120,7 @@ impl ClientBuilder {
         self.answering::<ElicitRequest, _, _, _>(answer)
     }
 
-    /// Lets servers see these folders.
+    /// Sets the roots that the server can list.
     pub fn roots(self, roots: impl Into<Vec<Root>>) -> Self {
         let roots = roots.into();
         self.answering::<ListRootsRequest, _, _, _>(move |_, _| {
@@ -124,7 +128,7 @@ impl ClientBuilder {
         })
     }
 
-    /// Hears of events of the server, from this level on.
+    /// Handles log messages from the server at this level and above.
     pub fn on_log<F, Fut>(mut self, level: Level, hear: F) -> Self
     where
         F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,
@@ -137,36 +141,37 @@ impl ClientBuilder {
             async move {
                 match interner {
                     Ok(interner) => interner.await,
-                    Err(error) => tracing::warn!(%error, "an event that is none"),
+                    Err(error) => tracing::warn!(%error, "ignoring an invalid log message"),
                 }
             }
         });
         self
     }
 
-    /// Answers requests and takes notifications of one's own, besides what is answered here.
+    /// Adds handlers for other requests and notifications.
     pub fn handlers(mut self, add: impl FnOnce(Router) -> Router) -> Self {
         self.handlers = add(self.handlers);
         self
     }
 
-    /// Opens the connection.
+    /// Connects to a server over a transport.
     ///
     /// # Errors
     ///
-    /// The server refuses, is silent, or speaks no revision that is spoken here.
+    /// The server rejects the handshake, does not respond, or supports no revision that this client supports.
     pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
         let Self { options, handlers, limits, reader, .. } = self;
         let client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
         Ok(reader.apply(client))
     }
 
-    /// Opens a connection to the server at this address of the web. One that takes long to say anything at all, such as one
-    /// that is started for the first request, needs more [`patience`](ConnectOptions::patience).
+    /// Connects to a server over HTTP. For a server that is slow to respond at first, such as one that is started by
+    /// the first request, raise [`patience`](ConnectOptions::patience).
     ///
     /// # Errors
     ///
-    /// It is no address; the server refuses, is silent, or speaks no revision that is spoken here.
+    /// The URL is invalid, or the server rejects the handshake, does not respond, or supports no revision that this
+    /// client supports.
     #[cfg(feature = "http-client")]
     pub async fn connect_http(
         mut self,
@@ -200,26 +205,26 @@ impl ClientBuilder {
 }
 
 impl Reader {
-    /// Lets a client read like this.
+    /// Makes a client decode results with this reader.
     pub(super) fn apply(self, mut client: Client) -> Client {
         (client.policy, client.on_repair) = (self.policy, self.on_repair);
         client
     }
 }
 
-/// Why there is no connection to a server on the web.
+/// The reason why a client could not connect to a server over HTTP.
 #[cfg(feature = "http-client")]
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// There is no way to it.
+    /// The transport could not be opened.
     #[error(transparent)]
     Open(#[from] crate::http::client::OpenError),
-    /// There is no revision to speak.
+    /// The handshake failed.
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
 }
 
-/// An answer in the words of an older revision, where a message has one content.
+/// Converts a result to an older revision. Before 2025-11-25, a message has a single content block.
 fn older(revision: mcpgen_types::Revision, result: RawJson) -> Result<RawJson, ErrorObject> {
     if revision >= mcpgen_types::Revision::V2025_11_25 {
         return Ok(result);
@@ -232,7 +237,7 @@ fn older(revision: mcpgen_types::Revision, result: RawJson) -> Result<RawJson, E
             Ok(RawJson::from(&object))
         }
         Some(Value::Array(_)) => {
-            tracing::error!(%revision, "several contents in an answer, of which this revision has one");
+            tracing::error!(%revision, "the result has multiple content blocks, but this revision allows only one");
             Err(errors::internal())
         }
         _ => Ok(result),

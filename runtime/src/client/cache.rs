@@ -1,4 +1,4 @@
-//! Results that a client keeps for as long as they are fresh (2026-07-28).
+//! A client-side cache of results (2026-07-28).
 
 use std::collections::HashMap;
 use std::sync::MutexGuard;
@@ -15,13 +15,16 @@ use crate::protocol::cache_hints::CACHEABLE;
 use crate::protocol::change::{Change, is_part};
 use crate::util::lock::Mutex;
 
-/// Keeps the results of one server for as long as they are fresh. A client has none unless it makes one; make one for each
-/// user, for results that differ from one to another are kept like all others.
+/// Caches the results of one server for as long as they are fresh.
+///
+/// A client uses no cache unless you create one. Create one cache per user: results that differ between users are
+/// cached like all others.
 #[derive(Debug)]
 pub struct Cache {
     most: usize,
     kept: Mutex<HashMap<Key, Kept>>,
-    /// How often something was forgotten: what was asked for before may have changed on its way.
+    /// The number of invalidations. A response to a request from before an invalidation is not cached, since it may be
+    /// stale.
     forgotten: AtomicU64,
 }
 
@@ -31,23 +34,23 @@ type Key = (&'static str, String);
 #[derive(Debug)]
 struct Kept {
     until: Instant,
-    /// The resource that it is of.
+    /// The URI of the resource, if the result belongs to one.
     uri: Option<String>,
     result: RawJson,
 }
 
 impl Cache {
-    /// Keeps so many results at a time.
+    /// Creates a cache for at most this many results. When it is full, the result that expires first is removed.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { most, kept: Mutex::default(), forgotten: AtomicU64::new(0) }
     }
 
-    /// As [`Peer::call`], unless there is a fresh result.
+    /// Returns the cached result if it is fresh. Otherwise sends the request, like [`Peer::call`].
     ///
     /// # Errors
     ///
-    /// Those of the call.
+    /// The call fails, or the result cannot be decoded.
     pub async fn call<R: Request>(&self, peer: &Peer, params: R::Params) -> Result<R::Result, CallError> {
         let invalid = |error: mcpgen_types::Error| {
             CallError::Invalid(error.with_type_name(format!("{} result", R::METHOD)).into())
@@ -72,7 +75,7 @@ impl Cache {
         result.decode().map_err(invalid)
     }
 
-    /// Forgets what has changed.
+    /// Removes the results that a change affects.
     pub fn changed(&self, change: &Change) {
         self.forgotten.fetch_add(1, Ordering::SeqCst);
         self.kept().retain(|(method, _), kept| match change {
@@ -83,7 +86,7 @@ impl Cache {
         });
     }
 
-    /// Forgets everything.
+    /// Removes all results.
     pub fn clear(&self) {
         self.forgotten.fetch_add(1, Ordering::SeqCst);
         self.kept().clear();
@@ -94,7 +97,7 @@ impl Cache {
             let [ttl] = Picked::values(result, &["ttlMs"]);
             ttl.and_then(|ttl| u64::decode(ttl).ok())
         });
-        // What is negative, or no number at all, is stale.
+        // A TTL that is negative or not a number is treated as zero.
         let ttl = ttl.ok().flatten().map_or(Duration::ZERO, Duration::from_millis);
         let Some(until) = Instant::now().checked_add(ttl).filter(|_| CACHEABLE.contains(&key.0) && !ttl.is_zero())
         else {
@@ -110,7 +113,7 @@ impl Cache {
         }
     }
 
-    /// What is fresh.
+    /// Locks the cache and removes the results that are no longer fresh.
     fn kept(&self) -> MutexGuard<'_, HashMap<Key, Kept>> {
         let mut kept = self.kept.lock();
         let now = Instant::now();

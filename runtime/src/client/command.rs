@@ -1,4 +1,4 @@
-//! Connecting to a server that the client starts.
+//! Connects to a server that the client starts as a child process.
 
 use std::future::Future;
 use std::io;
@@ -15,27 +15,30 @@ use crate::peer::CallError;
 use crate::peer::outbox::Closed;
 use crate::transport::supervised_process::{Process, STOP, describe, exited, trailer};
 
-/// How long each step of ending a process may take that no connection could be made to.
+/// How long each step of stopping a process may take after the connection failed.
 const GIVE_UP: Duration = Duration::from_secs(1);
 
-/// The input of a silent process is not closed earlier, unless this is more than half of the patience.
+/// The minimum time before the input of a silent process is closed, unless this is more than half of the patience.
 const LEAST_SILENCE: Duration = Duration::from_secs(5);
 
 impl ClientBuilder {
-    /// Starts a server and connects to it over its standard input and output. What it writes to standard error is logged.
+    /// Starts a server as a child process and connects to it over standard input and output. Lines that the server
+    /// writes to standard error are logged.
     ///
-    /// The process belongs to the client. When the connection ends, the server's input is closed; it has five seconds to
-    /// exit and five more after `SIGTERM` before it is killed. [`Client::close`] waits for that.
+    /// The client owns the process. When the connection ends, the client closes the server's input. The server has five
+    /// seconds to exit, and five more after `SIGTERM`, before it is killed. [`Client::close`] waits for this.
     ///
-    /// The first request is `server/discover`. Many servers of the older revisions accept nothing but `initialize` as the
-    /// first message. A server that exits, or refuses both, is started again and sent `initialize` at once. So is one that
-    /// does not answer within [`patience`](ConnectOptions::patience); no process receives `initialize` after silence. A server
-    /// that is [`known`](ConnectOptions::known) to be one of the older ones never receives `server/discover` first.
+    /// The first request is `server/discover`. Many servers of legacy revisions accept only `initialize` as the first
+    /// message. A server that exits, or rejects both requests, is restarted and sent `initialize` first. So is a server
+    /// that does not respond within [`patience`](ConnectOptions::patience); a process that did not respond is never
+    /// sent `initialize`. A server whose [`known`](ConnectOptions::known) revision is a legacy one is never sent
+    /// `server/discover` first.
     ///
-    /// Some servers that have failed exit only when their input is closed. The input of a silent process is therefore closed
-    /// after a sixth of the patience, but not before five seconds (half of the patience if that is less). A slow server that
-    /// answers afterwards is started again in the revision that it speaks. The input stays open if the revision is
-    /// [`known`](ConnectOptions::known) or the client accepts only modern revisions. A command is run three times at most.
+    /// Some failed servers exit only when their input is closed. The client therefore closes the input of a silent
+    /// process after a sixth of the patience, but not before five seconds (half of the patience if that is less). A
+    /// slow server that responds afterwards is restarted, with the revision that it supports. The input stays open if
+    /// the revision is [`known`](ConnectOptions::known) or the client accepts only modern revisions. A command is run
+    /// at most three times.
     ///
     /// ```no_run
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -53,8 +56,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// The program cannot be started, the server exits, or no revision can be agreed on. Errors quote the program and its
-    /// arguments: pass secrets in environment variables.
+    /// The program cannot be started, the server exits, or the handshake fails. Error messages quote the program and
+    /// its arguments, so pass secrets in environment variables.
     pub async fn connect_command(self, mut command: Command) -> Result<Client, CommandError> {
         let mut plan = Plan::new(self.options.clone());
         loop {
@@ -86,7 +89,7 @@ impl ClientBuilder {
             process.stop(GIVE_UP).await;
             let has_failed = process.has_spoken() || status.is_some_and(|status| !status.success());
             if plan.may_start_again(&error, input_was_closed && !has_failed) {
-                tracing::debug!(program = process.program(), %error, start = ?plan.start, "starts the server again");
+                tracing::debug!(program = process.program(), %error, start = ?plan.start, "restarting the server");
                 continue;
             }
             let (program, stderr, method) = (process.program().into(), process.last_output(), plan.method());
@@ -98,11 +101,11 @@ impl ClientBuilder {
     }
 }
 
-/// How the server is started next.
+/// How to start the server next.
 struct Plan {
     options: ConnectOptions,
     start: Start,
-    /// How long a process may be silent before its input is closed. `None` keeps the input open.
+    /// The time after which the input of a silent process is closed. `None` keeps the input open.
     close_input_after: Option<Duration>,
 }
 
@@ -113,10 +116,11 @@ impl Plan {
         Self { options, start: Start::Command, close_input_after }
     }
 
-    /// Connects, and closes the input of a process that stays silent. Returns whether it was closed.
+    /// Connects, and closes the input of a process that stays silent. Returns whether the input was closed.
     ///
-    /// Some servers fail on an unknown request without exiting: they still wait for their next line. The end of the input
-    /// lets them exit. A server that is only slow has the request already, and most answer it before they exit.
+    /// Some servers fail on an unknown request without exiting, because they still wait for the next line. They exit
+    /// when their input ends. A server that is only slow has already received the request, and most respond before they
+    /// exit.
     async fn watch<T>(&self, process: &Process, connecting: impl Future<Output = T>) -> (T, bool) {
         let mut connecting = std::pin::pin!(connecting);
         if let Some(silence) = self.close_input_after {
@@ -132,13 +136,13 @@ impl Plan {
         (connecting.await, false)
     }
 
-    /// Connects next to a server that is known to speak a revision.
+    /// Makes the next attempt connect with this revision.
     fn expect(&mut self, revision: Revision) {
         (self.options.known, self.options.check, self.close_input_after) = (Some(revision), true, None);
     }
 
-    /// Decides how to start the server again, if that may help. A process that exits with success once its input is closed
-    /// may have been slow: it gets as much time as it needs.
+    /// Returns whether a restart may help, and decides how to start the server then. A process that exits successfully
+    /// once its input is closed may only have been slow, so the next attempt keeps the input open.
     fn may_start_again(&mut self, error: &HandshakeError, may_be_slow: bool) -> bool {
         if self.start != Start::Command || !self.options.suggests_restart(error) {
             return false;
@@ -151,7 +155,7 @@ impl Plan {
         true
     }
 
-    /// The first request of the last process.
+    /// Returns the first request that the last process received.
     fn method(&self) -> &'static str {
         match self.start {
             Start::Restarted => "initialize",
@@ -160,7 +164,7 @@ impl Plan {
     }
 }
 
-/// Why a client could not connect to a server that it starts.
+/// The reason why a client could not connect to a server that it starts.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
@@ -173,23 +177,23 @@ pub enum CommandError {
         source: io::Error,
     },
     /// The process exited before the connection was ready.
-    #[error("the server `{program}` {} before it answered `{method}`{}", exited(*.status), trailer(stderr))]
+    #[error("the server `{program}` {} before it responded to `{method}`{}", exited(*.status), trailer(stderr))]
     Exited {
         /// The program and its arguments, shortened.
         program: String,
-        /// The status of the process.
+        /// The exit status of the process.
         status: ExitStatus,
-        /// The request that the process was started with: `server/discover` or `initialize`.
+        /// The first request to the process: `server/discover` or `initialize`.
         method: &'static str,
-        /// The last lines that it wrote to standard error, at most 4 KiB.
+        /// The last lines that the process wrote to standard error, at most 4 KiB.
         stderr: String,
     },
-    /// The handshake failed. The process has been ended.
+    /// The handshake failed. The process has been stopped.
     #[error("the server `{program}`: {source}{}", trailer(stderr))]
     Handshake {
         /// The program and its arguments, shortened.
         program: String,
-        /// The last lines that it wrote to standard error, at most 4 KiB.
+        /// The last lines that the process wrote to standard error, at most 4 KiB.
         stderr: String,
         /// The reason.
         source: HandshakeError,

@@ -1,7 +1,7 @@
-//! Which revision a client and its server speak.
+//! Negotiates the revision of a connection.
 //!
-//! A client that speaks both eras asks with `server/discover`, and falls back to `initialize` on anything that no modern
-//! server answers. [`probe_outcome`] is that decision, whatever the answer came over.
+//! A client that supports modern and legacy revisions sends `server/discover` first. It falls back to `initialize`
+//! unless the response can only come from a modern server. [`probe_outcome`] makes this decision for all transports.
 
 use std::time::Duration;
 
@@ -15,27 +15,30 @@ use crate::protocol::info::LocalInfo;
 use crate::protocol::legacy::InitializeError;
 use crate::protocol::modern::ResultRules;
 
-/// How a client opens a connection. An [`LocalInfo`] is one, with the defaults.
+/// The options of a client's connection. Convert a [`LocalInfo`] to get the defaults.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
-    /// What it says of itself.
+    /// The local info: the client's revisions, capabilities, name and version.
     pub ours: LocalInfo,
-    /// How it reads results.
+    /// How results of modern revisions are read.
     pub reading: ResultRules,
-    /// How long to wait for the answer to `server/discover` before the server is taken to be silent; by default 30 seconds,
-    /// since a cold start through a package manager takes 15 seconds and more.
+    /// How long to wait for the response to `server/discover` before the server is considered silent. The default is 30
+    /// seconds, since a cold start through a package manager can take more than 15 seconds.
     pub patience: Duration,
-    /// Whether a silent server is sent `initialize`; otherwise connecting fails. The answer to `server/discover` still
-    /// decides if it arrives before the one to `initialize`; after a refusal of `initialize`, the client waits for it for
-    /// the patience once more. A server that was started by
-    /// [`connect_command`](crate::ClientBuilder::connect_command) is started again instead, so that no process receives
-    /// both. `true` by default. HTTP does not use this: there servers of the older revisions answer too.
+    /// Whether to send `initialize` to a silent server. If `false`, connecting fails. The default is `true`.
+    ///
+    /// The response to `server/discover` still decides if it arrives before the response to `initialize`. If the server
+    /// rejects `initialize`, the client waits for the response to `server/discover` for the patience once more. A
+    /// server that was started by [`connect_command`](crate::ClientBuilder::connect_command) is restarted instead, so
+    /// that no process receives both requests. HTTP ignores this option, because legacy servers respond to
+    /// `server/discover` over HTTP.
     pub silence_is_legacy: bool,
-    /// The revision that was agreed on with this server before: [`Client::revision`](crate::Client::revision). It is tried
-    /// first, so that an older server is not asked what it does not know.
+    /// The revision of an earlier connection to this server: [`Client::revision`](crate::Client::revision). The client
+    /// tries it first, so that a legacy server is not sent `server/discover`.
     pub known: Option<Revision>,
-    /// Whether a known revision without a handshake is asked for at all. Without it nothing is sent before the first
-    /// request, and nothing is known of the server; if it turns out to be another one by now, connect again.
+    /// Whether to check a known modern revision with `server/discover`. The default is `true`. If `false`, nothing is
+    /// sent before the first request, and the client has no peer info; if the server no longer supports the revision,
+    /// connect again.
     pub check: bool,
 }
 
@@ -52,48 +55,48 @@ impl From<LocalInfo> for ConnectOptions {
     }
 }
 
-/// Why a connection could not be made.
+/// The reason why a handshake failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
-    /// The server refused, or said nothing.
+    /// The server rejected a request of the handshake, or did not respond.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The server's answer to `initialize` is refused.
+    /// The server's result of `initialize` is invalid, or its revision is not supported.
     #[error(transparent)]
     Initialize(#[from] InitializeError),
-    /// The server wants `initialize`, and the client supports no revision that has it.
-    #[error("the server wants `initialize`, and no revision that has it is supported here")]
+    /// The server requires `initialize`, but the client supports no legacy revision.
+    #[error("the server requires `initialize`, but this client supports no legacy revision")]
     NoLegacyRevision,
-    /// The server speaks only these revisions.
-    #[error("the server speaks {}, none of which is supported here", .0.join(", "))]
+    /// The server supports only these revisions, and the client supports none of them.
+    #[error("the server supports only {}, none of which this client supports", .0.join(", "))]
     Incompatible(Vec<String>),
-    /// The server speaks none of the revisions without a handshake, and we speak no other.
-    #[error("the server speaks no revision that is supported here: it answers `server/discover` with {0}")]
+    /// The server supports no modern revision, and the client supports no legacy revision. Contains the server's
+    /// response.
+    #[error("this client supports only modern revisions, and the server does not support `server/discover`: {0}")]
     NotModern(String),
-    /// What we say of ourselves is not what a request may say.
-    #[error("our own introduction: {0}")]
+    /// The local info cannot be encoded as request metadata.
+    #[error("invalid `LocalInfo`: {0}")]
     LocalInfo(mcpgen_types::Error),
 }
 
-/// What an answer to `server/discover` says of a server.
+/// The outcome of a `server/discover` request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeOutcome {
-    /// It speaks this revision, which needs no handshake.
+    /// The server supports this modern revision.
     Modern(Revision),
-    /// It does not speak the revision that it was asked in, but this one.
+    /// The server does not support the revision of the request, but supports this one.
     Again(Revision),
-    /// It wants `initialize`.
+    /// The server requires `initialize`.
     Legacy,
-    /// It speaks only these revisions, and we speak none of them.
+    /// The server supports only these revisions, and the client supports none of them.
     Incompatible(Vec<String>),
-    /// It speaks some revision that needs no handshake, and does not take what it was asked.
+    /// The server supports a modern revision, but rejected the request.
     Refused,
 }
 
-/// What an answer to `server/discover` says of a server, to one who speaks these revisions, best first.
+/// Decides how to continue after `server/discover`. `ours` are the revisions that the client supports, best first.
 ///
-/// Whatever is not known to be the answer of a modern server is that of an older one: which error it is, or whether there
-/// is an answer at all, makes no difference.
+/// Any outcome that is not known to come from a modern server counts as legacy: other errors, and no response at all.
 #[must_use]
 pub fn probe_outcome(ours: &[Revision], answer: &Result<RawJson, CallError>) -> ProbeOutcome {
     let named = |versions: Option<&Value>| -> Option<Vec<String>> {
@@ -110,7 +113,7 @@ pub fn probe_outcome(ours: &[Revision], answer: &Result<RawJson, CallError>) -> 
             match named(result.get("supportedVersions")).filter(|_| is_one) {
                 Some(versions) => match speaks(&versions, false) {
                     Some(revision) => ProbeOutcome::Modern(revision),
-                    // It may say so before a handshake, and mean what comes after one.
+                    // The server may list the legacy revisions that it supports after a handshake.
                     None if knows_legacy(&versions) => ProbeOutcome::Legacy,
                     None => ProbeOutcome::Incompatible(versions),
                 },
@@ -130,7 +133,7 @@ pub fn probe_outcome(ours: &[Revision], answer: &Result<RawJson, CallError>) -> 
     }
 }
 
-/// Whether only a server of a modern revision refuses a request like this.
+/// Returns whether only a server of a modern revision responds with this error.
 fn is_modern_refusal(error: &ErrorObject) -> bool {
     matches!(error.code.0, errors::HEADER_MISMATCH | errors::MISSING_CAPABILITY)
 }
@@ -139,22 +142,22 @@ fn knows_legacy(versions: &[String]) -> bool {
     versions.iter().any(|version| version.parse().is_ok_and(Revision::is_legacy))
 }
 
-/// What a server says that it speaks, if it refuses a revision as modern ones do.
+/// Returns the supported revisions from the error with which modern servers reject a revision.
 fn supported(error: &ErrorObject) -> Option<Vec<String>> {
     let data = error.data.as_ref().filter(|_| error.code.0 == errors::UNSUPPORTED_VERSION)?;
     let versions = data.get("supported")?.as_array()?;
     versions.iter().map(|version| version.as_str().map(str::to_owned)).collect()
 }
 
-/// How a connection begins.
+/// How a connection starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// On streams that cannot be opened again.
+    /// On streams that cannot be reopened.
     Streams,
-    /// With a process that can be started again.
+    /// With a process that can be restarted.
     #[cfg(feature = "stdio")]
     Command,
-    /// With a process that was started again, with `initialize`.
+    /// With a process that was restarted, and is sent `initialize` first.
     #[cfg(feature = "stdio")]
     Restarted,
 }
@@ -173,18 +176,18 @@ impl Start {
 
 #[cfg(feature = "stdio")]
 impl ConnectOptions {
-    /// The known revision, if the client accepts it.
+    /// Returns the known revision if the client accepts it.
     fn accepted_known(&self) -> Option<Revision> {
         self.known.filter(|known| self.ours.revisions.contains(known))
     }
 
-    /// Whether a server that does not answer the first request may be one of a legacy revision.
+    /// Returns whether a server that does not respond to the first request may be a legacy server.
     pub(crate) fn silence_suggests_legacy(&self) -> bool {
         let accepts = |legacy| self.ours.revisions_of_kind(legacy).next().is_some();
         self.silence_is_legacy && self.accepted_known().is_none() && accepts(false) && accepts(true)
     }
 
-    /// The first request of the handshake.
+    /// Returns the first request of the handshake.
     pub(crate) fn first_method(&self) -> &'static str {
         let known = self.accepted_known();
         match known.map_or(self.ours.revisions_of_kind(false).next().is_none(), Revision::is_legacy) {
@@ -193,7 +196,7 @@ impl ConnectOptions {
         }
     }
 
-    /// Whether a server that failed like this may accept `initialize` as its first message.
+    /// Returns whether a server that failed with this error may accept `initialize` as its first message.
     pub(crate) fn suggests_restart(&self, error: &HandshakeError) -> bool {
         let is_legacy = match error {
             HandshakeError::Call(CallError::Closed(_) | CallError::Invalid(_))
@@ -206,7 +209,7 @@ impl ConnectOptions {
     }
 }
 
-/// Finds out which revision is spoken, and sees to it that it can be.
+/// Negotiates the revision of the connection, and completes the handshake if the revision has one.
 pub(crate) async fn negotiate(
     peer: &Peer,
     protocol: &DualProtocol,
@@ -232,7 +235,7 @@ pub(crate) async fn negotiate(
         let Some(revision) = next else { break };
         let answer = match discover(peer, protocol, options, start, revision).await {
             Reply::Discover(answer) => answer,
-            // It is a modern one that was too slow to say so.
+            // The server is modern, but its response to `server/discover` was too slow.
             Reply::Initialize(Err(error)) if !last && names_supported(&error) => continue,
             Reply::Initialize(shaken) => return shaken,
         };
@@ -263,12 +266,13 @@ pub(crate) async fn negotiate(
     initialize(peer, protocol).await
 }
 
-/// Whether a server that does not accept `initialize` may be a modern one, to be asked on the same connection.
+/// Returns whether a server that rejects `initialize` may be modern, so that the same connection can be used for
+/// `server/discover`.
 fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
     match error {
-        // The process was started again because it seemed not to be.
+        // The process was restarted because it seemed to be a legacy server.
         error if start.is_restarted() => names_supported(error),
-        // A server that was known to be legacy may have been upgraded. Which error it is says nothing.
+        // A server that was known to be legacy may have been upgraded. Any error response is possible then.
         HandshakeError::Call(CallError::Refused(_) | CallError::Invalid(_)) => true,
         HandshakeError::Call(CallError::Timeout(_)) => start == Start::Streams,
         HandshakeError::Call(CallError::Undelivered(why)) => why.reached,
@@ -276,18 +280,18 @@ fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
     }
 }
 
-/// Whether a server refuses as modern ones do, with the revisions that it supports.
+/// Returns whether the error lists the supported revisions, as only modern servers do.
 fn names_supported(error: &HandshakeError) -> bool {
     matches!(error, HandshakeError::Call(CallError::Refused(error)) if supported(error).is_some())
 }
 
-/// The request that was answered first.
+/// The response that arrived first.
 enum Reply {
     Discover(Result<RawJson, CallError>),
     Initialize(Result<Revision, HandshakeError>),
 }
 
-/// Sends `server/discover`, and on silence `initialize` too if the opening allows that.
+/// Sends `server/discover`. If the server stays silent, also sends `initialize`, if the options allow it.
 async fn discover(
     peer: &Peer,
     protocol: &DualProtocol,
@@ -296,7 +300,7 @@ async fn discover(
     revision: Revision,
 ) -> Reply {
     protocol.agree(revision);
-    // The probe stays pending for as long as nothing else decides.
+    // The probe has no timeout: it stays pending until the revision is decided.
     let probe = peer.raw_request("server/discover", None).idle_timeout(None).timeout(None);
     let mut probe = probe.send();
     let sends_both =
@@ -308,11 +312,11 @@ async fn discover(
     }
 }
 
-/// Sends `initialize` while `server/discover` is pending. The answer to the latter decides if it comes first and only a
-/// modern server gives it.
+/// Sends `initialize` while `server/discover` is pending. The response to `server/discover` decides if it arrives first
+/// and only a modern server sends it.
 ///
-/// A modern server that answers requests concurrently may refuse `initialize` before its slow answer to the probe. After a
-/// refusal the probe has the patience once more.
+/// A modern server that handles requests concurrently may reject `initialize` before its slow response to the probe.
+/// After a rejection, the client waits for the probe for the patience once more.
 async fn initialize_beside(
     peer: &Peer,
     protocol: &DualProtocol,
@@ -338,16 +342,16 @@ async fn initialize_beside(
     }
 }
 
-/// The handshake of the older revisions, from now on.
+/// Switches the connection to the legacy revisions and performs their handshake.
 async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
     protocol.agree(Revision::V2024_11_05);
     shake(peer, protocol).await
 }
 
-/// The handshake of the older revisions.
+/// Performs the handshake of the legacy revisions.
 async fn shake(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
     let legacy = protocol.legacy().ok_or(HandshakeError::NoLegacyRevision)?;
-    // What the result says is known before anything after it is looked at: see `Protocol::answered`.
+    // The result is processed before any later message: see `Protocol::answered`.
     peer.raw_request("initialize", Some(legacy.introduce())).await?;
     if let Some(error) = legacy.failure() {
         return Err(error.into());

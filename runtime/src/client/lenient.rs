@@ -1,9 +1,9 @@
-//! Reading what is not quite right. The types are exact; not all peers are.
+//! Decodes results that deviate from the schema.
 //!
-//! The strict reading is the default everywhere: a server tells a client what is wrong, by -32602, and a client tells its
-//! user. A client that has to get along with whatever there is reads leniently, which repairs a short list of known
-//! [deviations](Deviation), reports each repair, and refuses everything else as before. A server never does: whoever asks
-//! wrongly is there to be told.
+//! Decoding is strict by default: a server responds to invalid params with error -32602, and a client returns an error
+//! for an invalid result. A client that has to work with inexact servers can decode results leniently. Lenient decoding
+//! repairs a short list of known [deviations](Deviation), reports each repair, and rejects everything else. Servers
+//! always decode strictly, so that clients learn about their errors.
 
 use std::fmt;
 
@@ -14,33 +14,33 @@ use serde_json::json;
 /// How results are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DecodePolicy {
-    /// They are what the schema says, or errors.
+    /// Rejects results that do not match the schema.
     #[default]
     Strict,
-    /// Known deviations are repaired.
+    /// Repairs known deviations.
     Lenient,
 }
 
-/// Something that was repaired.
+/// A repair of one deviation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// Where, as a JSON pointer.
+    /// The location in the original result, as a JSON pointer.
     pub path: String,
-    /// What was wrong.
+    /// The deviation that was repaired.
     pub deviation: Deviation,
 }
 
-/// What is repaired.
+/// A known deviation from the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Deviation {
-    /// `null` for an optional member that is not there: left out.
+    /// An optional member is `null`. The member is removed.
     Null,
-    /// A result of a tool that has `structuredContent` and no `content`: the same as text.
+    /// The result of a tool has `structuredContent` but no `content`. The structured content is added as text.
     NoContent,
-    /// A tool without `inputSchema`: it takes any object.
+    /// A tool has no `inputSchema`. A schema that accepts any object is added.
     NoInputSchema,
-    /// An item of a list that is none, for this reason: left out.
+    /// An item of a list is invalid, for this reason. The item is removed.
     Item(String),
 }
 
@@ -48,25 +48,26 @@ impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, deviation } = self;
         match deviation {
-            Deviation::Null => write!(f, "{path}: null, left out"),
-            Deviation::NoContent => write!(f, "{path}: missing, made of structuredContent"),
-            Deviation::NoInputSchema => write!(f, "{path}: missing, any object is taken"),
-            Deviation::Item(why) => write!(f, "{path}: left out, {why}"),
+            Deviation::Null => write!(f, "{path}: null, removed"),
+            Deviation::NoContent => write!(f, "{path}: missing, created from structuredContent"),
+            Deviation::NoInputSchema => write!(f, "{path}: missing, any object is accepted"),
+            Deviation::Item(why) => write!(f, "{path}: removed: {why}"),
         }
     }
 }
 
-/// How much is repaired in one result.
+/// The maximum number of repairs in one result.
 const MOST_REPAIRS: usize = 64;
 
-/// The lists that may do without one of their items.
+/// The lists from which invalid items are removed.
 const LISTS: [&str; 7] = ["tools", "resources", "resourceTemplates", "prompts", "roots", "contents", "content"];
 
-/// Reads a result, and says what was repaired.
+/// Decodes a result, and returns it with the repairs that were necessary.
 ///
 /// # Errors
 ///
-/// It is not what it must be, and no deviation that is known.
+/// The result does not match the schema, and the policy is strict, the deviation is not a known one, or the result
+/// needs more than 64 repairs.
 pub fn decode<T: Decode>(result: &RawJson, policy: DecodePolicy) -> Result<(T, Vec<Repair>), Error> {
     let mut error = match result.decode() {
         Ok(decoded) => return Ok((decoded, Vec::new())),
@@ -86,7 +87,7 @@ pub fn decode<T: Decode>(result: &RawJson, policy: DecodePolicy) -> Result<(T, V
     Err(error)
 }
 
-/// Repairs one thing. `gone` are the items that were left out, by their list, as they were counted by the server.
+/// Repairs one deviation. `gone` contains the list and the original index of each item that was removed.
 fn repair(value: &mut Value, error: &Error, gone: &mut Vec<(String, usize)>) -> Option<Repair> {
     let path = error.path();
     let (parent, member) = path.rsplit_once('/')?;
@@ -125,13 +126,13 @@ fn repair(value: &mut Value, error: &Error, gone: &mut Vec<(String, usize)>) -> 
     Some(Repair { path: format!("/{list}/{counted}"), deviation: Deviation::Item(error.to_string()) })
 }
 
-/// The index that an item had before others were left out.
+/// Returns the index that an item had before other items were removed.
 fn counted(list: &str, index: usize, gone: &[(String, usize)]) -> usize {
     let of_list = gone.iter().filter(|(known, _)| known == list);
     of_list.fold(index, |index, (_, gone)| if *gone <= index { index + 1 } else { index })
 }
 
-/// A path, with that index.
+/// Converts the index in a path to the original index.
 fn as_counted(path: &str, gone: &[(String, usize)]) -> String {
     let mut segments: Vec<String> = path.split('/').map(str::to_owned).collect();
     if let [_, list, index, ..] = segments.as_mut_slice()
@@ -155,7 +156,7 @@ mod tests {
         assert_eq!(strict.is_ok(), expected.as_ref().is_some_and(|(_, repairs)| repairs.is_empty()), "{value}");
         let lenient = decode::<T>(&raw, DecodePolicy::Lenient).ok().map(|(decoded, repairs)| {
             (
-                mcpgen_types::to_value(&decoded).expect("JSON"),
+                mcpgen_types::to_value(&decoded).expect("serializable result"),
                 repairs.iter().map(ToString::to_string).collect::<Vec<_>>(),
             )
         });
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn known_deviations_are_repaired_and_nothing_else() {
+    fn repairs_only_known_deviations() {
         let result = |mut more: Value| {
             more["resultType"] = json!("complete");
             more
@@ -173,16 +174,16 @@ mod tests {
         check::<CallToolResult>(result(json!({ "content": [] })), Some((result(json!({ "content": [] })), &[])));
         check::<CallToolResult>(
             result(json!({ "content": [], "isError": null, "_meta": null })),
-            Some((result(json!({ "content": [] })), &["/_meta: null, left out", "/isError: null, left out"])),
+            Some((result(json!({ "content": [] })), &["/_meta: null, removed", "/isError: null, removed"])),
         );
         check::<CallToolResult>(
             result(json!({ "structuredContent": { "a": 1 } })),
             Some((
                 result(json!({ "structuredContent": { "a": 1 }, "content": text("{\"a\":1}") })),
-                &["/content: missing, made of structuredContent"],
+                &["/content: missing, created from structuredContent"],
             )),
         );
-        // `null` is what a tool may give.
+        // `null` is valid structured content.
         check::<CallToolResult>(
             result(json!({ "content": [], "structuredContent": null })),
             Some((result(json!({ "content": [], "structuredContent": null })), &[])),
@@ -196,7 +197,7 @@ mod tests {
             list(json!([{ "name": "a" }, { "name": "a", "title": null, "inputSchema": { "type": "object" } }])),
             Some((
                 list(json!([good, good])),
-                &["/tools/0/inputSchema: missing, any object is taken", "/tools/1/title: null, left out"],
+                &["/tools/0/inputSchema: missing, any object is accepted", "/tools/1/title: null, removed"],
             )),
         );
         check::<ListToolsResult>(
@@ -204,8 +205,8 @@ mod tests {
             Some((
                 list(json!([good])),
                 &[
-                    "/tools/0: left out, ListToolsResult: tools[0]: expected object, found number",
-                    "/tools/2: left out, ListToolsResult: tools[1].name: expected string, found number",
+                    "/tools/0: removed: ListToolsResult: tools[0]: expected object, found number",
+                    "/tools/2: removed: ListToolsResult: tools[1].name: expected string, found number",
                 ],
             )),
         );

@@ -1,4 +1,4 @@
-//! What clients do most, in every revision and in the types of the newest one.
+//! The common operations of clients, for all revisions, with the types of the newest one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,11 +26,12 @@ use crate::protocol::header_params;
 use crate::service::router::RequestService;
 use crate::util::lock::Mutex;
 
-/// What a client keeps of its server.
+/// The server's tools, cached by a client.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     tools: Mutex<Option<Tools>>,
-    /// How often the list has changed: what was asked for before may be the old one.
+    /// The number of changes of the list. A list that was requested before a change is not cached, since it may be
+    /// outdated.
     changed: AtomicU64,
 }
 
@@ -42,12 +43,12 @@ struct Tools {
     output_schemas: OutputSchemas,
 }
 
-/// The output schemas of listed tools, in the order of the list. Each is compiled when the tool is called first.
+/// The output schemas of listed tools, in the order of the list. Each is compiled at the first call of its tool.
 #[cfg(feature = "validate")]
 type OutputSchemas = Arc<[tokio::sync::OnceCell<Option<crate::server::OutputSchema>>]>;
 
 impl Kept {
-    /// A list has changed.
+    /// Discards the cached tools if `method` is the notification that they have changed.
     pub(super) fn list_changed(&self, method: &str) {
         if method == "notifications/tools/list_changed" {
             let mut tools = self.tools.lock();
@@ -57,25 +58,26 @@ impl Kept {
     }
 }
 
-/// A list, page by page.
+/// Reads a list page by page. Created by [`Client::pages`].
 #[must_use = "nothing is asked for before the first page is"]
 pub struct Pages<'c, S, R> {
     client: &'c Client<S>,
-    /// `None` once the last page was read.
+    /// The cursor of the next page; `None` once the last page was read.
     cursor: Option<Option<String>>,
-    /// What was read so far.
+    /// The number of pages read so far.
     pages: usize,
+    /// The total size of their results.
     bytes: usize,
     request: std::marker::PhantomData<fn() -> R>,
 }
 
-/// How much a client reads of a list, by [`Client::tools`] and the like or by [`Client::pages`]: a server could send pages
-/// without end. Set it as [`Client::page_limits`].
+/// Limits how much of a list a client reads with [`Client::tools`], [`Client::pages`] and similar methods, since a
+/// server could send pages without end. Set it with [`Client::page_limits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLimits {
-    /// Pages of one list. Default: 1,000.
+    /// The maximum number of pages of one list. Default: 1,000.
     pub pages: usize,
-    /// Bytes of the results of all pages of one list. Default: 64 MiB.
+    /// The maximum total size of the results of one list, in bytes. Default: 64 MiB.
     pub bytes: usize,
 }
 
@@ -86,12 +88,13 @@ impl Default for PageLimits {
 }
 
 impl<S: RequestService, R: Request> Pages<'_, S, R> {
-    /// The next page; `None` after the last one. After an error the same page is asked for again.
+    /// Requests the next page; returns `None` after the last one. After an error, the next call requests the same page
+    /// again.
     ///
     /// # Errors
     ///
-    /// Those of a call; [`Invalid`](CallError::Invalid) if the list exceeds the client's [`PageLimits`] or a page leads to
-    /// itself.
+    /// The call fails. The error is [`Invalid`](CallError::Invalid) if the list exceeds the client's [`PageLimits`] or
+    /// if the `nextCursor` of a page is the cursor of the same page.
     pub async fn next(&mut self) -> Result<Option<R::Result>, CallError> {
         let Some(cursor) = self.cursor.clone() else { return Ok(None) };
         let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", R::METHOD).into());
@@ -116,9 +119,9 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
         });
         let next = next.ok().flatten();
         if next.is_some() && next == cursor {
-            return Err(invalid("a page leads to itself"));
+            return Err(invalid("`nextCursor` repeats the cursor of the page"));
         }
-        // Until then the same page may be asked for again.
+        // Advance only after the page was decoded, so that it can be requested again.
         let page = self.client.read(R::METHOD, &result)?;
         self.cursor = next.map(Some);
         (self.pages, self.bytes) = (self.pages + 1, bytes);
@@ -127,13 +130,15 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
 }
 
 impl<S: RequestService> Client<S> {
-    /// The tools, and how they are called. They are kept for as long as the server says that they are fresh; in the older
-    /// revisions until it says that they have changed, if it says so. A tool with an `x-mcp-header` that is not as it must be
-    /// is left out.
+    /// Lists the server's tools.
+    ///
+    /// The list is cached. In modern revisions it is cached while it is fresh, as declared by the server's `ttlMs`. In
+    /// legacy revisions it is cached until the server notifies the client of a change, but only if the server declares
+    /// that it sends such notifications. Tools with an invalid `x-mcp-header` are left out.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// A call fails, or the list exceeds the client's [`PageLimits`].
     pub async fn tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
         let kept = self.kept.tools.lock().clone();
         if let Some(Tools { list, .. }) = kept.filter(|kept| kept.until.is_none_or(|until| until > Instant::now())) {
@@ -165,21 +170,25 @@ impl<S: RequestService> Client<S> {
         Ok(list)
     }
 
-    /// Calls a tool. What the server asks for meanwhile is answered by what answers requests here.
+    /// Calls a tool. The client's handlers handle the server's requests for input in the meantime.
     ///
-    /// A failure of the tool is a result, with [`is_error`](CallToolResult::is_error). With the feature `validate`
-    /// structured content is held against the tool's schema, once [`tools`](Self::tools) were listed. The schema is compiled
-    /// when the tool is called first. A schema beyond the limits of [`Server::tool_with_schema`](crate::Server::tool_with_schema) is
-    /// logged, and results are not checked against it. A check that takes more than 2 seconds is an error.
+    /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set.
+    ///
+    /// With the feature `validate`, structured content is validated against the tool's output schema if
+    /// [`tools`](Self::tools) has listed the tool. The schema is compiled at the first call of the tool. If the schema
+    /// exceeds the limits of [`Server::tool_with_schema`](crate::Server::tool_with_schema), this is logged, and results
+    /// are not validated.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// The call fails. With the feature `validate`, also if the structured content is invalid, or if its validation
+    /// takes more than 2 seconds.
     pub async fn call_tool(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, CallError> {
         let params =
             JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
         let result = match self.finish::<CallToolRequest, CallToolResult>(params.clone()).await {
-            // Over HTTP the tool may want to have other headers than when it was listed, or was never listed.
+            // Over HTTP, the tool may require other headers than when it was listed, or was never listed. List the
+            // tools again and retry.
             Err(CallError::Refused(error)) if error.code.0 == errors::HEADER_MISMATCH => {
                 self.kept.list_changed("notifications/tools/list_changed");
                 self.tools().await?;
@@ -192,70 +201,70 @@ impl<S: RequestService> Client<S> {
         Ok(result)
     }
 
-    /// The resources.
+    /// Lists the server's resources.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// A call fails, or the list exceeds the client's [`PageLimits`].
     pub async fn resources(&self) -> Result<Vec<Resource>, CallError> {
         self.all::<ListResourcesRequest, _>(|page| page.resources).await
     }
 
-    /// The templates of the URIs of resources.
+    /// Lists the server's resource templates.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// A call fails, or the list exceeds the client's [`PageLimits`].
     pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, CallError> {
         self.all::<ListResourceTemplatesRequest, _>(|page| page.resource_templates).await
     }
 
-    /// Reads a resource. One that is not there is an error that
-    /// [`is_resource_not_found`](crate::jsonrpc::errors::is_resource_not_found) knows.
+    /// Reads a resource.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// The call fails. If the resource does not exist,
+    /// [`is_resource_not_found`](crate::jsonrpc::errors::is_resource_not_found) returns `true` for the error response.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
         let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
         self.finish::<ReadResourceRequest, ReadResourceResult>(params).await
     }
 
-    /// Hears of changes of a resource from now on, by a handler of `notifications/resources/updated`; in the older revisions,
-    /// where it is the connection that subscribes. In 2026-07-28 there is [`listen`](Self::listen).
+    /// Subscribes to changes of a resource, in legacy revisions. Handle the server's notifications with a handler for
+    /// `notifications/resources/updated`. In 2026-07-28, use [`listen`](Self::listen) instead.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// The call fails.
     pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
         let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
         self.ask("resources/subscribe", params).await.map(drop)
     }
 
-    /// Hears of them no longer.
+    /// Ends a subscription that was made with [`subscribe`](Self::subscribe).
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// The call fails.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
         let params = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
         self.ask("resources/unsubscribe", params).await.map(drop)
     }
 
-    /// The prompts.
+    /// Lists the server's prompts.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// A call fails, or the list exceeds the client's [`PageLimits`].
     pub async fn prompts(&self) -> Result<Vec<Prompt>, CallError> {
         self.all::<ListPromptsRequest, _>(|page| page.prompts).await
     }
 
-    /// Has a prompt filled in.
+    /// Gets a prompt with these arguments.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// The call fails.
     pub async fn prompt(&self, name: &str, arguments: BTreeMap<String, String>) -> Result<GetPromptResult, CallError> {
         let arguments: JsonObject = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
         let params =
@@ -263,11 +272,11 @@ impl<S: RequestService> Client<S> {
         self.finish::<GetPromptRequest, GetPromptResult>(params).await
     }
 
-    /// How an argument of a prompt, or a variable of a template, may go on.
+    /// Returns completions for an argument of a prompt or a variable of a resource template.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// The call fails.
     pub async fn complete_argument(
         &self,
         of: impl Into<PromptOrResourceTemplateReference>,
@@ -281,29 +290,29 @@ impl<S: RequestService> Client<S> {
         Ok(result.completion)
     }
 
-    /// Asks whether the server is there: by `ping`, or by `server/discover`, which took its place.
+    /// Checks that the server responds. Sends `ping` in legacy revisions, and `server/discover` in modern ones.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// The call fails.
     pub async fn ping(&self) -> Result<(), CallError> {
         let method = if self.revision().is_legacy() { "ping" } else { "server/discover" };
         self.peer.raw_request(method, None).await.map(drop)
     }
 
-    /// From which level on the server tells of events, in the revisions where that is said once for all. In later ones each
-    /// request says it: [`LocalInfo::level`](crate::LocalInfo::level).
+    /// Sets the minimum level of the server's log messages, in legacy revisions. In modern revisions each request
+    /// carries the level; set [`LocalInfo::level`](crate::LocalInfo::level) instead.
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// The call fails.
     pub async fn set_level(&self, level: Level) -> Result<(), CallError> {
         let params = RawJson::from(&json!({ "level": level.as_str() }));
         self.peer.raw_request("logging/setLevel", Some(params)).await.map(drop)
     }
 
-    /// A list, page by page, of a request such as [`ListToolsRequest`], whose pages are without what [`tools`](Self::tools)
-    /// leaves out.
+    /// Reads a list page by page, with a request such as [`ListToolsRequest`]. Leaves out the same tools as
+    /// [`tools`](Self::tools).
     pub fn pages<R: Request>(&self) -> Pages<'_, S, R> {
         Pages { client: self, cursor: Some(None), pages: 0, bytes: 0, request: std::marker::PhantomData }
     }
@@ -316,7 +325,7 @@ impl<S: RequestService> Client<S> {
         Ok(all)
     }
 
-    /// A request that may take several rounds.
+    /// Sends a request that may take multiple rounds, and decodes the final result.
     async fn finish<R, T>(&self, params: JsonObject) -> Result<T, CallError>
     where
         R: MultiRoundTrip<Complete = T>,
@@ -336,24 +345,24 @@ impl<S: RequestService> Client<S> {
         self.peer.raw_request(method, Some(RawJson::from(&params))).await
     }
 
-    /// A result of whichever revision, as the newest one has it.
+    /// Decodes a result of any revision as a type of the newest one.
     fn read<T: Decode>(&self, method: &str, result: &RawJson) -> Result<T, CallError> {
         let newest = if self.revision().is_legacy() { newer(result) } else { None };
         let (decoded, repairs) = decode(newest.as_ref().unwrap_or(result), self.policy)
             .map_err(|error| CallError::Invalid(error.with_type_name(format!("{method} result")).into()))?;
         for repair in repairs {
-            tracing::warn!(method, %repair, "a result was repaired");
+            tracing::warn!(method, %repair, "repaired a result");
             (self.on_repair)(method, &repair);
         }
         Ok(decoded)
     }
 
-    /// Whether the server says when a list changes.
+    /// Returns whether the server declares that it sends notifications of changes of a list.
     fn tells(&self, list: &str) -> bool {
         self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&[list, "listChanged"]))
     }
 
-    /// Checks structured content against the output schema of a listed tool, and returns the result.
+    /// Validates structured content against the output schema of a listed tool, and returns the result.
     #[cfg(feature = "validate")]
     async fn check_output(&self, name: &str, result: CallToolResult) -> Result<CallToolResult, CallError> {
         let kept = self.kept.tools.lock().clone();
@@ -369,7 +378,7 @@ impl<S: RequestService> Client<S> {
     }
 }
 
-/// What older revisions do not say.
+/// Adds the members that the newest revision requires and legacy results lack. Returns `None` if none is missing.
 fn newer(result: &RawJson) -> Option<RawJson> {
     let defaults = [("resultType", "\"complete\""), ("ttlMs", "0"), ("cacheScope", "\"private\"")];
     let edited = result.read(|result| {
@@ -385,12 +394,12 @@ fn newer(result: &RawJson) -> Option<RawJson> {
     edited.and_then(|edited| edited).ok().flatten()
 }
 
-/// A page of tools without those that may be shown to nobody: whose `x-mcp-header` is not as it must be.
+/// Removes the tools with an invalid `x-mcp-header` from a page of tools.
 fn sound(result: RawJson) -> RawJson {
     if !result.text().contains("x-mcp-header") {
         return result;
     }
-    // What is no page is for the decoder to say.
+    // The decoder reports an invalid page.
     let Ok(mut page) = result.decode::<JsonObject>() else { return result };
     if let Some(Value::Array(tools)) = page.get_mut("tools") {
         tools.retain(is_sound);
@@ -403,17 +412,17 @@ fn is_sound(tool: &Value) -> bool {
     match schema.map(header_params::headers) {
         Some(Err(why)) => {
             let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-            tracing::warn!(tool = name, %why, "a tool is left out");
+            tracing::warn!(tool = name, %why, "ignoring a tool with an invalid `x-mcp-header`");
             false
         }
         _ => true,
     }
 }
 
-/// What is done when a result was repaired.
+/// A callback for each repair, with the method of the request.
 pub(super) type OnRepair = Arc<dyn Fn(&str, &Repair) + Send + Sync>;
 
-/// How a client reads.
+/// How a client decodes results.
 #[derive(Clone)]
 pub(super) struct Reader {
     pub(super) policy: DecodePolicy,

@@ -1,4 +1,4 @@
-//! Opening a connection, and what a client does with it.
+//! Clients: connecting to a server, and calling it.
 
 mod builder;
 pub mod cache;
@@ -40,26 +40,26 @@ use crate::protocol::modern::own_meta;
 use crate::service::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing};
 
-/// A client whose connection is ready.
+/// A client that is connected to a server.
 ///
-/// Dropping it ends the connection in the background, as [`close`](Self::close) does: messages that were sent are still
-/// written, an HTTP session is ended, and the pipes of a child process are closed. Clones of its [`peer`](Self::peer) and
-/// its subscriptions are disconnected. [`into_peer`](Self::into_peer) keeps the connection open instead.
+/// Dropping the client ends the connection in the background, like [`close`](Self::close): queued messages are still
+/// written, an HTTP session is ended, and the pipes of a child process are closed. Clones of the [`peer`](Self::peer)
+/// and the client's subscriptions are disconnected. To keep the connection open, use [`into_peer`](Self::into_peer).
 pub struct Client<S = Router> {
     /// The server.
     pub peer: Peer,
-    /// How long it goes on where a request takes several rounds.
+    /// The limits of multi-round requests.
     pub rounds: Rounds,
-    /// How much it reads of a list.
+    /// The limits of reading a list.
     pub page_limits: PageLimits,
-    /// The task that runs the connection; `None` once the client has given it away.
+    /// The task that runs the connection; `None` once the client was closed or converted into a peer.
     connection: Option<JoinHandle<io::Result<()>>>,
-    /// Cancelled when that task has ended.
+    /// Cancelled when the connection has ended.
     ended: CancellationToken,
     revision: Revision,
     meta: RequestMetaObject,
     requests: S,
-    /// How results are read where this reads them: see [`ClientBuilder::lenient`].
+    /// How the client's methods decode results: see [`ClientBuilder::lenient`].
     policy: DecodePolicy,
     on_repair: OnRepair,
     kept: Arc<Kept>,
@@ -72,35 +72,37 @@ impl<S> fmt::Debug for Client<S> {
 }
 
 impl<S: RequestService> Client<S> {
-    /// The revision that is spoken. Keep it for the next connection to the same server: [`ConnectOptions::known`].
+    /// Returns the revision of the connection. Store it for the next connection to the same server:
+    /// [`ConnectOptions::known`].
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// What every request of revision 2026-07-28 says of its maker, for the params of typed calls. A call that says less
-    /// says the rest by itself.
+    /// Returns the metadata that every request of revision 2026-07-28 carries, for the params of typed calls. Members
+    /// that a call leaves out are added when it is sent.
     pub fn meta(&self) -> RequestMetaObject {
         self.meta.clone()
     }
 
-    /// Makes a request that may take several rounds: whatever the server asks for is answered by what answers requests
-    /// here, and the request is made again, until it is answered.
+    /// Sends a request that may take multiple rounds. The client's handlers handle the input requests in each result,
+    /// and the client sends the request again with their results until the server returns the final result.
     ///
-    /// [`Peer::call`] makes one round of it, and [`mrtr::again`] the params of the next one.
+    /// To control each round, use [`Peer::call`], and [`mrtr::again`] for the params of the next round.
     ///
     /// # Errors
     ///
-    /// [`Input`](CallError::Input) if the server asks for something that this client has not declared, or that is refused
-    /// here; [`Invalid`](CallError::Invalid) if there is no end of it; and all others that a call has.
+    /// - [`Input`](CallError::Input) if the server asks for input that the client has not declared, or a handler fails.
+    /// - [`Invalid`](CallError::Invalid) if the request exceeds the limits in [`rounds`](Self::rounds).
+    /// - Any other [`CallError`] if a call fails.
     pub async fn complete<R: MultiRoundTrip>(&self, params: R::Params) -> Result<R::Complete, CallError> {
         mrtr::complete::<R>(&self.peer, self.requests.clone(), self.rounds, params).await
     }
 
-    /// Ends the connection and waits until it has ended: what was sent is still written, calls that wait end with an error.
+    /// Ends the connection and waits until it has ended. Queued messages are still written, and pending calls fail.
     ///
     /// # Errors
     ///
-    /// Reading or writing failed, now or before this call.
+    /// Reading or writing failed, during this call or before it.
     pub async fn close(mut self) -> io::Result<()> {
         self.peer.disconnect();
         match self.connection.take() {
@@ -109,8 +111,8 @@ impl<S: RequestService> Client<S> {
         }
     }
 
-    /// Waits until the connection has ended, by the server or by [`Peer::disconnect`]. [`close`](Self::close) returns the
-    /// reason afterwards.
+    /// Waits until the server or [`Peer::disconnect`] ends the connection. Call [`close`](Self::close) afterwards to
+    /// get the reason.
     ///
     /// ```
     /// # use mcpgen_runtime::{Client, Limits, Server, transport};
@@ -132,8 +134,9 @@ impl<S: RequestService> Client<S> {
         self.ended.cancelled().await;
     }
 
-    /// The server alone, for instance for [`follow`](crate::client::subscription::follow). The connection stays open until the
-    /// server ends it or [`Peer::disconnect`] is called; dropping the peer does not end it.
+    /// Converts the client into its peer, for example for [`follow`](crate::client::subscription::follow). The
+    /// connection stays open until the server ends it or [`Peer::disconnect`] is called. Dropping the peer does not end
+    /// it.
     #[must_use = "only the peer can end the connection"]
     pub fn into_peer(mut self) -> Peer {
         self.connection.take();
@@ -144,7 +147,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// The call fails.
     pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, CallError> {
         Subscription::open(&self.peer, filter).await
     }
@@ -158,13 +161,16 @@ impl<S> Drop for Client<S> {
     }
 }
 
-/// Opens a connection as its client, in the best revision that both sides speak. `requests` answers what the server asks,
-/// and is a router or a router in layers of middleware; `handlers` is the router, which also takes the notifications. The
-/// client is able to do what is handled, besides what it says that it is.
+/// Connects to a server over a transport, in the best revision that both the client and the server support.
+///
+/// `requests` handles the server's requests: a router, or a router wrapped in layers of middleware. `handlers` is the
+/// router, which also handles notifications. The client declares the capabilities that follow from its handlers, in
+/// addition to those in its local info.
 ///
 /// # Errors
 ///
-/// The server refuses, is silent, or speaks no revision that we speak. The connection is closed then.
+/// The server rejects the handshake, does not respond, or supports no revision that the client supports. The connection
+/// is closed then.
 pub async fn connect<S: RequestService>(
     options: impl Into<ConnectOptions>,
     requests: S,
@@ -177,13 +183,13 @@ pub async fn connect<S: RequestService>(
     connect_with(options.into(), lifecycle, requests, handlers, incoming, outgoing, limits).await
 }
 
-/// How a connection begins, and what its task waits for after the end.
+/// How a connection starts, and a future that its task awaits after the connection has ended.
 pub(crate) struct Lifecycle<F> {
     pub(crate) start: Start,
     pub(crate) after: F,
 }
 
-/// As [`connect`], with a lifecycle.
+/// Like [`connect`], but with a lifecycle.
 pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Send + 'static>(
     options: ConnectOptions,
     Lifecycle { start, after }: Lifecycle<F>,
@@ -229,7 +235,7 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
     })
 }
 
-/// A connection that ends with the handshake, unless that was a success.
+/// The task of a connection during the handshake. Dropping it aborts the task, unless the handshake has succeeded.
 struct Running(Option<JoinHandle<io::Result<()>>>);
 
 impl Drop for Running {

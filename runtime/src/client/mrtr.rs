@@ -1,5 +1,5 @@
-//! Requests that take several rounds (2026-07-28): a server that needs something from its client answers with what it
-//! needs, and the client makes the request again with that.
+//! Multi-round requests (2026-07-28). A server that needs input from the client responds with input requests, and the
+//! client sends the request again with the input.
 
 use std::time::Duration;
 
@@ -20,16 +20,16 @@ use crate::protocol::input_requests::parts;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, RequestService};
 
-/// A request that may be answered by asking for input.
+/// A request whose result may ask the client for input.
 pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {
-    /// What there is in the end.
+    /// The final result.
     type Complete;
 
-    /// What an answer is.
+    /// Returns the final result.
     ///
     /// # Errors
     ///
-    /// The answer asks for input.
+    /// The result asks for input.
     fn outcome(answer: Self::Result) -> Result<Self::Complete, Box<InputRequiredResult>>;
 }
 
@@ -54,15 +54,15 @@ interactive! {
     ReadResourceRequest: InputRequiredOrReadResourceResult of ReadResourceResult;
 }
 
-/// How long a client goes on.
+/// Limits a client's multi-round requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounds {
-    /// How often a request is made again.
+    /// The maximum number of times that a request is sent again. Default: 16.
     pub most: usize,
-    /// How many things a server may ask for at a time.
+    /// The maximum number of input requests in one result. Default: 64.
     pub requests: usize,
-    /// How long a client waits before it makes a request again for which nothing was asked of it; twice as long the next
-    /// time, and five seconds at most.
+    /// The pause before a request is sent again if the server did not ask for any input. It doubles each time, up to
+    /// five seconds. Default: 50 ms.
     pub pause: Duration,
 }
 
@@ -74,12 +74,12 @@ impl Default for Rounds {
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The params of the next round: those of the first one, with the answers to what was asked, and with the state as it
-/// came. Neither is there if it was not asked for.
+/// Creates the params of the next round: the params of the first round, with the input responses and the unchanged
+/// request state. `inputResponses` is left out if `asks` has no input requests, `requestState` if it has no state.
 ///
 /// # Errors
 ///
-/// The params are no object.
+/// The params are not a JSON object.
 pub fn again(
     params: &RawJson,
     asks: &InputRequiredResult,
@@ -95,7 +95,7 @@ pub fn again(
     Ok(RawJson::from(&params))
 }
 
-/// Makes a request, and makes it again for as long as it is answered by asking for input, which `requests` answers.
+/// Sends a request, and sends it again as long as the result asks for input. `requests` handles the input requests.
 pub(crate) async fn complete<R: MultiRoundTrip>(
     peer: &Peer,
     requests: impl RequestService,
@@ -107,11 +107,11 @@ pub(crate) async fn complete<R: MultiRoundTrip>(
     let result = rounds::<R>(peer, requests, limits, member(&params)).await?;
     match R::outcome(result.decode().map_err(invalid)?) {
         Ok(complete) => Ok(complete),
-        Err(_) => Err(CallError::Invalid("the last round asks for input".into())),
+        Err(_) => Err(CallError::Invalid("the last round still asks for input".into())),
     }
 }
 
-/// As [`complete`], of JSON as it is.
+/// Like [`complete`], but takes and returns raw JSON.
 pub(crate) async fn rounds<R: MultiRoundTrip>(
     peer: &Peer,
     requests: impl RequestService,
@@ -136,7 +136,10 @@ pub(crate) async fn rounds<R: MultiRoundTrip>(
             break;
         }
         if asks.input_requests.iter().flatten().count() > rounds.requests {
-            return Err(without_end(&format!("asks for more than {} things at a time", rounds.requests)));
+            return Err(without_end(&format!(
+                "asks for more than {} inputs at a time; raise `Client::rounds.requests` to allow more",
+                rounds.requests
+            )));
         }
         let mut answers = JsonObject::new();
         for (key, asked) in asks.input_requests.iter().flatten() {
@@ -149,10 +152,13 @@ pub(crate) async fn rounds<R: MultiRoundTrip>(
         }
         params = again(&first, &asks, answers).map_err(invalid)?;
     }
-    Err(without_end(&format!("still asks for input after {} rounds", rounds.most)))
+    Err(without_end(&format!(
+        "still asks for input after {} rounds; raise `Client::rounds.most` to allow more",
+        rounds.most
+    )))
 }
 
-/// The client's answer to what a server asks for.
+/// Handles one input request, and returns its result.
 async fn answer<R: Request>(
     peer: &Peer,
     requests: impl RequestService,

@@ -1,4 +1,4 @@
-//! Subscriptions to the changes of a server (2026-07-28).
+//! Client-side subscriptions to changes of a server (2026-07-28).
 
 use std::fmt;
 use std::future::Future;
@@ -17,14 +17,14 @@ use crate::peer::{CallError, InFlight, Peer};
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::util::lock::Mutex;
 
-/// A subscription, on the client's side. Dropping it ends it.
+/// A client's subscription. Dropping it ends the subscription.
 pub struct Subscription {
     acknowledged: SubscriptionFilter,
     inbox: Arc<Inbox>,
     call: Result<InFlight<SubscriptionsListenResult>, Ended>,
 }
 
-/// How a subscription has ended: by the server, or with the connection.
+/// How a subscription ended: `None` if the server ended it, otherwise the error.
 type Ended = Option<CallError>;
 
 #[derive(Debug)]
@@ -47,13 +47,13 @@ impl Inbox {
         }
         match Change::of(method, &params).filter(|change| self.asked.matches(change)) {
             Some(change) => self.pending.add(change, &self.asked),
-            None => tracing::warn!(method, "a notification that nobody has subscribed to"),
+            None => tracing::warn!(method, "ignoring a notification without a matching subscription"),
         }
     }
 }
 
 impl Subscription {
-    /// Subscribes, and waits until the server has said what it will tell.
+    /// Subscribes, and waits until the server acknowledges the subscription.
     pub(crate) async fn open(peer: &Peer, filter: SubscriptionFilter) -> Result<Self, CallError> {
         let params = json!({ "notifications": mcpgen_types::to_value(&filter).unwrap_or_default() });
         let inbox = Arc::new(Inbox {
@@ -84,21 +84,23 @@ impl Subscription {
         }
     }
 
-    /// What notifications belong to it by; `None` once it has ended.
+    /// Returns the subscription ID, which the notifications carry; `None` once the subscription has ended.
     pub fn id(&self) -> Option<&RequestId> {
         self.call.as_ref().ok().map(InFlight::id)
     }
 
-    /// What the server will tell of what it was asked for.
+    /// Returns the part of the requested filter that the server accepted.
     pub fn acknowledged(&self) -> &SubscriptionFilter {
         &self.acknowledged
     }
 
-    /// The next change; `None` once the server has ended the subscription. What has changed several times is told once.
+    /// Returns the next change; `None` once the server has ended the subscription. Repeated changes that are still
+    /// pending are merged into one.
     ///
     /// # Errors
     ///
-    /// The connection is closed. It is said once; from then on there is nothing more.
+    /// The call fails, for example because the connection is closed. The error is returned once, and `None` from then
+    /// on.
     pub async fn next(&mut self) -> Result<Option<Change>, CallError> {
         if let Ok(call) = &mut self.call {
             let ended = tokio::select! {
@@ -111,7 +113,7 @@ impl Subscription {
                 Err(error) => Some(error),
             });
         }
-        // What was told before the end is heard before it.
+        // Changes that arrived before the end are returned before it.
         match (self.inbox.pending.take(), &mut self.call) {
             (Some(change), _) => Ok(Some(change)),
             (None, Err(ended)) => ended.take().map_or(Ok(None), Err),
@@ -126,17 +128,17 @@ impl fmt::Debug for Subscription {
     }
 }
 
-/// A subscription that is made again whenever it has ended, on a new connection.
+/// A subscription that is renewed on a new connection whenever it ends. Created by [`follow`].
 #[derive(Debug)]
 pub struct Following<C> {
     connect: C,
     filter: SubscriptionFilter,
     current: Option<Current>,
-    /// What may have changed while nobody listened.
+    /// The changes that may have been missed between two subscriptions.
     missed: Vec<Change>,
-    /// Whether there was a subscription before.
+    /// Whether an earlier subscription existed.
     again: bool,
-    /// How long to wait before the next connection.
+    /// How long to wait before the next connection attempt.
     pause: Option<Duration>,
 }
 
@@ -147,18 +149,18 @@ struct Current {
     since: Instant,
 }
 
-/// Its connection is there for nothing else.
+/// Closes the connection, which serves only this subscription.
 impl Drop for Current {
     fn drop(&mut self) {
         self.peer.disconnect();
     }
 }
 
-/// How long one waits before the second connection, and no longer before any other.
+/// The pause before the second connection attempt, and the longest pause. The pause doubles with each attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(30)];
 
-/// Follows changes over connections that `connect` makes, one after another: servers keep nothing of a subscription. A
-/// connection is closed when its subscription has ended.
+/// Follows changes across connections. Calls `connect` for a new connection whenever the subscription ends, since
+/// servers do not store subscriptions. Closes each connection when its subscription ends.
 pub fn follow<C, F, E>(connect: C, filter: SubscriptionFilter) -> Following<C>
 where
     C: FnMut() -> F,
@@ -174,8 +176,8 @@ where
     F: Future<Output = Result<Peer, E>>,
     E: fmt::Display,
 {
-    /// The next change. After a new connection everything that was asked for may have changed, and is told. Nothing is lost
-    /// if the future is dropped.
+    /// Returns the next change. After a reconnect, returns every change that the filter requests, since any of them may
+    /// have been missed. This method is cancel safe.
     pub async fn next(&mut self) -> Change {
         loop {
             if let Some(change) = self.missed.pop() {
@@ -188,7 +190,7 @@ where
             match current.subscription.next().await {
                 Ok(Some(change)) => return change,
                 ended => {
-                    tracing::info!(?ended, "a subscription has ended");
+                    tracing::info!(?ended, "the subscription ended");
                     if current.since.elapsed() > PAUSES[1] {
                         self.pause = None;
                     }
@@ -198,7 +200,7 @@ where
         }
     }
 
-    /// Subscribes, however long it takes, and never at once after another try.
+    /// Subscribes. Retries until it succeeds, with a pause between attempts.
     async fn subscribe(&mut self) {
         loop {
             if let Some(pause) = self.pause {
@@ -221,7 +223,7 @@ where
                 },
                 Err(error) => error.to_string(),
             };
-            tracing::warn!(error = opened, pause = ?self.pause, "not subscribed");
+            tracing::warn!(error = opened, pause = ?self.pause, "cannot subscribe; retrying");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where messages are received: what becomes of each, within limits, and one answer for every request.
+//! Dispatches incoming messages within the connection's limits. Sends exactly one response per request.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ use crate::service::router::{AnyNotification, AnyRequest, RequestService, Router
 use crate::transport::{Skipped, Undelivered};
 use crate::util::lock::Mutex;
 
-/// Something that has arrived, and what it came with.
+/// An incoming message or batch, and the data that the transport attached to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Inbound {
     pub(crate) bytes: Vec<u8>,
@@ -53,21 +53,21 @@ pub(crate) struct Dispatcher<S> {
     notifications: Router,
     common: Arc<Common>,
     notify: mpsc::Sender<Notified>,
-    /// A permit is a byte of a notification that waits.
+    /// The room for queued notifications. One permit is one byte.
     notification_room: Arc<Semaphore>,
-    /// Requests and answers that wait for room, with their sizes in bytes; single requests are found by id.
+    /// Queued requests and responses with their sizes in bytes. Requests outside of batches are keyed by ID.
     waiting: Queue<RequestId, Task>,
     running: JoinSet<()>,
-    /// Requests that are answered only when something else ends.
+    /// Running requests whose method is in [`LASTING`].
     lasting: JoinSet<()>,
-    /// Where the last one was that was done at once, for the next one.
+    /// The allocation of the last task that completed at its first poll, for reuse by the next task.
     at_once: Option<ReusableBoxFuture<'static, ()>>,
-    /// How many of the next ones are not tried at once.
+    /// How many of the next tasks to spawn without polling them here first.
     apart: usize,
     interner: ParamsInterner,
 }
 
-/// What a message is, without the JSON inside that is not decoded yet.
+/// A message without its params or result, which are not decoded yet.
 enum Head {
     Request { id: RequestId, method: Cow<'static, str> },
     Notification { method: Cow<'static, str> },
@@ -75,15 +75,15 @@ enum Head {
     Error { id: ErrorId, error: ErrorObject },
 }
 
-/// The JSON inside: params, or a result.
+/// The undecoded params or result of a message.
 type Body = Result<Option<RawJson>, mcpgen_types::Error>;
 
-/// What all requests of a connection have in common.
+/// State that all requests of a connection share.
 struct Common {
     protocol: Arc<dyn Protocol>,
     limits: Limits,
     peer: Peer,
-    /// Those that are not answered yet.
+    /// The incoming requests that have no response yet.
     open: Mutex<HashMap<RequestId, Context>>,
 }
 
@@ -93,33 +93,34 @@ impl Common {
     }
 }
 
-/// A handler that computes for longer than this before it awaits anything holds up all others of the connection.
+/// How long the first poll of a task may take. A slower one delays the connection's other messages, so the next tasks
+/// are spawned.
 const QUICK: Duration = Duration::from_millis(1);
-/// How many requests get tasks of their own at once after such a handler.
+/// How many tasks to spawn without a first poll after one that was slower than [`QUICK`].
 const APART: usize = 64;
 
-/// Requests that are answered only when something else ends. They are counted by themselves, and no handler's time limit is
-/// theirs.
+/// Methods whose response comes only when something else ends, such as a subscription or a task. They are limited by
+/// [`Limits::lasting`] instead of [`Limits::in_flight`], and [`Limits::handler`] does not apply to them.
 const LASTING: [&str; 2] = ["subscriptions/listen", "tasks/result"];
 
-/// A notification that waits for its handler, and its room.
+/// A notification that is queued for its handler, and the permits for its bytes.
 pub(crate) struct Notified {
     pub(crate) message: AnyNotification,
     pub(crate) room: OwnedSemaphorePermit,
 }
 
-/// What is to be done.
+/// A task and its size.
 struct Work {
     task: Task,
-    /// How many bytes it came in.
+    /// The size of the incoming message in bytes, or of the response for [`Task::Reply`].
     size: usize,
 }
 
 enum Task {
     One(AnyRequest),
-    /// With what is answered already.
+    /// The requests of a batch, and the responses to its messages that need no handler.
     Batch(Vec<AnyRequest>, Vec<Message>),
-    /// An answer that is known, though there was no room to send it.
+    /// A finished response for which the outbox had no room.
     Reply(Message),
 }
 
@@ -148,7 +149,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// Does what a frame asks for, or sees to it that it is done.
+    /// Dispatches an incoming message or batch.
     pub(crate) async fn take(&mut self, Inbound { bytes, extensions }: Inbound) {
         let (size, is_batch) = (bytes.len(), Frame::is_batch(&bytes));
         if is_batch && !self.common.protocol.batches() {
@@ -166,7 +167,8 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// Does what can be done at once. What is to be handled is given back, what can be answered is an error.
+    /// Processes a single message. Returns a request that needs a handler as a task, and an immediate response as an
+    /// error.
     fn take_one(&mut self, text: String, extensions: Option<&Carrier>) -> Result<Option<Task>, Message> {
         let document = match scan(text) {
             Ok(document) => document,
@@ -219,7 +221,7 @@ impl<S: RequestService> Dispatcher<S> {
         let invalid = |what: &str| errors::invalid_request(&format!("{what} is longer than {limit} bytes"));
         match message {
             Skipped::Request(id) => self.send(refused(id, invalid("the request"))).await,
-            Skipped::Notification => tracing::warn!(limit, "a notification exceeds the line limit and is dropped"),
+            Skipped::Notification => tracing::warn!(limit, "dropping a notification that exceeds the line limit"),
             Skipped::Response(id) => {
                 let why =
                     Undelivered::new(false, format!("the response is longer than {limit} bytes; raise the line limit"));
@@ -229,7 +231,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// What is said of something that is no message. An answer that is none ends the call that it was meant for.
+    /// Processes an invalid message. If it is a response, its call fails. Otherwise this returns an error response.
     fn invalid(&mut self, invalid: Invalid) -> Option<Message> {
         match invalid.answers {
             Some(id) => {
@@ -240,7 +242,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// Does what can be done at once. A request that is to be handled is given back, what can be answered is an error.
+    /// Processes a message. Returns a request that needs a handler, and an immediate response as an error.
     fn receive(
         &mut self,
         head: Result<Head, Invalid>,
@@ -256,7 +258,7 @@ impl<S: RequestService> Dispatcher<S> {
                 Ok(params) => self.notified(method, params, extensions),
                 Err(error) => {
                     let error = error.at_key("params");
-                    tracing::warn!(method = &*method, %error, "a notification that is not valid");
+                    tracing::warn!(method = &*method, %error, "ignoring an invalid notification");
                 }
             },
             Ok(Head::Response { id }) => {
@@ -267,7 +269,7 @@ impl<S: RequestService> Dispatcher<S> {
             Ok(Head::Error { id: ErrorId::Id(id), error }) => {
                 self.common.peer.answered(&id, Err(CallError::Refused(error)));
             }
-            Ok(Head::Error { error, .. }) => tracing::warn!(%error, "the other side could not read a message"),
+            Ok(Head::Error { error, .. }) => tracing::warn!(%error, "the peer could not read a message"),
             Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
         }
         Ok(None)
@@ -283,7 +285,7 @@ impl<S: RequestService> Dispatcher<S> {
         let mut open = self.common.open();
         let open = match open.entry(id.clone()) {
             Entry::Occupied(_) => {
-                return Err(refused(id, errors::invalid_request("a request of this id is not answered yet")));
+                return Err(refused(id, errors::invalid_request("a request with this ID is still pending")));
             }
             Entry::Vacant(open) => open,
         };
@@ -302,7 +304,7 @@ impl<S: RequestService> Dispatcher<S> {
                 Ok(Some(AnyRequest { method, params, context }))
             }
             Ok(Admission::Drop(why)) => {
-                tracing::warn!(method = &*method, why, "a request is dropped");
+                tracing::warn!(method = &*method, why, "dropping a request");
                 self.common.peer.send_now(unanswered(&id));
                 Ok(None)
             }
@@ -333,16 +335,20 @@ impl<S: RequestService> Dispatcher<S> {
         let room = u32::try_from(size).ok();
         let room = room.and_then(|size| Arc::clone(&self.notification_room).try_acquire_many_owned(size).ok());
         let Some(room) = room else {
-            return tracing::warn!(method = &*message.method, size, "a notification is dropped: too many bytes wait");
+            return tracing::warn!(
+                method = &*message.method,
+                size,
+                "dropping a notification: the queue would exceed `Limits::notification_bytes`"
+            );
         };
         if let Err(error) = self.notify.try_send(Notified { message, room }) {
             let (TrySendError::Full(Notified { message, .. }) | TrySendError::Closed(Notified { message, .. })) =
                 &error;
-            tracing::warn!(method = &*message.method, "a notification is dropped: too many wait");
+            tracing::warn!(method = &*message.method, "dropping a notification: its queue is full");
         }
     }
 
-    /// A request is taken back, if it is not answered yet.
+    /// Cancels a request that has no response yet.
     fn cancelled(&mut self, params: &JsonObject) {
         let id = params.get("requestId").and_then(|id| mcpgen_types::from_value::<RequestId>(id.clone()).ok());
         let Some(id) = id else { return };
@@ -369,7 +375,7 @@ impl<S: RequestService> Dispatcher<S> {
         self.common.peer.progressed(&id, Progress { progress, total: number("total"), message });
     }
 
-    /// Begins what there is room for; the rest waits, or is refused.
+    /// Starts the work if the limits allow it. Otherwise queues it, or rejects it if the queue is full.
     async fn admit(&mut self, work: Work) {
         let lasts = matches!(&work.task, Task::One(request) if LASTING.contains(&&*request.method));
         if lasts && self.lasting.len() < self.common.limits.lasting {
@@ -387,13 +393,13 @@ impl<S: RequestService> Dispatcher<S> {
             };
             return self.waiting.push(id, work.size, work.task);
         }
-        // There may be no room for anything any more: now the other side has to wait.
+        // If the outbox is full too, stop reading until the peer reads.
         if let Some(reply) = self.refused(work.task) {
             let _ = self.common.peer.send(reply).await;
         }
     }
 
-    /// What is answered instead of doing the work.
+    /// Rejects a task and returns the response to send instead.
     fn refused(&self, task: Task) -> Option<Message> {
         let busy = |request: &AnyRequest| self.forget(request, errors::busy());
         match task {
@@ -406,7 +412,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// What a request is answered with that is not handled.
+    /// Removes a request without handling it and returns its error response.
     fn forget(&self, request: &AnyRequest, why: ErrorObject) -> Option<Message> {
         let id = request.context.id().cloned()?;
         self.common.open().remove(&id);
@@ -417,10 +423,10 @@ impl<S: RequestService> Dispatcher<S> {
         self.running.len() < self.common.limits.in_flight.max(1)
     }
 
-    /// Begins one of those that wait, or waits until something that runs has ended. Nothing is lost if it is dropped.
+    /// Starts a queued task if the limits allow it, or waits until a running one ends. Cancel safe.
     pub(crate) async fn finished(&mut self) {
         if self.has_room() && !self.waiting.is_empty() {
-            // Each of them may be done at once.
+            // Tasks may complete at their first poll, so this must yield to other tasks.
             tokio::task::coop::consume_budget().await;
             if let Some(task) = self.waiting.pop() {
                 self.begin(task).await;
@@ -433,11 +439,11 @@ impl<S: RequestService> Dispatcher<S> {
             else => std::future::pending().await,
         };
         if let Err(error) = ended {
-            tracing::error!(%error, "an answer is lost");
+            tracing::error!(%error, "a response was lost: its task failed");
         }
     }
 
-    /// What can be done at once is done here, and needs no task of its own.
+    /// Starts a task. Spawns it only if it does not complete at its first poll.
     async fn begin(&mut self, task: Task) {
         let mut task = Some(task);
         poll_fn(|cx| {
@@ -450,7 +456,7 @@ impl<S: RequestService> Dispatcher<S> {
     }
 
     fn attempt(&mut self, task: Task, cx: &mut TaskContext<'_>) {
-        // Notifications that came before are on their way to their handlers, and may mean something to this one.
+        // Earlier notifications are still queued. Their handlers should get a chance to run before this request.
         let notified = self.notify.capacity() < self.notify.max_capacity();
         if self.apart > 0 || notified {
             self.apart = self.apart.saturating_sub(1);
@@ -473,11 +479,11 @@ impl<S: RequestService> Dispatcher<S> {
         match attempted {
             Ok(Poll::Ready(())) => self.at_once = Some(here),
             Ok(Poll::Pending) => drop(self.running.spawn(here)),
-            Err(_) => tracing::error!("an answer is lost: its task panicked"),
+            Err(_) => tracing::error!("a response was lost: its task panicked"),
         }
     }
 
-    /// What does the work, and sends the answer.
+    /// Returns a future that executes the task and sends the response.
     fn done(&self, task: Task) -> impl Future<Output = ()> + Send + use<S> {
         let handler = Handler { service: self.service.clone(), common: Arc::clone(&self.common) };
         async move {
@@ -489,7 +495,7 @@ impl<S: RequestService> Dispatcher<S> {
                     answer(&common.peer, reply, context.id()).await;
                     context.is_sent();
                 }
-                // Whoever is gone needs no answer.
+                // A disconnected peer needs no response.
                 Task::Reply(reply) => drop(common.peer.send(reply).await),
                 Task::Batch(requests, mut replies) => {
                     let contexts: Vec<Context> = requests.iter().map(|request| request.context.clone()).collect();
@@ -505,8 +511,8 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// Sends an answer at once if there is room. If not, it waits like a request does, so that messages are still read:
-    /// two sides that both waited for the other to read would wait for ever.
+    /// Sends a response now if the outbox has room. Otherwise queues it like a request, so that the connection keeps
+    /// reading. If both peers stopped reading until the other one reads, they would deadlock.
     async fn send(&mut self, reply: Message) {
         if let Err(reply) = self.common.peer.try_send(reply) {
             let size = reply.bytes.len();
@@ -514,7 +520,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// Finishes what was asked, for so long.
+    /// Finishes running and queued requests, for at most `patience`.
     pub(crate) async fn drain(&mut self, patience: Duration) {
         let finished = tokio::time::timeout(patience, async {
             while !(self.waiting.is_empty() && self.running.is_empty() && self.lasting.is_empty()) {
@@ -522,11 +528,11 @@ impl<S: RequestService> Dispatcher<S> {
             }
         });
         if finished.await.is_err() {
-            tracing::warn!(requests = self.common.open().len(), "given up when the connection ended");
+            tracing::warn!(requests = self.common.open().len(), "abandoning unfinished requests");
         }
     }
 
-    /// What is not finished is taken back; whoever asked is told so, if there is room for it.
+    /// Cancels all unfinished requests. Sends an error response for each, as far as the outbox has room.
     pub(crate) async fn abandon(&mut self) {
         let left: Vec<RequestId> = self.common.open().keys().cloned().collect();
         self.waiting.clear();
@@ -538,7 +544,7 @@ impl<S: RequestService> Dispatcher<S> {
     }
 }
 
-/// What requests are handled with.
+/// Handles requests with the service, under the connection's limits.
 #[derive(Clone)]
 struct Handler<S> {
     service: S,
@@ -546,7 +552,7 @@ struct Handler<S> {
 }
 
 impl<S: RequestService> Handler<S> {
-    /// What becomes of a request: an answer, unless it was taken back.
+    /// Handles a request. Returns its response, or `None` if the request was cancelled.
     fn handle(self, request: AnyRequest) -> impl Future<Output = Option<Message>> + Send {
         let Self { service, common } = self;
         let over = RequestGuard { common, context: request.context.clone() };
@@ -562,7 +568,7 @@ impl<S: RequestService> Handler<S> {
                     true => Poll::Ready(None),
                     false => handling.as_mut().poll(cx).map(Some),
                 });
-                // Most handlers answer at once, and nothing is waited for beside them.
+                // Poll the handler first: most complete at once, and then the other branches cost nothing.
                 tokio::select! {
                     biased;
                     answer = wanted => answer.map(|answer| answer.map_err(|error| errors::of(error.into()))),
@@ -584,17 +590,17 @@ impl<S: RequestService> Handler<S> {
     }
 }
 
-/// Sends what there is to say; that there is nothing is for transports to know.
+/// Sends the response. If there is none, tells the transport that the request will get no response.
 async fn answer(peer: &Peer, reply: Option<Message>, id: Option<&RequestId>) {
     match (reply, id) {
-        // Whoever is gone needs no answer.
+        // A disconnected peer needs no response.
         (Some(reply), _) => drop(peer.send(reply).await),
         (None, Some(id)) => peer.send_now(unanswered(id)),
         (None, None) => {}
     }
 }
 
-/// However a request ends, it is over.
+/// Marks the request as over and removes it from the open requests when dropped.
 struct RequestGuard {
     common: Arc<Common>,
     context: Context,
@@ -609,7 +615,7 @@ impl Drop for RequestGuard {
     }
 }
 
-/// What a message is, and the JSON inside. A method that there are handlers for is no copy.
+/// Splits a message into its head and its params or result. Shares the method's name with the router where it can.
 fn parts<'m>(envelope: Envelope<'m>, spelling: &Router) -> (Head, Option<Cursor<'m>>) {
     match envelope {
         Envelope::Request { id, method, params } => {
@@ -623,12 +629,12 @@ fn parts<'m>(envelope: Envelope<'m>, spelling: &Router) -> (Head, Option<Cursor<
     }
 }
 
-/// The members of some params, if they are an object.
+/// Decodes params that are an object. Returns an empty object for all others.
 fn members(params: Option<&RawJson>) -> JsonObject {
     params.and_then(|params| params.decode().ok()).unwrap_or_default()
 }
 
-/// Several answers in one message.
+/// Joins responses into one batch.
 fn together(replies: &[Message]) -> Message {
     let first = replies.iter().find_map(|reply| match &reply.place {
         Place::Answer(id, _) => Some(Place::Answer(id.clone(), Outcome::Result)),
@@ -648,13 +654,13 @@ fn reply(id: RequestId, answer: Result<RawJson, ErrorObject>) -> Message {
     Message { place, bytes }
 }
 
-/// The answer to a request that nobody is asked to handle.
+/// Creates the error response to a request that is rejected before it reaches a handler.
 fn refused(id: RequestId, error: ErrorObject) -> Message {
     let place = Place::Answer(id.clone(), Outcome::Refused(error.code.0));
     Message { place, bytes: mcpgen_types::to_vec(&ErrorMessage::new(id, error)) }
 }
 
-/// What is said of something that is no message, or of none that could be told from another.
+/// Creates the error response to an invalid message, whose ID may be unknown.
 fn refusal(id: ErrorId, error: ErrorObject) -> Message {
     match id {
         ErrorId::Id(id) => refused(id, error),
@@ -662,7 +668,7 @@ fn refusal(id: ErrorId, error: ErrorObject) -> Message {
     }
 }
 
-/// That a request will have no answer.
+/// Creates the message that tells the transport that a request will get no response.
 fn unanswered(id: &RequestId) -> Message {
     Message { place: Place::Unanswered(id.clone()), bytes: Vec::new() }
 }

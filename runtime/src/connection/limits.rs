@@ -1,36 +1,41 @@
-//! Limits of a connection.
+//! The limits of a connection.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How much a connection takes on at a time. Requests beyond wait, or are refused with a clear error.
+/// Limits of a connection: how much work it accepts at a time, and how long calls and handlers may take.
+///
+/// Requests beyond `in_flight` are queued. Requests beyond the queue's limits are rejected with an error.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Requests whose handlers run.
+    /// The maximum number of requests whose handlers run at the same time. Defaults to 256.
     pub in_flight: usize,
-    /// Requests that wait for others to end; more are refused.
+    /// The maximum number of queued requests. More are rejected. Defaults to 16,384.
     pub waiting: usize,
-    /// Bytes of the requests that wait; more are refused.
+    /// The maximum size of all queued requests, in bytes. More are rejected. Defaults to 64 MiB.
     pub waiting_bytes: usize,
-    /// Notifications that wait for their handlers; more are dropped, with a warning.
+    /// The maximum number of notifications queued for their handlers. More are dropped with a warning. Defaults to
+    /// 1024.
     pub notifications: usize,
-    /// Bytes of the params of notifications that wait for their handlers; more are dropped, with a warning. A single
-    /// notification may be larger.
+    /// The maximum size of the params of all queued notifications, in bytes. More are dropped with a warning. A
+    /// notification may be larger if no other is queued. Defaults to 16 MiB.
     pub notification_bytes: usize,
-    /// Requests that are answered only when something else ends (`subscriptions/listen`, `tasks/result`), at a time. They
-    /// are none of those `in_flight`, and `handler` is not for them.
+    /// The maximum number of running requests whose response comes only when something else ends:
+    /// `subscriptions/listen` and `tasks/result`. More are rejected. They do not count as `in_flight`, and `handler`
+    /// does not apply to them. Defaults to 256.
     pub lasting: usize,
-    /// Bytes that wait to be written. Whoever sends more waits.
+    /// The maximum number of bytes queued for writing. Sending waits while the queue is full. Defaults to 4 MiB.
     pub outbox: u32,
-    /// How long a handler may take, be it of a request or of a notification; `None`: as long as it likes.
+    /// The timeout of request and notification handlers. `None`, the default, means no timeout.
     pub handler: Option<Duration>,
-    /// The same by method, before `handler`.
+    /// Timeouts of request handlers by method, which take precedence over `handler`. Empty by default.
     pub handlers: HashMap<String, Duration>,
-    /// How long a call waits for an answer or a report of progress.
+    /// How long a call waits for its response or the next progress notification. Defaults to 60 seconds.
     pub idle: Option<Duration>,
-    /// How long a call waits whatever is reported.
+    /// How long a call waits for its response in total, regardless of progress. Defaults to 30 minutes.
     pub call: Option<Duration>,
-    /// How long handlers may go on when nothing more arrives.
+    /// How long running requests and queued messages may take to finish after the connection stops reading. Applies
+    /// in turn to requests, queued notifications and writing. Defaults to 10 seconds.
     pub drain: Duration,
 }
 

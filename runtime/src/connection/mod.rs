@@ -1,4 +1,4 @@
-//! Connections: reading, dispatching and writing, within limits.
+//! Connections: reading, dispatching and writing messages within limits.
 
 mod dispatcher;
 mod limits;

@@ -1,4 +1,4 @@
-//! Work that waits for room, in the order in which it came.
+//! A queue for work that waits until a connection's limits allow it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -47,7 +47,7 @@ impl<K: Hash + Eq + Clone, T> Queue<K, T> {
         Some(value)
     }
 
-    /// Removes the item of this key.
+    /// Removes the item with this key.
     pub(crate) fn remove(&mut self, key: &K) -> Option<T> {
         let position = self.positions.remove(key)?;
         let Item { size, value, .. } = self.items.remove(&position)?;
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_order_of_what_is_left() {
+    fn keeps_the_order_of_remaining_items() {
         let mut queue = Queue::new();
         for (key, size) in [(Some("a"), 1), (None, 10), (Some("b"), 100), (None, 1000)] {
             queue.push(key, size, size);

@@ -1,4 +1,4 @@
-//! One connection: what arrives is read, what leaves is written, and both come to an end.
+//! Runs a connection: reads incoming messages, dispatches them, writes outgoing ones, and shuts down.
 
 use std::fmt;
 use std::future::Future;
@@ -19,7 +19,7 @@ use crate::protocol::Protocol;
 use crate::service::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing, ReceiveError};
 
-/// A connection that is not running yet.
+/// A connection that is not running yet. Start it with [`run`](Self::run).
 pub struct Connection<S> {
     service: S,
     notifications: Router,
@@ -30,29 +30,34 @@ pub struct Connection<S> {
 }
 
 impl<S: RequestService> Connection<S> {
-    /// A connection whose requests go to `service` and whose notifications go to `notifications`.
+    /// Creates a connection that passes requests to `service` and notifications to `notifications`.
     pub fn new(service: S, notifications: Router, protocol: Arc<dyn Protocol>, limits: Limits) -> Self {
         let (outbox, written) = Outbox::new(limits.outbox);
         let peer = Peer::new(outbox, Arc::clone(&protocol), limits.idle, limits.call);
         Self { service, notifications, protocol, limits, peer, written }
     }
 
-    /// The other side.
+    /// Returns the peer.
     pub fn peer(&self) -> &Peer {
         &self.peer
     }
 
-    /// Runs until nothing more arrives and what has arrived is answered, until nothing can be written, or until the peer is
-    /// [disconnected](Peer::disconnect). Dropped, it ends at once.
+    /// Runs the connection.
+    ///
+    /// It ends when `incoming` ends and all requests have their responses, when writing ends, or when the peer is
+    /// [disconnected](Peer::disconnect). Unfinished requests get [`Limits::drain`] to finish, unless writing has ended.
+    /// Dropping the future closes the connection at once.
     ///
     /// # Errors
     ///
-    /// Reading or writing failed. That nothing more arrives is no error.
+    /// Fails if reading or writing fails, or if the outgoing messages cannot be written within [`Limits::drain`]. The
+    /// end of `incoming` is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
         self.run_to(incoming.map(|frame| frame.map(Inbound::from)), |lines| write(lines, outgoing)).await
     }
 
-    /// As [`run`](Self::run), where what arrives comes with something, and where each request has a stream for what leaves.
+    /// Like [`run`](Self::run), but for transports that attach data to incoming messages and have a stream for each
+    /// request.
     #[cfg(feature = "http-server")]
     pub(crate) async fn run_by<F>(
         self,
@@ -90,7 +95,7 @@ impl<S: RequestService> Connection<S> {
                 biased;
                 frame = incoming.next(), if in_a_row < IN_A_ROW => {
                     in_a_row += 1;
-                    // What is always there would let no other task of this thread run.
+                    // If `incoming` is always ready, this loop must still yield to the thread's other tasks.
                     tokio::task::coop::consume_budget().await;
                     match frame {
                         Some(Ok(arrived)) => dispatcher.take(arrived).await,
@@ -106,7 +111,7 @@ impl<S: RequestService> Connection<S> {
                     }
                 }
                 () = dispatcher.finished() => in_a_row = 0,
-                // The other side is gone, though it may still be heard.
+                // The peer no longer reads, though it may still send.
                 written = &mut writer => {
                     wrote = Some(written);
                     break;
@@ -115,14 +120,14 @@ impl<S: RequestService> Connection<S> {
                 () = std::future::ready(()), if in_a_row == IN_A_ROW => in_a_row = 0,
             }
         }
-        // Nobody answers any more. What was asked is still answered for a while, if there is a way.
+        // No more responses arrive, so pending calls fail. Requests may still finish if their responses can be written.
         peer.unanswered();
         if wrote.is_none() {
             dispatcher.drain(drain).await;
         }
         dispatcher.abandon().await;
         drop(dispatcher);
-        // What was said is still heard.
+        // Let the handlers of queued notifications finish.
         let _ = tokio::time::timeout(drain, &mut listener).await;
         peer.disconnect();
         let wrote = match wrote {
@@ -142,10 +147,10 @@ impl<S> fmt::Debug for Connection<S> {
     }
 }
 
-/// How many messages are taken before anything else is looked at, however many there are.
+/// How many messages to read in a row before checking for finished requests and disconnection.
 const IN_A_ROW: u32 = 16;
 
-/// However a connection ends, nothing of it goes on.
+/// Disconnects the peer and aborts the connection's tasks when it is dropped.
 struct End {
     peer: Peer,
     tasks: [AbortHandle; 2],
@@ -158,7 +163,7 @@ impl Drop for End {
     }
 }
 
-/// Writes in order, and flushes whenever nothing more is there to be written.
+/// Writes messages in order, and flushes whenever the queue is empty.
 async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
     let mut outgoing = std::pin::pin!(outgoing);
     let mut written: Option<OwnedSemaphorePermit> = None;
@@ -167,7 +172,7 @@ async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
         if !message.bytes.is_empty() {
             outgoing.feed(message.bytes).await?;
         }
-        // Given back together, as they are flushed.
+        // Release the permits together, after the flush.
         match (&mut written, room) {
             (Some(written), Some(room)) => written.merge(room),
             (None, room) => written = room,
@@ -181,7 +186,7 @@ async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
     outgoing.close().await
 }
 
-/// Hands notifications to their handlers, one after the other: their order may mean something.
+/// Passes notifications to their handlers, one at a time: their order may matter.
 async fn listen(router: Router, mut notified: mpsc::Receiver<Notified>, limit: Option<Duration>) {
     while let Some(Notified { message, room: _room }) = notified.recv().await {
         let method = message.method.clone();
@@ -189,13 +194,13 @@ async fn listen(router: Router, mut notified: mpsc::Receiver<Notified>, limit: O
             tokio::select! {
                 () = router.notify(message) => {}
                 after = crate::util::time::expired(limit) => {
-                    tracing::error!(method = &*method, ?after, "a handler of notifications takes too long");
+                    tracing::error!(method = &*method, ?after, "a notification handler timed out");
                 }
             }
         };
-        // A handler that takes too long may panic when it is dropped.
+        // A handler that times out may also panic when it is dropped.
         if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
-            tracing::error!(method = &*method, "a handler of notifications panicked");
+            tracing::error!(method = &*method, "a notification handler panicked");
         }
     }
 }

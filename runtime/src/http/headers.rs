@@ -1,4 +1,4 @@
-//! The headers of Streamable HTTP, and how values stand in them.
+//! The headers of Streamable HTTP, and the encoding of their values.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,22 +7,22 @@ use mcpgen_types::{JsonObject, Value};
 
 use crate::protocol::header_params::Header;
 
-/// The revision that a message is of.
+/// The protocol revision of a message.
 pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The method of a request, since 2026-07-28.
+/// The JSON-RPC method of a message. Since 2026-07-28.
 pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-/// What a request is about, since 2026-07-28: the name of a tool or a prompt, the URI of a resource.
+/// The target of a request: the name of a tool or prompt, or the URI of a resource. Since 2026-07-28.
 pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// The session that a message belongs to, until 2025-11-25.
+/// The session ID of a message. Up to 2025-11-25.
 pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// What was received last of a stream that is come back to, until 2025-11-25.
+/// The ID of the last event that the client received, sent to resume a stream. Up to 2025-11-25.
 pub const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-/// Asks a proxy not to keep back what is streamed.
+/// Asks proxies not to buffer a streamed response.
 pub const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
-/// What stands before the name of an argument that is a header too, since 2026-07-28.
+/// The prefix of headers that repeat tool arguments. Since 2026-07-28.
 pub const PARAM: &str = "mcp-param-";
 
-/// The member of the params that [`NAME`] repeats; `None` for methods that have none.
+/// Returns the params member that [`NAME`] repeats. Returns `None` for methods that do not use the header.
 #[must_use]
 pub fn named_by(method: &str) -> Option<&'static str> {
     match method {
@@ -32,10 +32,11 @@ pub fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-/// A text as the value of a header: as it is where that is safe, otherwise in Base64 between two marks.
+/// Encodes text as a header value. Text that is safe in a header is kept unchanged; any other text becomes
+/// `=?base64?…?=`.
 #[must_use]
 pub fn encode(text: &str) -> HeaderValue {
-    // A tab may stand in a header, but not everybody takes it for one.
+    // Headers may contain tabs, but not every implementation accepts them.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         && text.trim_matches(' ') == text
         && inside(text).is_none();
@@ -46,7 +47,8 @@ pub fn encode(text: &str) -> HeaderValue {
     })
 }
 
-/// The text that the value of a header stands for; `None` if it stands for none.
+/// Decodes a header value that [`encode`] produced. Returns `None` if the value is not ASCII text, or if its
+/// Base64 is invalid or does not encode UTF-8.
 #[must_use]
 pub fn decode(value: &HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?;
@@ -63,7 +65,7 @@ fn inside(text: &str) -> Option<&str> {
     text.strip_prefix(BEGIN)?.strip_suffix(END)
 }
 
-/// The headers that the arguments of a tool are sent as too. An argument that is absent or null has none.
+/// Returns the headers that repeat the arguments of a tool call. Arguments that are absent or null have no header.
 pub fn params<'h>(
     headers: &'h [Header],
     arguments: &'h JsonObject,
@@ -75,38 +77,39 @@ pub fn params<'h>(
     })
 }
 
-/// Whether what the headers say of the arguments of a tool is what the arguments are.
+/// Checks that the headers of a tool call match its arguments.
 ///
 /// # Errors
 ///
-/// One is not: a sentence that says which.
+/// Returns a message that names the first header that is missing, unexpected, malformed, or different from its
+/// argument.
 pub fn check_params(found: &HeaderMap, headers: &[Header], arguments: &JsonObject) -> Result<(), String> {
     for header in headers {
         let Some(name) = param(header) else { continue };
         let said = only(found, &name)?;
         match (argument(header, arguments), said) {
             (None, None) => {}
-            (None, Some(_)) => return Err(format!("{name} is there, and the argument is not")),
-            (Some(_), None) => return Err(format!("{name} is missing, and the argument is there")),
+            (None, Some(_)) => return Err(format!("header `{name}` is present, but its argument is missing")),
+            (Some(_), None) => return Err(format!("header `{name}` is missing, but its argument is present")),
             (Some(value), Some(said)) if is_same(value, &said) => {}
-            (Some(_), Some(_)) => return Err(format!("{name} is not what the argument is")),
+            (Some(_), Some(_)) => return Err(format!("header `{name}` does not match its argument")),
         }
     }
     Ok(())
 }
 
-/// The text of a header that may be there once.
+/// Returns the decoded value of a header that may occur at most once. Returns `None` if the header is missing.
 ///
 /// # Errors
 ///
-/// It is there twice, or is no text.
+/// Fails if the header occurs more than once or its value cannot be decoded.
 pub fn only(found: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String> {
     let mut values = found.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(format!("{name} is there more than once"));
+        return Err(format!("header `{name}` occurs more than once"));
     }
-    decode(value).map(Some).ok_or_else(|| format!("{name} has characters that it may not have"))
+    decode(value).map(Some).ok_or_else(|| format!("header `{name}` must be ASCII text or Base64-encoded UTF-8"))
 }
 
 fn param(header: &Header) -> Option<HeaderName> {
@@ -119,7 +122,7 @@ fn argument<'v>(header: &Header, arguments: &'v JsonObject) -> Option<&'v Value>
     inside?.get(last).filter(|value| !value.is_null())
 }
 
-/// What has no text of its own cannot be sent as a header.
+/// Converts an argument to header text. Returns `None` for objects, arrays and null.
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -131,7 +134,7 @@ fn text_of(value: &Value) -> Option<String> {
 
 fn is_same(value: &Value, said: &str) -> bool {
     match value {
-        // By what they mean: 42.0 is 42.
+        // Compare numbers by value: 42.0 equals 42.
         Value::Number(number) => match (number.as_i64(), said.parse::<i64>()) {
             (Some(number), Ok(said)) => number == said,
             _ => said.parse::<f64>().is_ok_and(|said| Some(said) == number.as_f64()),
@@ -140,9 +143,9 @@ fn is_same(value: &Value, said: &str) -> bool {
     }
 }
 
-/// An integer that every reader of JSON has.
+/// Returns the number as an integer if it is whole and exactly representable by every JSON parser.
 fn whole(number: f64) -> Option<i64> {
-    #[expect(clippy::cast_possible_truncation, reason = "it is whole, and small enough")]
+    #[expect(clippy::cast_possible_truncation, reason = "the number is whole and below 2^53")]
     let is_one = || number as i64;
     (number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0).then(is_one)
 }
@@ -154,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_encoded_where_they_must_be() {
+    fn encodes_only_unsafe_values() {
         let table = [
             ("us-west1", "us-west1"),
             ("two words", "two words"),
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_headers_too() {
+    fn repeats_arguments_in_headers() {
         let header = |name: &str, path: &[&str]| Header {
             name: name.to_owned(),
             path: path.iter().map(|name| (*name).to_owned()).collect(),

@@ -1,8 +1,10 @@
-//! Streamable HTTP: each message of a client is a POST, each answer a response.
+//! The Streamable HTTP transport. The client sends each message as a POST request. The HTTP response carries the
+//! server's response.
 //!
-//! In the revisions until 2025-11-25 a client has a session, which begins with `initialize`, and streams that it may come
-//! back to. Since 2026-07-28 every request stands for itself, and its headers say what its body says, so that whatever is
-//! in between needs to read nothing else. [`server`] has both on one endpoint, [`client`] finds out which of the two it is.
+//! In revisions up to 2025-11-25 a client opens a session with `initialize` and can resume interrupted streams. Since
+//! 2026-07-28 there are no sessions: every request is self-contained, and its headers repeat parts of its body so that
+//! intermediaries can route it without parsing the body. [`server`] serves both on one endpoint. [`client`] detects
+//! which of the two a server supports.
 
 #[cfg(feature = "http-client")]
 pub mod client;

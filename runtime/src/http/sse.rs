@@ -1,55 +1,55 @@
-//! Server-sent events: messages on a response that goes on.
+//! Server-sent events: encodes and decodes messages on a streaming response.
 
 use std::time::Duration;
 
 #[cfg(feature = "http-server")]
 use bytes::Bytes;
 
-/// A message as an event. It stands on one line, as all messages do.
+/// Encodes a message as an event. The message must not contain line breaks; serialized messages never do.
 #[cfg(feature = "http-server")]
 pub(super) fn event(id: Option<&str>, message: &[u8]) -> Bytes {
     let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
     [id.as_bytes(), b"data: ", message, b"\n\n"].concat().into()
 }
 
-/// How long to wait before coming back.
+/// Encodes a `retry` field, which tells the client how long to wait before it reconnects.
 #[cfg(feature = "http-server")]
 pub(super) fn retry(after: Duration) -> Bytes {
     format!("retry: {}\n\n", after.as_millis()).into()
 }
 
-/// What keeps a connection alive on which nothing is said.
+/// A comment that keeps an idle connection alive.
 #[cfg(feature = "http-server")]
 pub(super) const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 
-/// What stands in an event.
+/// A decoded event.
 #[cfg(feature = "http-client")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// The id that it, or the one before it, was given.
+    /// The event ID. Carried over from the previous event if this one has no `id` field.
     pub(super) id: Option<String>,
-    /// What it is, unless it is a message.
+    /// The `event` field. Empty if the field is missing, as it is for messages.
     pub(super) kind: String,
-    /// Empty if there is none.
+    /// The `data` field. Empty if the field is missing.
     pub(super) data: Vec<u8>,
-    /// How long to wait before coming back.
+    /// The `retry` field: how long to wait before reconnecting.
     pub(super) retry: Option<Duration>,
 }
 
-/// Reads events, as the HTML standard says.
+/// Decodes events as the HTML standard specifies.
 #[cfg(feature = "http-client")]
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// How long an event may be.
+    /// The maximum size of an event in bytes.
     longest: usize,
     event: Event,
-    /// Something stands in the event that is not over yet.
+    /// Whether the current event has at least one field.
     begun: bool,
-    /// How much of the buffer is known to have no end of a line.
+    /// The number of buffered bytes that were already searched for a line break.
     searched: usize,
-    /// A line feed at the beginning belongs to the line before.
+    /// Whether the last line ended with a carriage return, so that a line feed that follows belongs to it.
     after_return: bool,
-    /// Nothing was read before.
+    /// Whether a leading byte order mark was already handled.
     started: bool,
 }
 
@@ -59,21 +59,21 @@ impl Events {
         Self { longest, ..Self::default() }
     }
 
-    /// Whether there is room for a line of so many bytes, in an event that has some already.
+    /// Fails if a line of `line` bytes would make the current event too large.
     fn check(&self, line: usize) -> std::io::Result<()> {
         match self.event.data.len().saturating_add(line) > self.longest {
-            true => Err(std::io::Error::other(format!("an event of more than {} bytes", self.longest))),
+            true => Err(std::io::Error::other(format!("event is larger than {} bytes", self.longest))),
             false => Ok(()),
         }
     }
 
-    /// One line; the event that it ends, if it ends one.
+    /// Handles one line. Returns an event if the line completes it.
     fn line(&mut self, line: &[u8]) -> Option<Event> {
         if line.is_empty() {
             if !std::mem::take(&mut self.begun) {
                 return None;
             }
-            // The last id is that of the events to come, too.
+            // The ID also applies to the events that follow.
             let id = self.event.id.clone();
             let mut event = std::mem::replace(&mut self.event, Event { id, ..Event::default() });
             if event.data.last() == Some(&b'\n') {
@@ -143,7 +143,7 @@ impl tokio_util::codec::Decoder for Events {
         }
     }
 
-    /// What is not over is no event.
+    /// Discards an incomplete event at the end of the stream.
     fn decode_eof(&mut self, buffer: &mut tokio_util::bytes::BytesMut) -> std::io::Result<Option<Event>> {
         let event = self.decode(buffer)?;
         if event.is_none() {
@@ -161,13 +161,13 @@ mod tests {
 
     use super::*;
 
-    /// The events in bytes that come in pieces of this size.
+    /// Decodes events from bytes that arrive in pieces of this size.
     async fn read(bytes: &[u8], piece: usize) -> Vec<String> {
         let (mut writer, reader) = tokio::io::duplex(piece);
         let bytes = bytes.to_vec();
         tokio::spawn(async move {
             use tokio::io::AsyncWriteExt;
-            // A reader that has seen enough goes.
+            // The reader may close before everything is written.
             let _ = writer.write_all(&bytes).await;
         });
         let words = |event: std::io::Result<Event>| match event {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_are_read_however_they_come() {
+    async fn decodes_events_in_pieces_of_any_size() {
         let table: &[(&str, &[&str])] = &[
             ("data: a\n\n", &["||a"]),
             ("data:a\r\n\r\ndata: b\r\rdata:  c\n\n", &["||a", "||b", "|| c"]),
@@ -193,8 +193,8 @@ mod tests {
             ("event: endpoint\ndata: a\ndata: b\n\n", &["|endpoint|a\nb"]),
             ("\u{feff}data: a\n\nunknown: x\n\ndata: not over", &["||a"]),
             ("", &[]),
-            ("data: 0123456789012345678901234567890123456789\n\n", &["an event of more than 20 bytes"]),
-            ("data: 01234567890\ndata: 01234567890\n\n", &["an event of more than 20 bytes"]),
+            ("data: 0123456789012345678901234567890123456789\n\n", &["event is larger than 20 bytes"]),
+            ("data: 01234567890\ndata: 01234567890\n\n", &["event is larger than 20 bytes"]),
         ];
         for (bytes, expected) in table {
             for piece in [1, 2, 3, 7, 1000] {

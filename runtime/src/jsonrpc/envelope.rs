@@ -1,6 +1,6 @@
-//! What arrived: one JSON-RPC message, or in revision 2025-03-26 several at once.
+//! Incoming frames: a JSON-RPC message or, in revision 2025-03-26, a batch of messages.
 //!
-//! The text is scanned once. A message refers to its document, from which params and results are decoded later, when
+//! The text is scanned once. A message borrows from its document; params and results are decoded from it later, when
 //! their types are known.
 
 use std::borrow::Cow;
@@ -14,68 +14,69 @@ use serde_json::json;
 use crate::jsonrpc::json::Picked;
 use crate::jsonrpc::reserved_keys;
 
-/// One message, told apart by the keys that are there: `method` and `id`, a request; `method` alone, a notification;
-/// `result`, a response; `error`, an error.
+/// A JSON-RPC message, classified by its keys: a request has `method` and `id`, a notification has `method` without
+/// `id`, a response has `result`, and an error response has `error`.
 #[derive(Clone, Debug)]
 pub enum Envelope<'a> {
-    /// Asks for an answer.
+    /// A request, which expects a response.
     Request {
-        /// What the answer will be known by.
+        /// The ID that the response repeats.
         id: RequestId,
-        /// What is asked for.
+        /// The requested method.
         method: Cow<'a, str>,
-        /// Not decoded yet; `None` if absent.
+        /// The params, not decoded yet; `None` if absent.
         params: Option<Cursor<'a>>,
     },
-    /// Asks for nothing.
+    /// A notification, which has no response.
     Notification {
-        /// What it is about.
+        /// The method of the notification.
         method: Cow<'a, str>,
-        /// Not decoded yet; `None` if absent.
+        /// The params, not decoded yet; `None` if absent.
         params: Option<Cursor<'a>>,
     },
-    /// Answers a request.
+    /// A response with a result.
     Response {
-        /// The id of the request.
+        /// The ID of the request.
         id: RequestId,
-        /// Not decoded yet: what it must be, the request says.
+        /// The result, not decoded yet: its type depends on the request.
         result: Cursor<'a>,
     },
-    /// Says why a request has no other answer.
+    /// An error response.
     Error {
-        /// The id of the request, as far as it is known.
+        /// The ID of the request; absent or null if the sender could not read it.
         id: ErrorId,
-        /// What went wrong.
+        /// The error.
         error: ErrorObject,
     },
 }
 
-/// Something that arrived and is no message; and what its sender is told.
+/// Input that is not a valid message, and the error to respond with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Invalid {
-    /// The id that the answer has: that of a request where it could be read, otherwise null.
+    /// The ID for the error response: the request's ID if it could be read, otherwise null.
     pub id: ErrorId,
-    /// The call that this was meant to answer: an answer that is none has no answer by that id, which would be taken for
-    /// one to another request.
+    /// The pending request that an invalid response belongs to. No error response is sent with this ID, because the
+    /// peer would match it with one of its own requests.
     pub answers: Option<RequestId>,
-    /// The code says whether it is no JSON ([`ErrorCode::PARSE_ERROR`]) or no message ([`ErrorCode::INVALID_REQUEST`]).
+    /// The error. Its code is [`ErrorCode::PARSE_ERROR`] if the input is not JSON, and
+    /// [`ErrorCode::INVALID_REQUEST`] if it is JSON but not a message.
     pub error: ErrorObject,
 }
 
-/// All that arrived at once.
+/// One unit of input: a message or a batch.
 #[derive(Clone, Debug)]
 pub enum Frame<'a> {
-    /// A message by itself.
+    /// A single message.
     One(Envelope<'a>),
-    /// An array of messages, each of them read by itself. It is not empty.
+    /// An array of messages, never empty. Each element is a valid message or an error for that element alone.
     Batch(Vec<Result<Envelope<'a>, Invalid>>),
 }
 
-/// How many messages a batch may have.
+/// The maximum number of messages in a batch.
 pub const MOST_IN_BATCH: usize = 1000;
 
 impl<'a> Frame<'a> {
-    /// Whether bytes are meant to be several messages.
+    /// Returns whether the bytes start like a batch, that is, with `[` after any white space.
     #[must_use]
     pub fn is_batch(bytes: &[u8]) -> bool {
         bytes.trim_ascii_start().starts_with(b"[")
@@ -83,11 +84,12 @@ impl<'a> Frame<'a> {
 
     /// Reads a frame.
     ///
-    /// Whether batches are allowed is for the receiver to say: it knows the revision.
+    /// It accepts batches in any revision. The caller knows the revision and must reject batches where they are not
+    /// supported.
     ///
     /// # Errors
     ///
-    /// It is no message, or an array of nothing or of more than [`MOST_IN_BATCH`].
+    /// Fails if the document is not a message, or is an array without elements or with more than [`MOST_IN_BATCH`].
     pub fn read(document: &'a Document<'_>) -> Result<Self, Invalid> {
         match document.root().is_array() {
             false => Envelope::read(document).map(Self::One),
@@ -96,11 +98,12 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Scans the text of a message. Nesting is not limited yet, so that a request that is nested too deep can be answered.
+/// Scans the text of a message. It does not limit nesting, so that a request with too deeply nested params can still
+/// get an error response with its ID.
 ///
 /// # Errors
 ///
-/// It is no JSON.
+/// Fails if the text is not JSON.
 pub fn scan<'a>(text: impl Into<Cow<'a, str>>) -> Result<Document<'a>, Invalid> {
     Document::read_any_depth(text).map_err(|error| parse_error(error.to_string()))
 }
@@ -109,17 +112,17 @@ pub fn scan<'a>(text: impl Into<Cow<'a, str>>) -> Result<Document<'a>, Invalid> 
 ///
 /// # Errors
 ///
-/// They are not UTF-8, or no JSON.
+/// Fails if the bytes are not UTF-8 or not JSON.
 pub fn scan_bytes(bytes: &[u8]) -> Result<Document<'_>, Invalid> {
     scan(std::str::from_utf8(bytes).map_err(not_text)?)
 }
 
-/// Reads a batch.
+/// Reads a batch. Fails if the document is not an array, is empty, or has more than [`MOST_IN_BATCH`] elements.
 pub(crate) fn batch<'a>(document: &'a Document<'_>) -> Result<Vec<Result<Envelope<'a>, Invalid>>, Invalid> {
-    let messages = document.root().elements().map_err(|_| invalid("it is neither an object nor an array"))?;
+    let messages = document.root().elements().map_err(|_| invalid("expected an object or an array"))?;
     match messages.clone().take(MOST_IN_BATCH + 1).count() {
-        0 => Err(invalid("a batch of no messages")),
-        count if count > MOST_IN_BATCH => Err(invalid(&format!("a batch of more than {MOST_IN_BATCH} messages"))),
+        0 => Err(invalid("the batch is empty")),
+        count if count > MOST_IN_BATCH => Err(invalid(&format!("the batch has more than {MOST_IN_BATCH} messages"))),
         _ => Ok(messages.map(|message| Envelope::of(document, message)).collect()),
     }
 }
@@ -129,12 +132,12 @@ impl<'a> Envelope<'a> {
     ///
     /// # Errors
     ///
-    /// It is no message.
+    /// Fails if the document is not a message.
     pub fn read(document: &'a Document<'_>) -> Result<Self, Invalid> {
         Self::of(document, document.root())
     }
 
-    /// Reads a message that is a part of a document.
+    /// Reads a message from a part of a document.
     fn of(document: &'a Document<'_>, message: Cursor<'a>) -> Result<Self, Invalid> {
         let picked = Picked::from(message, &NAMES).map_err(|error| invalid(&error.to_string()))?;
         let members = Members { document, picked };
@@ -147,7 +150,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// The method of a request or a notification.
+    /// Returns the method of a request or a notification.
     #[must_use]
     pub fn method(&self) -> Option<&str> {
         match self {
@@ -156,32 +159,32 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// The part of the method before its last slash, such as `tools` of `tools/call` and `notifications/tools` of
-    /// `notifications/tools/list_changed`; `None` if it has none, as `ping`.
+    /// Returns the part of the method before its last slash: `tools` for `tools/call`, `notifications/tools` for
+    /// `notifications/tools/list_changed`. Returns `None` for a method without a slash, such as `ping`.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.method()?.rsplit_once('/').map(|(namespace, _)| namespace)
     }
 
-    /// Whether it asks for an answer.
+    /// Returns whether this is a request.
     #[must_use]
     pub fn is_request(&self) -> bool {
         matches!(self, Self::Request { .. })
     }
 
-    /// Whether it has a method and asks for nothing.
+    /// Returns whether this is a notification.
     #[must_use]
     pub fn is_notification(&self) -> bool {
         matches!(self, Self::Notification { .. })
     }
 
-    /// Whether it answers a request, be it with an error.
+    /// Returns whether this is a response, with a result or with an error.
     #[must_use]
     pub fn is_response(&self) -> bool {
         matches!(self, Self::Response { .. } | Self::Error { .. })
     }
 
-    /// Whether it says that something went wrong.
+    /// Returns whether this is an error response.
     #[must_use]
     pub fn has_error(&self) -> bool {
         matches!(self, Self::Error { .. })
@@ -196,9 +199,9 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// What is said of bytes that are no text.
+/// The error for input that is not UTF-8.
 pub(crate) fn not_text(error: Utf8Error) -> Invalid {
-    parse_error(format!("not UTF-8 after byte {}", error.valid_up_to()))
+    parse_error(format!("invalid UTF-8 after byte {}", error.valid_up_to()))
 }
 
 fn parse_error(why: String) -> Invalid {
@@ -214,14 +217,14 @@ fn invalid(why: &str) -> Invalid {
     Invalid { id: ErrorId::Null, answers: None, error }
 }
 
-/// A message with a key that is not accepted. `data` has its place as a JSON pointer.
+/// The error for a message with a reserved key. `data` has the JSON pointer to the key.
 fn reserved(error: &mcpgen_types::Error) -> Invalid {
     let error =
         ErrorObject::new(ErrorCode::INVALID_REQUEST, error.to_string()).with_data(json!({ "path": error.path() }));
     Invalid { id: ErrorId::Null, answers: None, error }
 }
 
-/// The members that JSON-RPC names.
+/// The members that JSON-RPC defines.
 struct Members<'a, 'd> {
     document: &'a Document<'d>,
     picked: Picked<'a, { NAMES.len() }>,
@@ -234,12 +237,12 @@ impl<'a> Members<'a, '_> {
         let [version, id, method, params, result, error] = self.picked.values;
         match version {
             Some(version) if version.as_str().as_deref() == Some("2.0") => {}
-            Some(_) => return Err("`jsonrpc` is not \"2.0\""),
-            None => return Err("there is no `jsonrpc`"),
+            Some(_) => return Err("`jsonrpc` must be \"2.0\""),
+            None => return Err("missing required member `jsonrpc`"),
         }
         match (method, result, error) {
             (Some(method), None, None) => {
-                let method = method.as_str().ok_or("`method` is no string")?;
+                let method = method.as_str().ok_or("`method` must be a string")?;
                 match id {
                     None => Ok(Envelope::Notification { method, params }),
                     Some(_) => Ok(Envelope::Request { id: self.id()?, method, params }),
@@ -248,22 +251,23 @@ impl<'a> Members<'a, '_> {
             (None, Some(result), None) => Ok(Envelope::Response { id: self.id()?, result }),
             (None, None, Some(error)) => {
                 let error = self.document.check_depth().and_then(|()| ErrorObject::decode(error));
-                let error = error.map_err(|_| "`error` is no object with an integer `code` and a string `message`")?;
+                let error = error.map_err(|_| "`error` must have an integer `code` and a string `message`")?;
                 let id = if id.is_some() { self.error_id() } else { ErrorId::Absent };
                 Ok(Envelope::Error { id, error })
             }
-            (None, None, None) => Err("it has no `method`, `result` or `error`"),
-            _ => Err("it has two of `method`, `result` and `error`"),
+            (None, None, None) => Err("missing `method`, `result` or `error`"),
+            _ => Err("only one of `method`, `result` and `error` is allowed"),
         }
     }
 
     fn id(&self) -> Result<RequestId, &'static str> {
         let [_, id, ..] = self.picked.values;
-        let id = id.ok_or("there is no `id`")?;
-        RequestId::decode(id).map_err(|_| "`id` is no string and no integer")
+        let id = id.ok_or("missing required member `id`")?;
+        RequestId::decode(id).map_err(|_| "`id` must be a string or an integer")
     }
 
-    /// Whose fault it is: that of a request, which is answered, or of an answer, which is not.
+    /// Fills in whether the invalid message is a response (`answers`) or a request (`id`). Only a request gets an error
+    /// response with its ID.
     fn blame(&self, invalid: Invalid) -> Invalid {
         let [_, _, method, _, result, error] = self.picked.values;
         match method {
@@ -272,7 +276,7 @@ impl<'a> Members<'a, '_> {
         }
     }
 
-    /// The id as far as it can be read.
+    /// Returns the ID, or null if it cannot be read.
     fn error_id(&self) -> ErrorId {
         self.id().map_or(ErrorId::Null, ErrorId::Id)
     }

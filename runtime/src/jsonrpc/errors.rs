@@ -1,47 +1,49 @@
-//! Error objects of responses.
+//! Error objects for error responses.
 
 use mcpgen_types::{Error, ErrorCode, ErrorObject, Revision, Value};
 use serde_json::json;
 
-/// No handler for the method.
+/// Returns the error for a method that has no handler.
 #[must_use]
 pub fn method_not_found(method: &str) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method {method:?}"))
 }
 
-/// Params that are not valid for the method. `data` has a JSON pointer to the invalid value, and a message.
+/// Returns the error for params that are not valid for the method. `data` has a JSON pointer to the invalid value
+/// (`path`) and a `message`.
 #[must_use]
 pub fn invalid_params(error: &Error) -> ErrorObject {
     let data = json!({ "path": error.path(), "message": error.to_string() });
     ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("invalid params: {error}")).with_data(data)
 }
 
-/// Like [`invalid_params`], without a pointer.
+/// Like [`invalid_params`], but with a message instead of a decoding error, and without a JSON pointer in `data`.
 #[must_use]
 pub fn invalid_params_in_words(why: &str) -> ErrorObject {
     let data = json!({ "message": why });
     ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("invalid params: {why}")).with_data(data)
 }
 
-/// A message that is not a valid request, or not at this time.
+/// Returns the error for a message that is not a valid request, or not valid at this time.
 #[must_use]
 pub fn invalid_request(why: &str) -> ErrorObject {
     ErrorObject::new(ErrorCode::INVALID_REQUEST, why)
 }
 
-/// A batch in a revision without batches.
+/// Returns the error for a batch in a revision without batches.
 #[must_use]
 pub fn not_in_batches() -> ErrorObject {
     invalid_request("only revision 2025-03-26 supports batches; send one message at a time")
 }
 
-/// A failure of the receiver. It has no details, which are logged instead.
+/// Returns the error for a failure of the receiver. The error carries no details; log them instead.
 #[must_use]
 pub fn internal() -> ErrorObject {
     ErrorObject::new(ErrorCode::INTERNAL_ERROR, "internal error")
 }
 
-/// The error of a service: an [`ErrorObject`] as it is. Any other error is logged, and becomes [`internal`].
+/// Converts a service's error to an error object. An [`ErrorObject`] is returned unchanged. Any other error is logged
+/// and becomes [`internal`].
 #[must_use]
 pub fn of(error: tower::BoxError) -> ErrorObject {
     match error.downcast::<ErrorObject>() {
@@ -53,34 +55,34 @@ pub fn of(error: tower::BoxError) -> ErrorObject {
     }
 }
 
-/// A handler exceeded its time limit.
+/// Returns the error for a handler that exceeded its time limit.
 #[must_use]
 pub fn timed_out(after: std::time::Duration) -> ErrorObject {
     ErrorObject::new(TIMED_OUT, format!("no result within {after:?}"))
 }
 
-/// The code of [`timed_out`], which the official TypeScript SDK uses for timeouts, too.
+/// The code of [`timed_out`]. The official TypeScript SDK uses the same code for timeouts.
 pub const TIMED_OUT: i64 = -32001;
 
-/// The connection ended before the handler returned.
+/// Returns the error for a request whose connection ended before the handler returned.
 #[must_use]
 pub fn ended() -> ErrorObject {
-    ErrorObject::new(CONNECTION_CLOSED, "the connection ended before there was a result")
+    ErrorObject::new(CONNECTION_CLOSED, "the connection ended before the request completed")
 }
 
-/// The code of [`ended`], which the official SDKs use for closed connections, too.
+/// The code of [`ended`]. The official SDKs use the same code for closed connections.
 pub const CONNECTION_CLOSED: i64 = -32000;
 
-/// The receiver has reached a limit. The request may succeed later.
+/// Returns the error for a request that exceeds a limit of the receiver. The same request may succeed later.
 #[must_use]
 pub fn busy() -> ErrorObject {
-    ErrorObject::new(BUSY, "too many requests at a time; try again later")
+    ErrorObject::new(BUSY, "too many requests; try again later")
 }
 
-/// The code of [`busy`]: "limit exceeded" in several protocols on JSON-RPC.
+/// The code of [`busy`]. Several protocols on top of JSON-RPC use it for "limit exceeded".
 pub const BUSY: i64 = -32005;
 
-/// A request of an unsupported revision.
+/// Returns the error for a request of an unsupported revision. `data` lists the supported revisions.
 #[must_use]
 pub fn unsupported_version(supported: impl Iterator<Item = Revision>, requested: &str) -> ErrorObject {
     let supported: Vec<_> = supported.map(Revision::as_str).collect();
@@ -89,10 +91,10 @@ pub fn unsupported_version(supported: impl Iterator<Item = Revision>, requested:
     ErrorObject::new(UNSUPPORTED_VERSION, message).with_data(data)
 }
 
-/// The code of [`unsupported_version`], since 2026-07-28.
+/// The code of [`unsupported_version`], defined since revision 2026-07-28.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// A request over HTTP whose headers contradict its body, since 2026-07-28.
+/// Returns the error for an HTTP request whose headers contradict its body, since revision 2026-07-28.
 #[must_use]
 pub fn header_mismatch(why: &str) -> ErrorObject {
     ErrorObject::new(HEADER_MISMATCH, format!("header mismatch: {why}"))
@@ -101,7 +103,8 @@ pub fn header_mismatch(why: &str) -> ErrorObject {
 /// The code of [`header_mismatch`].
 pub const HEADER_MISMATCH: i64 = -32020;
 
-/// The response needs capabilities that the client has not declared, such as `["elicitation", "url"]`.
+/// Returns the error for a request whose result needs capabilities that the client has not declared. Each path names
+/// one capability, such as `["elicitation", "url"]`.
 #[must_use]
 pub fn missing_capabilities(paths: &[&[&str]]) -> ErrorObject {
     let mut required = json!({});
@@ -119,10 +122,10 @@ pub fn missing_capabilities(paths: &[&[&str]]) -> ErrorObject {
     ErrorObject::new(MISSING_CAPABILITY, message).with_data(json!({ "requiredCapabilities": required }))
 }
 
-/// The code of [`missing_capabilities`], since 2026-07-28.
+/// The code of [`missing_capabilities`], defined since revision 2026-07-28.
 pub const MISSING_CAPABILITY: i64 = -32021;
 
-/// An unknown resource, with the code that the revision has for it.
+/// Returns the error for an unknown resource, with the code that the revision defines for it.
 #[must_use]
 pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
     let code = match revision.is_legacy() {
@@ -132,7 +135,7 @@ pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
     ErrorObject::new(code, "resource not found").with_data(json!({ "uri": uri }))
 }
 
-/// Whether an error of any revision means that a resource is unknown.
+/// Returns whether an error means that a resource is unknown, in any revision.
 #[must_use]
 pub fn is_resource_not_found(error: &ErrorObject) -> bool {
     let names_it = || error.data.as_ref().and_then(|data| data.get("uri")).is_some_and(Value::is_string);

@@ -1,4 +1,5 @@
-//! Between the types of serde and raw JSON, and members of raw objects without decoding the rest.
+//! Converts between serde types and raw JSON, and reads or edits single members of raw objects without decoding the
+//! rest.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -22,7 +23,11 @@ fn raw(text: String) -> serde_json::Result<RawJson> {
     RawJson::try_from(text).map_err(serde::ser::Error::custom)
 }
 
-/// The member `params`: absent instead of null, and otherwise an object or an array, as JSON-RPC has it.
+/// Encodes the member `params`. Returns `None` instead of null.
+///
+/// # Errors
+///
+/// Fails if the value is not an object, an array or null: JSON-RPC allows nothing else.
 pub(crate) fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Option<RawJson>> {
     let text = serde_json::to_string(value)?;
     match text.bytes().next() {
@@ -32,22 +37,22 @@ pub(crate) fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Opt
     }
 }
 
-/// Some members of an object.
+/// Selected members of an object.
 pub(crate) struct Picked<'a, const N: usize> {
-    /// In the order of the names. Of a member that occurs twice, the last value.
+    /// The values, in the order of the names. If a member occurs twice, its last value.
     pub(crate) values: [Option<Cursor<'a>>; N],
-    /// One of them that occurs twice.
+    /// The name of a selected member that occurs twice.
     pub(crate) twice: Option<&'static str>,
-    /// Whether there are other members.
+    /// Whether the object has other members.
     pub(crate) others: bool,
 }
 
 impl<'a, const N: usize> Picked<'a, N> {
-    /// The members of an object with these names.
+    /// Selects the members with these names.
     ///
     /// # Errors
     ///
-    /// The value is not an object.
+    /// Fails if the value is not an object.
     pub(crate) fn from(object: Cursor<'a>, names: &'static [&'static str; N]) -> Result<Self, mcpgen_types::Error> {
         let mut picked = Self { values: [None; N], twice: None, others: false };
         for (index, _, value) in object.known_members(names)? {
@@ -63,34 +68,34 @@ impl<'a, const N: usize> Picked<'a, N> {
         Ok(picked)
     }
 
-    /// The same, of which none is there in a value that is not an object.
+    /// Like [`from`](Self::from), but returns only the values, all `None` if the value is not an object.
     pub(crate) fn values(object: Cursor<'a>, names: &'static [&'static str; N]) -> [Option<Cursor<'a>>; N] {
         Self::from(object, names).map_or([None; N], |picked| picked.values)
     }
 }
 
-/// Changes to an object's text that leave everything else as it is.
+/// Edits an object's text and leaves everything else unchanged.
 pub(crate) struct Edit<'a> {
     object: Cursor<'a>,
     text: Cow<'a, str>,
-    /// Where the object starts in its document.
+    /// The offset of the object in its document.
     start: usize,
-    /// In no order, and none over another.
+    /// Replaced ranges and their new text, unordered and without overlaps.
     changes: Vec<(Range<usize>, String)>,
 }
 
 impl<'a> Edit<'a> {
-    /// Of the text of an object.
+    /// Starts to edit an object.
     pub(crate) fn of(object: Cursor<'a>) -> Self {
         Self { object, text: object.text(), start: object.range().start, changes: Vec::new() }
     }
 
-    /// Whether nothing is changed.
+    /// Returns whether the edit has no changes.
     pub(crate) fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Another value for a member, which was picked from the same text.
+    /// Replaces a value, which must come from the same text.
     pub(crate) fn replace(&mut self, old: Cursor<'_>, new: String) {
         self.changes.push((self.range(old), new));
     }
@@ -100,23 +105,23 @@ impl<'a> Edit<'a> {
         range.start - self.start..range.end - self.start
     }
 
-    /// A member that the object does not have.
+    /// Adds a member, which the object must not have yet.
     pub(crate) fn add(&mut self, name: &str, value: &str) {
         self.add_to(None, name, value);
     }
 
-    /// A member that an object inside does not have; or the object itself.
+    /// Adds a member to a nested object, or to the object itself if `inside` is `None`. The member must not exist yet.
     pub(crate) fn add_to(&mut self, inside: Option<Cursor<'a>>, name: &str, value: &str) {
         let object = inside.unwrap_or(self.object);
         let start = self.range(object).start;
         let is_empty = object.members().is_ok_and(|mut members| members.next().is_none());
         let is_first = is_empty && !self.changes.iter().any(|(at, _)| at.start == start + 1);
         let comma = if is_first { "" } else { "," };
-        // What is added last stands first, so the comma is that of what stands after it.
+        // New members go to the start of the object, the last one first, so each is followed by its comma.
         self.changes.insert(0, (start + 1..start + 1, format!("{}:{value}{comma}", serde_json::Value::from(name))));
     }
 
-    /// Another value for a member that is there, by name.
+    /// Replaces the value of an existing member by name. Does nothing if the object has no such member.
     fn set(&mut self, name: &str, value: &str) {
         let members = self.object.members().into_iter().flatten();
         let old = members.filter(|(key, _)| key.as_str().as_deref() == Some(name)).last();
@@ -125,7 +130,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// The text with all changes.
+    /// Applies the changes. Returns `None` if there are none.
     pub(crate) fn done(mut self) -> Result<Option<RawJson>, mcpgen_types::Error> {
         if self.changes.is_empty() {
             return Ok(None);
@@ -144,8 +149,8 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// Params with these members of `_meta`: their names, and their values as text. What is there already stays, unless
-/// `over` says that it does not.
+/// Adds members to `_meta` of params. Each member is a name and its value as JSON text. A member that exists already is
+/// replaced if `over` is true, and kept otherwise.
 pub(crate) fn with_meta(
     params: Option<RawJson>,
     members: &[(&str, String)],
@@ -202,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_added_and_replaced_and_the_rest_stays() {
+    fn adds_and_replaces_members_and_keeps_the_rest() {
         for (text, expected) in [
             ("{}", json!({ "a": 1, "b": 2 })),
             (" { } ", json!({ "a": 1, "b": 2 })),
@@ -220,7 +225,7 @@ mod tests {
                 edit.add_to(Some(m), "y", "4");
                 edit.replace(o, json!("new").to_string());
             }
-            let done = edit.done().expect("JSON").expect("something has changed");
+            let done = edit.done().expect("JSON").expect("the edit has changes");
             assert_eq!(serde_json::from_str::<Value>(done.text()).expect("JSON"), expected, "{text}");
         }
         let read = |text: &'static str| Document::read(text).expect("JSON");
@@ -249,7 +254,7 @@ mod tests {
         prop::collection::btree_map(name, value, 0..5).prop_map(|members| members.into_iter().collect())
     }
 
-    /// Text of the same value, with white space and escapes as they please.
+    /// Encodes a value, optionally with white space and escaped names.
     fn written(value: &Value, pretty: bool, escaped: bool) -> String {
         let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
         let text = text.expect("JSON");
@@ -258,7 +263,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn meta_is_added_as_to_a_tree(
+        fn with_meta_matches_an_edit_of_the_value(
             params in members(json()), meta in members(json()), has_meta in any::<bool>(),
             pretty in any::<bool>(), escaped in any::<bool>(), over in any::<bool>(),
         ) {
@@ -268,7 +273,7 @@ mod tests {
             let added = [("a", "1".to_owned()), ("b", "{\"c\":[]}".to_owned())];
             let done = with_meta(Some(raw), &added, over);
             match params.entry("_meta").or_insert_with(|| json!({})).as_object_mut() {
-                None => prop_assert!(done.is_err(), "`_meta` is no object"),
+                None => prop_assert!(done.is_err(), "`_meta` is not an object"),
                 Some(meta) => {
                     for (name, value) in &added {
                         let value: Value = serde_json::from_str(value).expect("JSON");

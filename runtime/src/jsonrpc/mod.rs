@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0: messages, their errors, and JSON text.
+//! JSON-RPC 2.0: messages, error objects and JSON text.
 
 pub mod envelope;
 pub mod errors;

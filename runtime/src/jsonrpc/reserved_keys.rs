@@ -1,8 +1,8 @@
-//! Finds member names that serde_json reserves for itself.
+//! Finds member names that serde_json reserves.
 //!
 //! serde_json's `Value` reads an object whose first key is one of these as a number, or as the JSON text in its string,
-//! with a new recursion limit for each. Data from outside must not choose that, so [`Envelope`](crate::jsonrpc::envelope::Envelope)
-//! refuses messages with such a key before any handler sees them.
+//! with a new recursion limit for each. Untrusted input must not trigger that, so
+//! [`Envelope`](crate::jsonrpc::envelope::Envelope) rejects messages with such a key before any handler sees them.
 
 use mcpgen_types::codec::{Cursor, MAX_DEPTH};
 use mcpgen_types::{Error, ErrorKind};
@@ -10,10 +10,10 @@ use memchr::{memchr2, memmem};
 
 const RESERVED: [&str; 2] = ["$serde_json::private::Number", "$serde_json::private::RawValue"];
 
-/// What both names begin with.
+/// The common prefix of both names.
 const PREFIX: &[u8] = b"$serde_json::private::";
 
-/// The error of the first reserved key in a value, however it is escaped.
+/// Returns the error for the first reserved key in a value, even if the key is escaped.
 pub(crate) fn find(json: Cursor<'_>) -> Option<Error> {
     let text = json.text();
     let bytes = text.as_bytes();
@@ -26,7 +26,7 @@ pub(crate) fn find(json: Cursor<'_>) -> Option<Error> {
 }
 
 fn find_in(json: Cursor<'_>, depth: u32) -> Option<Error> {
-    // Values that are nested deeper are refused for that.
+    // The depth limit rejects values that are nested deeper.
     let depth = depth.checked_sub(1)?;
     if let Ok(mut elements) = json.elements() {
         return elements.find_map(|element| find_in(element, depth));
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_reserved_keys_however_they_are_spelled() {
+    fn finds_reserved_keys_in_any_spelling() {
         let table = [
             (r#"{"$serde_json::private::Number":"1"}"#, Some("/$serde_json::private::Number")),
             (r#"{"a":1,"$serde_json::private::RawValue" : 1}"#, Some("/$serde_json::private::RawValue")),

@@ -1,4 +1,4 @@
-//! The other side: calling it, telling it things, and what is known of it.
+//! The peer: sends requests and notifications to it, and provides what is known about it.
 
 pub(crate) mod outbox;
 
@@ -29,7 +29,7 @@ use crate::protocol::{Protocol, RequestScope};
 use crate::transport::Undelivered;
 use crate::util::lock::Mutex;
 
-/// Why a request has no result.
+/// The reason why a request or a notification failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
@@ -39,14 +39,14 @@ pub enum CallError {
     /// The params or the result are not valid.
     #[error(transparent)]
     Invalid(BoxError),
-    /// Neither a response nor progress arrived within this time.
+    /// The idle timeout or the total timeout of the call has passed without a response.
     #[error("no response within {0:?}")]
     Timeout(Duration),
-    /// The connection's revision, or the capabilities that both sides have declared, do not allow the message.
+    /// The connection's revision, or the capabilities that both sides have declared, do not allow the message now.
     #[error("{0}")]
     NotAllowed(String),
-    /// The server asks for input that this client does not provide.
-    #[error("cannot provide what the server asks for by {method}")]
+    /// The server requests input that this client does not provide.
+    #[error("cannot provide the input that the server requests with {method}")]
     Input {
         /// The method of the server's input request.
         method: String,
@@ -58,33 +58,34 @@ pub enum CallError {
     #[error(transparent)]
     Undelivered(Undelivered),
     /// The server ended a subscription without a result.
-    #[error("the server has ended the subscription")]
+    #[error("the server ended the subscription")]
     Withdrawn,
     /// The connection closed before the response arrived.
     #[error(transparent)]
     Closed(#[from] Closed),
 }
 
-/// The other side of a connection. Clones are the same peer.
+/// The peer of a connection. Clones refer to the same peer.
 #[derive(Clone)]
 pub struct Peer {
     shared: Arc<Shared>,
-    /// Those of the request that this is for.
+    /// The scope of the request or notification on whose behalf messages are sent.
     scope: Option<RequestScope>,
-    /// The request that this is for, while its answer is awaited.
+    /// The ID of the request on whose behalf messages are sent.
     request: Option<RequestId>,
+    /// The task on whose behalf messages are sent.
     task_scope: Option<Arc<dyn TaskScope>>,
 }
 
-/// What is done for the other side while it does not wait for an answer.
+/// A running task, which sends messages to the peer after the response to its request.
 pub(crate) trait TaskScope: Send + Sync {
-    /// A member of `_meta` that says so.
+    /// Returns the member of `_meta` that names the task: its name, and its value as JSON text.
     fn meta(&self) -> (&'static str, String);
-    /// Whether it has ended, and nothing more may be said of it.
+    /// Returns whether the task has ended. No messages may be sent for it then.
     fn is_over(&self) -> bool;
-    /// The other side is asked for something more, or something less, than before.
+    /// Counts the task's calls to the peer that are in flight: one more if `more`, otherwise one less.
     fn asks(&self, more: bool);
-    /// Lets it be seen whether something is asked for.
+    /// Updates the task's status, which shows whether the task waits for such a call.
     fn settle(self: Arc<Self>) -> BoxFuture<'static, ()>;
 }
 
@@ -96,18 +97,18 @@ struct Shared {
     pending: Mutex<Option<HashMap<RequestId, Pending>>>,
     idle: Option<Duration>,
     cap: Option<Duration>,
-    /// How many calls want notifications of their own.
+    /// The number of pending calls with a [`Notices`] callback.
     streams: AtomicUsize,
-    /// Nothing more is heard of the other side.
+    /// Cancelled when no more messages will be received.
     deaf: CancellationToken,
-    /// Hears of lists that have changed, before anybody else.
+    /// Called before any other receiver of a `list_changed` notification.
     on_list_changed: OnceLock<OnListChanged>,
 }
 
-/// Takes the method of a notification of a list that has changed.
+/// A callback that takes the method of a `list_changed` notification.
 type OnListChanged = Box<dyn Fn(&str) + Send + Sync>;
 
-/// A call that waits for its answer.
+/// A pending request.
 struct Pending {
     method: String,
     answer: oneshot::Sender<Result<RawJson, CallError>>,
@@ -115,20 +116,20 @@ struct Pending {
     notices: Option<Notices>,
 }
 
-/// Takes the notifications that belong to a call: the method and the params.
+/// A callback for the notifications of a call. It takes the method and the params.
 pub(crate) type Notices = Box<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
 
-/// Reports that wait to be told; more are dropped, for the next one says as much.
+/// The maximum number of queued progress reports for a call. More are dropped; a later report replaces them.
 const REPORTS: usize = 64;
 
-/// How far the other side has come with a call.
+/// A report of the peer's progress with a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// Increases from one report to the next.
+    /// The progress so far. It increases from one report to the next.
     pub progress: f64,
-    /// What `progress` will be in the end, if that is known.
+    /// The value of `progress` at the end, if known.
     pub total: Option<f64>,
-    /// For people.
+    /// A message for people.
     pub message: Option<String>,
 }
 
@@ -153,33 +154,34 @@ impl Peer {
         Self { shared: Arc::new(shared), scope: None, request: None, task_scope: None }
     }
 
-    /// The same peer, on behalf of a request, or of a notification, which has no id.
+    /// Returns the peer for messages on behalf of a request, or of a notification, which has no ID.
     pub(crate) fn on_behalf(&self, scope: RequestScope, request: Option<RequestId>) -> Self {
         Self { shared: Arc::clone(&self.shared), scope: Some(scope), request, task_scope: None }
     }
 
-    /// The same peer, whatever is going on.
+    /// Returns the peer for messages that do not belong to a request or a task.
     pub(crate) fn of_connection(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), scope: None, request: None, task_scope: None }
     }
 
-    /// A key of the connection. No other connection has it as long as this peer exists.
+    /// Returns a key that identifies the connection. It is unique as long as this peer exists.
     pub(crate) fn connection_key(&self) -> usize {
         Arc::as_ptr(&self.shared) as usize
     }
 
-    /// The same peer, for something that lasts longer than the request.
+    /// Returns the peer for messages on behalf of a task, which may outlive its request.
     #[cfg(feature = "tasks")]
     pub(crate) fn on_task(&self, task_scope: Arc<dyn TaskScope>) -> Self {
         Self { task_scope: Some(task_scope), ..self.clone() }
     }
 
-    /// What the other side has said of itself; `None` before it has.
+    /// Returns what the peer has declared about itself. Returns `None` if it is not known yet, or if the peer declares
+    /// it with each request.
     pub fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         self.shared.protocol.peer_info()
     }
 
-    /// Whether the other side may ask for this in an answer.
+    /// Checks whether the peer may request this input in its result.
     pub(crate) fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), CallError> {
         let asked = self.shared.protocol.may_be_asked(method, params);
         asked.map_err(|error| CallError::Input { method: method.to_owned(), error })
@@ -189,17 +191,18 @@ impl Peer {
         &*self.shared.protocol
     }
 
-    /// A request under an id of its own. Nothing is sent before the call is awaited or [sent](Call::send).
+    /// Creates a request with a new ID. Nothing is sent before the call is awaited, or the future that
+    /// [`send`](Call::send) returns is polled.
     pub fn call<R: Request>(&self, params: R::Params) -> Call<R::Result> {
         self.call_with::<R>(member(&params))
     }
 
-    /// As [`call`](Self::call), with params that are JSON already.
+    /// Like [`call`](Self::call), but takes encoded params.
     pub(crate) fn call_with<R: Request>(&self, params: Option<RawJson>) -> Call<R::Result> {
         self.call_as(R::METHOD, R::REVISION, params)
     }
 
-    /// As [`call`](Self::call), of any method.
+    /// Like [`call`](Self::call), but takes a method, a revision and encoded params.
     pub(crate) fn call_as<T: Decode>(
         &self,
         method: &'static str,
@@ -212,11 +215,11 @@ impl Peer {
         self.raw_call(method, Some(revision), params, Box::new(decode))
     }
 
-    /// As [`call`](Self::call), of a method that no revision has. Params and result are types of serde's.
+    /// Like [`call`](Self::call), but for a custom method. Params and result are serde types.
     ///
     /// # Errors
     ///
-    /// The params cannot be JSON.
+    /// Fails if the params cannot be encoded as a JSON object, array or null.
     pub fn custom_call<P: Serialize, T: DeserializeOwned + 'static>(
         &self,
         method: &str,
@@ -226,7 +229,7 @@ impl Peer {
         Ok(self.raw_call(method, None, json::params(params)?, Box::new(decode)))
     }
 
-    /// As [`call`](Self::call), of any method: params and result are JSON as it is.
+    /// Like [`call`](Self::call), but for any method, with params and result as raw JSON.
     pub fn raw_request(&self, method: &str, params: Option<RawJson>) -> Call<RawJson> {
         self.raw_call(method, None, params, Box::new(Ok))
     }
@@ -254,31 +257,32 @@ impl Peer {
         }
     }
 
-    /// Tells the other side something. Done once there is room for the message.
+    /// Sends a notification. Waits until the queue has room for it.
     ///
     /// # Errors
     ///
-    /// [`NotAllowed`](CallError::NotAllowed), [`Closed`](CallError::Closed)
+    /// Returns [`NotAllowed`](CallError::NotAllowed) if the notification is not allowed now, and
+    /// [`Closed`](CallError::Closed) if the connection is closed.
     pub async fn notify<N: Notification>(&self, params: N::Params) -> Result<(), CallError> {
         self.tell(N::METHOD, Some(N::REVISION), member(&params)).await
     }
 
-    /// As [`notify`](Self::notify), of a method that no revision has. Params are a type of serde's.
+    /// Like [`notify`](Self::notify), but for a custom method. The params are a serde type.
     ///
     /// # Errors
     ///
-    /// [`NotAllowed`](CallError::NotAllowed), [`Closed`](CallError::Closed); [`Invalid`](CallError::Invalid) if the params
-    /// are no object and no array.
+    /// Fails like [`notify`](Self::notify), and with [`Invalid`](CallError::Invalid) if the params cannot be encoded as
+    /// a JSON object, array or null.
     pub async fn custom_notify<P: Serialize>(&self, method: &str, params: &P) -> Result<(), CallError> {
         let params = json::params(params).map_err(|error| CallError::Invalid(error.into()))?;
         self.tell(method, None, params).await
     }
 
-    /// As [`notify`](Self::notify), of any method: params are JSON as it is.
+    /// Like [`notify`](Self::notify), but for any method, with params as raw JSON.
     ///
     /// # Errors
     ///
-    /// [`NotAllowed`](CallError::NotAllowed), [`Closed`](CallError::Closed)
+    /// Fails like [`notify`](Self::notify).
     pub async fn raw_notify(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
         self.tell(method, None, params).await
     }
@@ -293,12 +297,12 @@ impl Peer {
     fn with_task_scope(&self, params: Option<RawJson>) -> Result<Option<RawJson>, CallError> {
         let Some(task_scope) = &self.task_scope else { return Ok(params) };
         if task_scope.is_over() {
-            return Err(CallError::NotAllowed("what this is sent for has ended".to_owned()));
+            return Err(CallError::NotAllowed("the task that sends this message has ended".to_owned()));
         }
         json::with_meta(params, &[task_scope.meta()], true).map_err(|why| CallError::Invalid(why.into()))
     }
 
-    /// As [`raw_notify`](Self::raw_notify), by someone who knows that it may be sent.
+    /// Like [`raw_notify`](Self::raw_notify), but does not check whether the notification is allowed.
     pub(crate) async fn put(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
         Ok(self.send(self.message(notification(method, params))).await?)
     }
@@ -311,35 +315,35 @@ impl Peer {
         self.shared.outbox.try_send(message)
     }
 
-    /// The transport has a stream for each request.
+    /// Records that the transport has a stream for each request.
     #[cfg(feature = "http-server")]
     pub(crate) fn set_has_streams(&self) {
         self.shared.outbox.set_has_streams();
     }
 
-    /// Says something short at once. Whoever is gone needs no news.
+    /// Queues a short message without waiting for room. Does nothing if the connection is closed.
     pub(crate) fn send_now(&self, message: Message) {
         let _ = self.shared.outbox.send_now(message);
     }
 
-    /// What is sent on behalf of a request belongs to it.
+    /// Creates a message, which belongs to the request on whose behalf it is sent, if any.
     fn message(&self, bytes: Vec<u8>) -> Message {
         Message { place: self.request.clone().map_or(Place::Anywhere, Place::Within), bytes }
     }
 
-    /// An answer arrived. One that nobody waits for any more is no news.
+    /// Completes a pending request with its response. Ignores a response without a pending request.
     pub(crate) fn answered(&self, id: &RequestId, answer: Result<RawJson, CallError>) {
         let pending = self.pending().as_mut().and_then(|pending| pending.remove(id));
         if let Some(pending) = pending {
             let read = |result| {
                 self.shared.protocol.answered(&pending.method, result).map_err(|why| CallError::Invalid(why.into()))
             };
-            // The caller may have gone in this moment.
+            // The caller may just have dropped the call.
             let _ = pending.answer.send(answer.and_then(read));
         }
     }
 
-    /// The other side ends what it was asked for. There is one request of which it may say so.
+    /// Ends a subscription that the server has cancelled. Ignores other requests, which a server cannot cancel.
     pub(crate) fn withdrawn(&self, id: &RequestId) {
         let listens =
             self.pending().as_ref().and_then(|pending| pending.get(id)).is_some_and(|it| it.notices.is_some());
@@ -348,7 +352,7 @@ impl Peer {
         }
     }
 
-    /// Hears of lists that have changed, by the method of the notification. The first one stays.
+    /// Sets the callback for `list_changed` notifications. Only the first call has an effect.
     pub(crate) fn on_list_changed(&self, hear: impl Fn(&str) + Send + Sync + 'static) {
         let _ = self.shared.on_list_changed.set(Box::new(hear));
     }
@@ -359,12 +363,12 @@ impl Peer {
         }
     }
 
-    /// Whether any call wants notifications of its own.
+    /// Returns whether any pending call has a callback for its notifications.
     pub(crate) fn awaits_notices(&self) -> bool {
         self.shared.streams.load(Ordering::Relaxed) > 0
     }
 
-    /// Takes a notification to the call that it belongs to; `false` if it belongs to none.
+    /// Passes a notification to the call that it belongs to. Returns false if it belongs to no such call.
     pub(crate) fn noticed(&self, method: &str, params: Option<&RawJson>, meta: &JsonObject) -> bool {
         let id = meta.get(SUBSCRIPTION_ID).cloned();
         let Some(id) = id.and_then(|id| mcpgen_types::from_value::<RequestId>(id).ok()) else { return false };
@@ -384,28 +388,29 @@ impl Peer {
         }
     }
 
-    /// Nothing is answered any more, though what is said is still sent.
+    /// Fails all pending requests, because no more messages will be received. Messages can still be sent.
     pub(crate) fn unanswered(&self) {
         self.shared.deaf.cancel();
         self.pending().take();
     }
 
-    /// Ends when nothing more is heard of the other side.
+    /// Waits until no more messages will be received.
     pub(crate) async fn unheard(&self) {
         self.shared.deaf.cancelled().await;
     }
 
-    /// Ends when the connection is to end.
+    /// Waits until the connection is closed for sending.
     pub(crate) async fn disconnected(&self) {
         self.shared.outbox.closed().await;
     }
 
-    /// Whether the connection has ended, or is about to.
+    /// Returns whether the connection is closed or closing.
     pub fn is_closed(&self) -> bool {
         self.shared.outbox.is_closed()
     }
 
-    /// Ends the connection: what was sent is still written, calls that wait end with an error.
+    /// Closes the connection. Queued messages are still written. Pending calls fail with
+    /// [`Closed`](CallError::Closed).
     pub fn disconnect(&self) {
         self.shared.outbox.close();
         self.pending().take();
@@ -425,7 +430,7 @@ impl fmt::Debug for Peer {
 type Decoder<T> = dyn FnOnce(RawJson) -> Result<T, BoxError> + Send;
 type OnProgress = Box<dyn FnMut(Progress) + Send>;
 
-/// A call that is not sent yet. Awaiting it sends it.
+/// A request that is not sent yet. Awaiting it sends it.
 #[must_use = "nothing is sent before the call is awaited"]
 pub struct Call<T> {
     peer: Peer,
@@ -441,41 +446,41 @@ pub struct Call<T> {
 }
 
 impl<T: 'static> Call<T> {
-    /// What the answer will be known by.
+    /// Returns the request's ID, which its response repeats.
     pub fn id(&self) -> &RequestId {
         &self.id
     }
 
-    /// Gives up after so long without an answer or a report of progress; `None`: never.
+    /// Sets the time limit without a response or a progress report. `None` means no limit.
     pub fn idle_timeout(mut self, idle: impl Into<Option<Duration>>) -> Self {
         self.idle = idle.into();
         self
     }
 
-    /// Gives up after so long, whatever is reported; `None`: never.
+    /// Sets the total time limit, which progress reports do not extend. `None` means no limit.
     pub fn timeout(mut self, cap: impl Into<Option<Duration>>) -> Self {
         self.cap = cap.into();
         self
     }
 
-    /// Asks for reports of progress.
+    /// Requests progress reports, and passes each of them to `report`.
     pub fn on_progress(mut self, report: impl FnMut(Progress) + Send + 'static) -> Self {
         self.on_progress = Some(Box::new(report));
         self
     }
 
-    /// How long it waits for something to happen.
+    /// Returns the idle timeout or, without one, the total timeout.
     pub(crate) fn patience(&self) -> Option<Duration> {
         self.idle.or(self.cap)
     }
 
-    /// Takes the notifications that have its id.
+    /// Sets a callback for notifications with this request's ID as subscription ID.
     pub(crate) fn on_notice(mut self, take: Notices) -> Self {
         self.notices = Some(take);
         self
     }
 
-    /// The call in flight. It is sent when it is first polled.
+    /// Returns the call as a future, which sends the request when it is first polled.
     pub fn send(self) -> InFlight<T> {
         let id = self.id.clone();
         InFlight { id, answer: Box::pin(self.run()) }
@@ -519,7 +524,7 @@ impl<T: 'static> Call<T> {
                 biased;
                 answer = &mut answered => {
                     guard.cancel = false;
-                    // What was reported before the answer is told before it.
+                    // Deliver the reports that arrived before the response.
                     while let Some(report) = reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
                         if let Some(on_progress) = &mut self.on_progress {
                             on_progress(report);
@@ -533,7 +538,7 @@ impl<T: 'static> Call<T> {
                     sent = true;
                     guard.cancel = self.peer.shared.protocol.may_cancel(&self.method, self.params.as_ref());
                 }
-                // Before the reports, which may be without end.
+                // Before the reports: an endless series of them must not delay the timeout.
                 () = at(end) => return Err(CallError::Timeout(self.cap.unwrap_or_default())),
                 Some(report) = next(&mut reports) => {
                     quiet = self.idle.and_then(|idle| Instant::now().checked_add(idle));
@@ -546,7 +551,7 @@ impl<T: 'static> Call<T> {
         }
     }
 
-    /// The id is the token: it is as unique as a token must be.
+    /// Adds a progress token. It is the request's ID, which is unique on the connection.
     fn ask_for_progress(&mut self) -> Result<(), CallError> {
         let token = mcpgen_types::to_string(&self.id);
         let params = json::with_meta(self.params.take(), &[("progressToken", token)], true);
@@ -578,15 +583,16 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
     }
 }
 
-/// A call in flight. Dropping it before the answer is there tells the other side that nobody waits any more.
-#[must_use = "a call that is dropped is cancelled"]
+/// A call in flight. Dropping it before the response arrives cancels the request, and notifies the peer if the protocol
+/// allows it.
+#[must_use = "dropping a call cancels it"]
 pub struct InFlight<T> {
     id: RequestId,
     answer: Pin<Box<dyn Future<Output = Result<T, CallError>> + Send>>,
 }
 
 impl<T> InFlight<T> {
-    /// What the answer is known by.
+    /// Returns the request's ID, which its response repeats.
     pub fn id(&self) -> &RequestId {
         &self.id
     }
@@ -612,7 +618,7 @@ impl<T> fmt::Debug for InFlight<T> {
     }
 }
 
-/// While an errand waits for an answer.
+/// Counts a call of a task as in flight, until it is dropped.
 struct Asking(Option<Arc<dyn TaskScope>>);
 
 impl Asking {
@@ -632,20 +638,20 @@ impl Drop for Asking {
     fn drop(&mut self) {
         let Some(task_scope) = self.0.take() else { return };
         task_scope.asks(false);
-        // Outside of a runtime nothing runs any more that it could matter to.
+        // Without a runtime, no task is left whose status could matter.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(task_scope.settle());
         }
     }
 }
 
-/// Takes a call back when its future goes.
+/// Cancels a call when its future is dropped.
 struct Guard {
     peer: Peer,
     id: RequestId,
-    /// Whether the other side works on it.
+    /// Whether to notify the peer: the request was sent and may be cancelled.
     cancel: bool,
-    /// Whether it wants notifications of its own.
+    /// Whether the call has a callback for its notifications.
     stream: bool,
 }
 
@@ -677,12 +683,12 @@ fn notification(method: &str, params: Option<RawJson>) -> Vec<u8> {
     mcpgen_types::to_vec(&Outgoing { id: None, method, params: params.as_ref() })
 }
 
-/// The member `params`, unless it is absent.
+/// Encodes the member `params`, or returns `None` if it is absent.
 pub(crate) fn member(params: &impl Params) -> Option<RawJson> {
     params.to_member().is_some().then(|| RawJson::from(params))
 }
 
-/// A request or a notification of any method.
+/// An outgoing request, or a notification if `id` is `None`.
 struct Outgoing<'a> {
     id: Option<&'a RequestId>,
     method: &'a str,

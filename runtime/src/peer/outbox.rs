@@ -1,4 +1,4 @@
-//! Messages on their way out: one order, one writer, and no more bytes in memory than there is room for.
+//! The queue of outgoing messages: ordered, with one writer and a limit on the queued bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,65 +13,66 @@ use tokio_util::sync::CancellationToken;
 #[error("the connection is closed")]
 pub struct Closed;
 
-/// Where messages are put for the writer.
+/// The sending half of the queue of outgoing messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox {
-    /// `None` ends the writer.
+    /// The queue. `None` ends the writer.
     lines: mpsc::UnboundedSender<Option<Line>>,
-    /// A permit is a byte.
+    /// The room that is left. Each permit is one byte.
     room: Arc<Semaphore>,
     capacity: u32,
-    /// Whether the transport has a stream for each request, and so wants to know which of them have ended.
+    /// Whether the transport has a stream for each request, and so needs to know when a request ends.
     has_streams: Arc<AtomicBool>,
     closed: CancellationToken,
 }
 
-/// A message on its way out.
+/// An outgoing message.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) place: Place,
-    /// Empty if there is nothing to be written: then it tells only those who have a stream for each request.
+    /// The encoded message. Empty if nothing is to be written: such a message only informs transports that have a
+    /// stream for each request.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A message, and its room until it is written.
+/// A queued message, with the room that it takes until it is written.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) message: Message,
     pub(crate) room: Option<OwnedSemaphorePermit>,
 }
 
-/// What is to be written, in this order; `None` ends it.
+/// The receiving half of the queue. `None` ends it.
 pub(crate) type Lines = mpsc::UnboundedReceiver<Option<Line>>;
 
-/// Where a message belongs: for transports on which each request has a stream of its own.
+/// The request that a message belongs to, for transports that have a stream for each request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Place {
-    /// To no request.
+    /// The message belongs to no request.
     Anywhere,
-    /// To a request that is being handled.
+    /// The message is sent on behalf of a request that is being handled.
     Within(RequestId),
-    /// It answers one.
+    /// The message is the response to a request.
     Answer(RequestId, Outcome),
-    /// To one that will have no answer. Nothing is written.
+    /// The request will get no response. Nothing is written.
     Unanswered(RequestId),
-    /// To one whose answer may take a while: whoever waits may come back after so long. Nothing is written.
+    /// The response may take a while: the client may disconnect and reconnect after this time. Nothing is written.
     Later(RequestId, Duration),
 }
 
-/// How a request was answered.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// By a result.
+    /// The request succeeded.
     Result,
-    /// By the error of this code, from whoever handled it.
+    /// The handler failed with this error code.
     Failed(i64),
-    /// By the error of this code, before anybody was asked to handle it.
+    /// The request was rejected with this error code before any handler was called.
     Refused(i64),
 }
 
 impl Outbox {
-    /// An outbox with room for so many bytes, and where the writer takes messages from it.
+    /// Creates an outbox with room for `capacity` bytes, at least one, and the receiver for its writer.
     pub(crate) fn new(capacity: u32) -> (Self, Lines) {
         let (lines, written) = mpsc::unbounded_channel();
         let capacity = capacity.max(1);
@@ -87,10 +88,15 @@ impl Outbox {
         )
     }
 
-    /// Waits until there is room, in the order of the calls. A message larger than all the room goes alone.
+    /// Queues a message. Waits for room, in the order of the calls. A message larger than the capacity waits until the
+    /// whole capacity is free.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection is closed.
     pub(crate) async fn send(&self, message: Message) -> Result<(), Closed> {
         let size = self.size(&message);
-        // As a rule there is room.
+        // The common case: there is room.
         let room = match Arc::clone(&self.room).try_acquire_many_owned(size) {
             Ok(room) => room,
             Err(TryAcquireError::NoPermits) => {
@@ -101,11 +107,12 @@ impl Outbox {
         self.lines.send(Some(Line { message, room: Some(room) })).map_err(|_| Closed)
     }
 
-    /// Does not wait: gives the message back if there is no room now.
+    /// Queues a message without waiting. Returns the message if there is no room, and drops it if the connection is
+    /// closed.
     pub(crate) fn try_send(&self, message: Message) -> Result<(), Message> {
         match Arc::clone(&self.room).try_acquire_many_owned(self.size(&message)) {
             Ok(room) => {
-                // A writer that is gone needs no message.
+                // If the writer has ended, the message is dropped.
                 let _ = self.lines.send(Some(Line { message, room: Some(room) }));
                 Ok(())
             }
@@ -118,14 +125,14 @@ impl Outbox {
         u32::try_from(message.bytes.len()).unwrap_or(u32::MAX).clamp(1, self.capacity)
     }
 
-    /// The transport has a stream for each request.
+    /// Records that the transport has a stream for each request.
     #[cfg(feature = "http-server")]
     pub(crate) fn set_has_streams(&self) {
         self.has_streams.store(true, Ordering::Relaxed);
     }
 
-    /// Queues a message that is short and bounded in number, such as a cancellation on drop, whether there is room or
-    /// not. A message without bytes is for transports that have a stream for each request, and dropped on all others.
+    /// Queues a message even if there is no room. Use it for short messages of bounded number, such as a cancellation
+    /// on drop. A message without bytes is dropped unless the transport has a stream for each request.
     pub(crate) fn send_now(&self, message: Message) -> Result<(), Closed> {
         if self.room.is_closed() {
             return Err(Closed);
@@ -140,16 +147,16 @@ impl Outbox {
         self.closed.is_cancelled()
     }
 
-    /// Ends when nothing is taken any more.
+    /// Waits until the outbox is closed.
     pub(crate) async fn closed(&self) {
         self.closed.cancelled().await;
     }
 
-    /// From now on nothing is taken; what was taken is still written.
+    /// Closes the outbox. It accepts no more messages; queued messages are still written.
     pub(crate) fn close(&self) {
         self.room.close();
         self.closed.cancel();
-        // The writer may have ended by itself.
+        // The writer may have ended already.
         let _ = self.lines.send(None);
     }
 }
@@ -159,7 +166,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn queues_ends_of_requests_only_where_they_have_streams() {
+    async fn queues_ends_of_requests_only_with_streams() {
         for has_streams in [false, cfg!(feature = "http-server")] {
             let (outbox, lines) = Outbox::new(10);
             #[cfg(feature = "http-server")]

@@ -1,34 +1,37 @@
-//! For how long results may be kept (2026-07-28).
+//! Cache hints for results (2026-07-28).
 
 use std::time::Duration;
 
 use mcpgen_types::Request;
 use mcpgen_types::v2026_07_28::{DiscoverRequest, ReadResourceRequest};
 
-/// For how long, and for whom, a result may be kept by whoever receives it.
+/// How long a client or a proxy may cache a result, and whether it may share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHint {
-    /// For how long it is fresh. Sent in whole milliseconds.
+    /// How long the result stays fresh. Sent as whole milliseconds, at most 2^53. Zero by default.
     pub fresh_for: Duration,
-    /// Whether it is the same for everybody; otherwise it is only for whoever asked.
+    /// Whether the result is the same for all clients. If false (the default), only the client that requested it may
+    /// use it.
     pub public: bool,
 }
 
 impl CacheHint {
-    /// As results have it: `ttlMs`.
+    /// Returns the value of the member `ttlMs`.
     pub(crate) fn ttl_ms(self) -> u64 {
-        // No more than every reader of JSON takes for an integer.
+        // JSON readers that use doubles represent every integer up to 2^53 exactly.
         u64::try_from(self.fresh_for.as_millis()).unwrap_or(u64::MAX).min(1 << 53)
     }
 
-    /// As results have it: `cacheScope`.
+    /// Returns the value of the member `cacheScope`.
     pub(crate) fn scope(self) -> &'static str {
         if self.public { "public" } else { "private" }
     }
 }
 
-/// The hints of a server, set once for each list and each resource. What has a hint here is sent with it, whatever its
-/// handler says; what has none is sent as its handler says, or as stale at once.
+/// The cache hints of a server, set once for each list and each resource.
+///
+/// A hint set here replaces the one in the handler's result. A result without any hint is sent as private and
+/// immediately stale.
 #[derive(Clone, Debug, Default)]
 pub struct CacheHints {
     lists: Vec<(&'static str, CacheHint)>,
@@ -36,14 +39,14 @@ pub struct CacheHints {
 }
 
 impl CacheHints {
-    /// A hint for all answers to a request: to `server/discover`, to a list, or to `resources/read`.
+    /// Sets the hint for all results of a request: `server/discover`, one of the list requests, or `resources/read`.
     #[must_use]
     pub fn of<R: Request>(mut self, hint: CacheHint) -> Self {
         self.lists.push((R::METHOD, hint));
         self
     }
 
-    /// A hint for a resource, before that of all resources.
+    /// Sets the hint for one resource. It takes precedence over the hint for all resources.
     #[must_use]
     pub fn of_resource(mut self, uri: impl Into<String>, hint: CacheHint) -> Self {
         self.resources.push((uri.into(), hint));
@@ -58,7 +61,7 @@ impl CacheHints {
     }
 }
 
-/// The requests whose results say for how long they may be kept.
+/// The requests whose results have cache hints.
 pub(crate) const CACHEABLE: [&str; 6] = [
     DiscoverRequest::METHOD,
     "tools/list",

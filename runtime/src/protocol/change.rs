@@ -1,4 +1,4 @@
-//! Changes that clients subscribe to.
+//! Changes that clients can subscribe to.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included, Unbounded};
@@ -10,16 +10,16 @@ use tokio::sync::Notify;
 
 use crate::util::lock::Mutex;
 
-/// Something that has changed.
+/// A change on the server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Change {
-    /// The list of tools.
+    /// The list of tools has changed.
     Tools,
-    /// The list of prompts.
+    /// The list of prompts has changed.
     Prompts,
-    /// The list of resources.
+    /// The list of resources has changed.
     Resources,
-    /// The resource of this URI.
+    /// The resource with this URI has changed.
     Resource(String),
 }
 
@@ -42,7 +42,7 @@ impl Change {
             .or_else(|| resource().filter(|resource| resource.method() == method))
     }
 
-    /// All changes that match a filter.
+    /// Returns every change that a filter selects, with each subscribed URI as one change.
     pub(crate) fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
         let filter = Filter::from(filter);
         let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter().filter(|list| filter.matches(list));
@@ -50,13 +50,13 @@ impl Change {
     }
 }
 
-/// The changes that a subscriber is notified of.
+/// The changes that a subscription selects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
-    /// A subscription to a resource covers its parts.
+    /// Subscribed URIs. A subscription to a resource covers its parts.
     pub(crate) uris: BTreeSet<String>,
 }
 
@@ -81,11 +81,11 @@ impl Filter {
         }
     }
 
-    /// The longest subscribed URI that is this resource or a whole that it is a part of.
+    /// Returns the longest subscribed URI that covers this resource: the resource itself or one that it is a part of.
     ///
-    /// Such a URI is a prefix of `uri`. In sorted order every prefix is at or before `uri`, and all entries between it and
-    /// `uri` begin with it, so a prefix of `uri` before an entry is also a prefix of what the two have in common. Each step
-    /// goes to the last entry that is not after that.
+    /// Such a URI is a prefix of `uri`. In sorted order, every prefix of `uri` is at or before it, and all entries
+    /// between the two begin with that prefix. So a prefix of `uri` that sorts before an entry is also a prefix of what
+    /// `uri` and that entry have in common. Each step moves to the last entry that is not after this common prefix.
     fn covering(&self, uri: &str) -> Option<&str> {
         let mut last = self.uris.range::<str, _>((Unbounded, Included(uri))).next_back()?;
         loop {
@@ -105,24 +105,26 @@ fn common_prefix<'a>(a: &'a str, b: &str) -> &'a str {
     &a[..end]
 }
 
-/// Whether a resource is another one, or a part of it: whoever has subscribed to a resource hears of its parts too.
+/// Returns whether a resource is `whole` or a part of it. Subscribers of a resource are notified about its parts too.
 pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
     let rest = uri.strip_prefix(whole);
     rest.is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '#', '?']))
 }
 
-/// Changes that somebody has not heard of yet.
+/// Changes that a subscriber has not been notified of yet. Duplicates are merged.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     changes: Mutex<BTreeSet<Change>>,
     some: Notify,
 }
 
-/// How many resources may have changed before one of the changes is told: parts have no number.
+/// The number of pending changes from which parts of a resource are merged into one change, because a resource can have
+/// any number of parts.
 const MOST_PARTS: usize = 1024;
 
 impl Pending {
-    /// Where there are too many parts, the whole that they are of has changed.
+    /// Adds a change. Once [`MOST_PARTS`] changes are pending, a changed part of a resource is recorded as a change of
+    /// the subscribed resource.
     pub(crate) fn add(&self, change: Change, filter: &Filter) {
         let mut changes = self.lock();
         let change = match change {
@@ -143,7 +145,7 @@ impl Pending {
         self.changes.lock()
     }
 
-    /// The next change, as soon as there is one.
+    /// Waits for the next change and removes it.
     pub(crate) async fn next(&self) -> Change {
         loop {
             if let Some(change) = self.take() {
@@ -159,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_a_resource_are_known_by_their_uri() {
+    fn matches_parts_by_uri_and_merges_their_changes() {
         for (uri, whole, expected) in [
             ("file:///a", "file:///a", true),
             ("file:///a/b", "file:///a", true),

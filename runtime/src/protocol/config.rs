@@ -1,4 +1,4 @@
-//! What a server is configured with.
+//! The configuration of a server.
 
 #[cfg(feature = "http-server")]
 use mcpgen_types::Revision;
@@ -13,14 +13,14 @@ use super::legacy::Legacy;
 use super::modern::Modern;
 use super::modern::ResultRules;
 
-/// What a server is to its clients. An [`LocalInfo`] is one, without hints for caches.
+/// The configuration of a server's protocol. Convert a [`LocalInfo`] for one without cache hints and extensions.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// What it says of itself.
+    /// The server's local info.
     pub ours: LocalInfo,
-    /// For how long results may be kept.
+    /// The cache hints for results.
     pub caching: CacheHints,
-    /// Kinds of results that extensions add to those of revision 2026-07-28.
+    /// Values of `resultType` that extensions add to those of revision 2026-07-28.
     pub result_types: Vec<String>,
 }
 
@@ -31,8 +31,8 @@ impl From<LocalInfo> for ServerConfig {
 }
 
 impl ServerConfig {
-    /// The server's end of a connection, of those revisions that a handler is of. It is able to do what is handled, besides
-    /// what it says that it is.
+    /// Creates the server's protocol for a connection. It supports the revisions that have a handler, and declares the
+    /// capabilities of the handlers in addition to those in the local info.
     #[must_use]
     pub fn protocol(self, handled: &HandlerCapabilities) -> DualProtocol {
         let Self { ours, caching, result_types } = self;
@@ -41,20 +41,20 @@ impl ServerConfig {
         DualProtocol::new(Role::Server, ours, handled.clone(), |modern| modern.caching(caching).reading(reading))
     }
 
-    /// The revisions that are spoken: those of which there is a handler.
+    /// Returns the supported revisions: those with a handler.
     #[cfg(feature = "http-server")]
     pub(crate) fn spoken(&self, handled: &HandlerCapabilities) -> Vec<Revision> {
         self.ours.revisions.iter().copied().filter(|revision| handled.speaks(*revision)).collect()
     }
 
-    /// The server's end of a session.
+    /// Creates the server's protocol for a session of a legacy revision.
     #[cfg(feature = "http-server")]
     pub(crate) fn legacy(mut self, handled: &HandlerCapabilities) -> Legacy {
         self.ours.revisions = self.spoken(handled);
         Legacy::new(Role::Server, self.ours).handling(handled.clone())
     }
 
-    /// The server's end where there are no sessions.
+    /// Creates the server's protocol for modern revisions, which have no sessions.
     #[cfg(feature = "http-server")]
     pub(crate) fn modern(mut self, handled: &HandlerCapabilities) -> Modern {
         let spoken = self.spoken(handled);

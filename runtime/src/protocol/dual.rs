@@ -1,7 +1,7 @@
-//! Both kinds of revisions on one connection.
+//! Legacy and modern revisions on one connection.
 //!
-//! A server tells them apart by each request: what says its revision is modern, and what does not belongs to the handshake
-//! that there was. A client finds out once, see [`connect`](crate::connect), and stays with it.
+//! A server decides for each request: a request with per-request metadata is modern, any other belongs to the handshake
+//! of the connection. A client decides once, in [`connect`](crate::connect), and keeps that decision.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,19 +13,23 @@ use crate::protocol::legacy::Legacy;
 use crate::protocol::modern::Modern;
 use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
 
-/// One end of a connection of either era, or of both.
+/// The protocol rules of one side of a connection that supports legacy revisions, modern revisions, or both.
 #[derive(Debug)]
 pub struct DualProtocol {
     side: Role,
-    /// What there is none of is not spoken.
+    /// `None` if no legacy revision is supported.
     legacy: Option<Legacy>,
+    /// `None` if no modern revision is supported.
     modern: Option<Modern>,
-    /// What a client speaks.
+    /// Whether a client currently uses a legacy revision.
     is_legacy: AtomicBool,
 }
 
 impl DualProtocol {
-    /// One end, of one who speaks these revisions, and is able to do what is handled besides what it says that it is.
+    /// Creates the rules for one side. It supports the revisions of `ours`, and declares the capabilities of its
+    /// handlers in addition to those of `ours`. `modern` configures the rules of the modern revisions.
+    ///
+    /// If `ours` has no revisions, a server follows the legacy rules and rejects every `initialize`.
     pub fn new(
         side: Role,
         ours: LocalInfo,
@@ -48,7 +52,7 @@ impl DualProtocol {
         self.legacy.as_ref()
     }
 
-    /// A client speaks this from now on.
+    /// Switches a client to this revision.
     pub(crate) fn agree(&self, revision: Revision) {
         self.is_legacy.store(revision.is_legacy(), Ordering::Release);
         if let Some(modern) = self.modern.as_ref().filter(|_| !revision.is_legacy()) {
@@ -56,7 +60,7 @@ impl DualProtocol {
         }
     }
 
-    /// The one that has the say over what is of no request.
+    /// Returns the rules for messages that do not belong to a request.
     fn current(&self) -> &dyn Protocol {
         let is_legacy = match self.side {
             Role::Client => self.is_legacy.load(Ordering::Acquire),
@@ -69,7 +73,7 @@ impl DualProtocol {
         match (&self.legacy, &self.modern) {
             (Some(legacy), modern) if is_legacy || modern.is_none() => legacy,
             (_, Some(modern)) => modern,
-            _ => unreachable!("one of them is there since `new`"),
+            _ => unreachable!("`new` sets at least one of them"),
         }
     }
 
@@ -121,7 +125,7 @@ impl Protocol for DualProtocol {
 
     fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {
         let protocol = match (self.side, method) {
-            // Both may be pending while a client finds out which revision is spoken.
+            // Both may be pending while a client finds out which revisions the server supports.
             (Role::Client, "initialize") => self.of(true),
             (Role::Client, "server/discover") => self.of(false),
             _ => self.current(),

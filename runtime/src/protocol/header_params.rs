@@ -1,33 +1,35 @@
-//! Arguments that are sent as HTTP headers too: `x-mcp-header` in the schema of a tool's arguments.
+//! Tool arguments that are also sent as HTTP headers: `x-mcp-header` in a tool's input schema.
 
 use std::collections::BTreeMap;
 
 use mcpgen_types::{JsonObject, Value};
 
-/// What is wrong with an `x-mcp-header`. A client leaves out a tool that has such a one.
+/// An invalid `x-mcp-header` in an input schema. Clients ignore a tool with such a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("x-mcp-header of {argument:?}: {why}")]
 pub struct HeaderError {
-    /// The argument, by the names that lead to it.
+    /// The path of the argument: property names, separated by dots.
     pub argument: String,
-    /// What is wrong.
+    /// What is wrong with the header.
     pub why: &'static str,
 }
 
-/// A header, and the argument that it has the value of.
+/// A header and the argument that it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The header's name behind `Mcp-Param-`.
+    /// The header's name without the prefix `Mcp-Param-`.
     pub name: String,
-    /// The names that lead to the argument.
+    /// The property names that lead to the argument.
     pub path: Vec<String>,
 }
 
-/// The headers of a schema of arguments.
+/// Returns the headers that an input schema declares.
 ///
 /// # Errors
 ///
-/// One of them is not as it must be.
+/// Fails if the schema has an `x-mcp-header` that is not a non-empty header name, that repeats the name of another one
+/// (ignoring case), that is not on a string, an integer or a boolean, or that is not reached through `properties` only.
+/// Fails if `properties` are nested more than 32 levels deep.
 pub fn headers(schema: &JsonObject) -> Result<Vec<Header>, HeaderError> {
     let mut found = BTreeMap::new();
     properties(schema, &mut Vec::new(), &mut found)?;
@@ -40,32 +42,32 @@ fn properties(
     found: &mut BTreeMap<String, Header>,
 ) -> Result<(), HeaderError> {
     if path.len() > DEEPEST {
-        return Err(HeaderError { argument: path.join("."), why: "too deep to be looked at" });
+        return Err(HeaderError { argument: path.join("."), why: "nested too deeply" });
     }
-    // Only what `properties` lead to has one value.
+    // Only an argument that is reached through `properties` alone has exactly one value.
     let elsewhere = schema.iter().filter(|(keyword, _)| *keyword != "properties" && !DATA.contains(&keyword.as_str()));
     if elsewhere.filter(|(keyword, _)| *keyword != "x-mcp-header").any(|(_, value)| mentions(value, DEEPEST)) {
-        return Err(HeaderError { argument: path.join("."), why: "below something else than `properties`" });
+        return Err(HeaderError { argument: path.join("."), why: "only allowed within `properties`" });
     }
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let Some(property) = property.as_object() else { continue };
         path.push(name.clone());
         if let Some(header) = property.get("x-mcp-header") {
             let wrong = |why| HeaderError { argument: path.join("."), why };
-            let header = header.as_str().ok_or_else(|| wrong("not a string"))?;
+            let header = header.as_str().ok_or_else(|| wrong("must be a string"))?;
             let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
             if header.is_empty() {
-                return Err(wrong("empty"));
+                return Err(wrong("must not be empty"));
             }
             if !header.bytes().all(is_token) {
-                return Err(wrong("not a name of a header"));
+                return Err(wrong("must be a valid header name"));
             }
             if !is_primitive(property.get("type")) {
-                return Err(wrong("the argument is no string, integer or boolean"));
+                return Err(wrong("the argument must be a string, an integer or a boolean"));
             }
             let known = Header { name: header.to_owned(), path: path.clone() };
             if found.insert(header.to_ascii_lowercase(), known).is_some() {
-                return Err(wrong("another argument has the same, upper and lower case aside"));
+                return Err(wrong("another argument has the same header name, ignoring case"));
             }
         }
         properties(property, path, found)?;
@@ -74,13 +76,13 @@ fn properties(
     Ok(())
 }
 
-/// How deep arguments are looked at.
+/// The maximum depth at which arguments are searched for headers.
 const DEEPEST: usize = 32;
 
-/// Keywords whose values are no schemas.
+/// Keywords whose values are data, not schemas.
 const DATA: [&str; 4] = ["default", "const", "enum", "examples"];
 
-/// Whether there is a header anywhere in some schemas; what is too deep to be looked at may have one.
+/// Returns whether schemas contain an `x-mcp-header` anywhere, or are nested too deeply to be sure that they do not.
 fn mentions(value: &Value, deepest: usize) -> bool {
     match value {
         Value::Object(object) => {
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_as_they_must_be() {
+    fn rejects_invalid_header_annotations() {
         let string = |header: Value| json!({ "type": "string", "x-mcp-header": header });
         let cases = [
             (json!({ "a": string(json!("Region")) }), None),

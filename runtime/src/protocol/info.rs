@@ -1,28 +1,28 @@
-//! What the two sides say of themselves.
+//! Local info and peer info: what each side declares about itself.
 
 use mcpgen_types::{JsonObject, Revision, Value};
 use serde_json::json;
 
 use crate::protocol::{Level, Role};
 
-/// What one side says of itself, whenever it is to be said.
+/// What this side declares about itself, in the handshake or in the metadata of each message.
 #[derive(Clone, Debug)]
 pub struct LocalInfo {
-    /// The revisions that it speaks, best first.
+    /// The supported revisions, preferred first.
     pub revisions: Vec<Revision>,
-    /// What it is able to do: the JSON of a revision's `ServerCapabilities` or `ClientCapabilities`.
+    /// The declared capabilities: the JSON of a revision's `ServerCapabilities` or `ClientCapabilities`.
     pub capabilities: JsonObject,
-    /// Its name and version: the JSON of a revision's `Implementation`.
+    /// The name and version: the JSON of a revision's `Implementation`.
     pub implementation: JsonObject,
-    /// How a server wants to be used.
+    /// A server's instructions for its use.
     pub instructions: Option<String>,
-    /// The events that a client wants to hear of, said with each of its requests; none if this is `None`. The older
-    /// revisions have a request of its own for it, `logging/setLevel`.
+    /// The minimum level of log messages that a client wants, sent with each of its requests. With `None`, it gets no
+    /// log messages. Legacy revisions ignore this and use the request `logging/setLevel` instead.
     pub level: Option<Level>,
 }
 
 impl LocalInfo {
-    /// Someone who speaks all revisions and is able to do nothing yet.
+    /// Creates local info with all revisions and without capabilities.
     pub fn new(name: &str, version: &str) -> Self {
         let implementation = [("name", name), ("version", version)];
         Self {
@@ -37,7 +37,7 @@ impl LocalInfo {
         }
     }
 
-    /// Leaves the revisions of which this holds.
+    /// Keeps only the revisions for which `wanted` returns true.
     #[must_use]
     pub fn retain_revisions(mut self, wanted: impl Fn(Revision) -> bool) -> Self {
         self.revisions.retain(|revision| wanted(*revision));
@@ -51,7 +51,7 @@ impl LocalInfo {
         self
     }
 
-    /// The revisions that begin with `initialize`, or those that do not; best first.
+    /// Returns the legacy or the modern revisions, preferred first.
     pub(crate) fn revisions_of_kind(&self, legacy: bool) -> impl Iterator<Item = Revision> {
         self.revisions.iter().copied().filter(move |revision| revision.is_legacy() == legacy)
     }
@@ -61,13 +61,13 @@ impl LocalInfo {
 #[derive(Clone, Debug, Default)]
 pub struct HandlerCapabilities {
     revisions: Vec<Revision>,
-    /// With the revision of the handler; `None` for handlers of all revisions.
+    /// Each capability with the revision of its handler; `None` for handlers of all revisions.
     capabilities: Vec<(Option<Revision>, &'static str)>,
 }
 
 impl HandlerCapabilities {
-    /// Those of a server or a client with handlers of these revisions. `revisions_of` returns the revisions of a method's
-    /// handlers.
+    /// Creates the capabilities of a server or a client with handlers for these revisions. `revisions_of` returns the
+    /// revisions of a method's handlers.
     pub(crate) fn new<R>(side: Role, revisions: Vec<Revision>, revisions_of: impl Fn(&'static str) -> R) -> Self
     where
         R: Iterator<Item = Option<Revision>>,
@@ -83,12 +83,12 @@ impl HandlerCapabilities {
         Self { revisions, capabilities }
     }
 
-    /// Whether a revision has a handler, or all handlers are of all revisions.
+    /// Returns whether a revision has a handler, or all handlers are for all revisions.
     pub(crate) fn speaks(&self, revision: Revision) -> bool {
         self.revisions.is_empty() || self.revisions.contains(&revision)
     }
 
-    /// Whether a capability is declared in a revision.
+    /// Returns whether this side declares a capability in a revision.
     pub(crate) fn can(&self, ours: &LocalInfo, spoken: Revision, path: &[&str]) -> bool {
         match path {
             ["tasks", ..] if !spoken.is_legacy() => false,
@@ -102,21 +102,21 @@ impl HandlerCapabilities {
         self.capabilities.iter().filter(of).map(|(_, capability)| *capability)
     }
 
-    /// What is declared in a revision: what was said, which stays as it is, and what is handled.
+    /// Returns the capabilities to declare in a revision: those of the local info, unchanged, and those of handlers.
     pub(crate) fn capabilities(&self, ours: &LocalInfo, spoken: Revision) -> JsonObject {
         let mut capabilities = ours.capabilities.clone();
         for capability in self.of(spoken) {
             capabilities.entry(capability).or_insert_with(|| json!({}));
         }
         if !spoken.is_legacy() {
-            // These are an extension now.
+            // Modern revisions have tasks as an extension, not as a capability.
             capabilities.remove("tasks");
         }
         capabilities
     }
 }
 
-/// What a server that handles a method is able to do.
+/// Methods that a server handles, and the capability of each.
 const SERVED: &[(&str, &str)] = &[
     ("tools/list", "tools"),
     ("tools/call", "tools"),
@@ -128,25 +128,26 @@ const SERVED: &[(&str, &str)] = &[
     ("completion/complete", "completions"),
 ];
 
-/// What a client that handles a method is able to do.
+/// Methods that a client handles, and the capability of each.
 const ASKED: &[(&str, &str)] =
     &[("roots/list", "roots"), ("sampling/createMessage", "sampling"), ("elicitation/create", "elicitation")];
 
-/// What the other side has said of itself.
+/// What the peer has declared about itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeerInfo {
-    /// The revision that was agreed on, or that a request is of.
+    /// The negotiated revision or, for per-request metadata, the revision of the request.
     pub revision: Revision,
-    /// What it is able to do.
+    /// The declared capabilities.
     pub capabilities: JsonObject,
-    /// Its name, its version, and whatever else it says; empty if it says nothing.
+    /// The JSON of its `Implementation`, such as its name and version. Empty if it has sent none.
     pub implementation: JsonObject,
-    /// How a server wants to be used.
+    /// A server's instructions for its use.
     pub instructions: Option<String>,
 }
 
 impl PeerInfo {
-    /// Whether a capability is there, such as `["resources", "subscribe"]`. `false` is no capability.
+    /// Returns whether the peer has declared a capability, such as `["resources", "subscribe"]`. A value of `false` or
+    /// `null` does not declare it.
     #[must_use]
     pub fn can(&self, path: &[&str]) -> bool {
         can(&self.capabilities, path)
@@ -159,11 +160,12 @@ pub(crate) fn can(capabilities: &JsonObject, path: &[&str]) -> bool {
     found.is_some_and(|value| !value.is_null() && *value != false)
 }
 
-/// What a request to the other side takes beyond its method, and is not declared by it.
+/// Returns a capability that the params of a request need in addition to that of the method, and that the peer has not
+/// declared.
 pub(crate) fn lacking(method: &str, params: &JsonObject, declared: &JsonObject) -> Option<&'static [&'static str]> {
     let has = |name: &str| params.contains_key(name);
     let mode = params.get("mode").and_then(Value::as_str).unwrap_or("form");
-    // Whoever names no mode of elicitation has the one that there was first.
+    // A client that declares no elicitation modes supports forms, the only mode in the first revision with elicitation.
     let names_modes = can(declared, &["elicitation", "form"]) || can(declared, &["elicitation", "url"]);
     let needs: [(bool, &'static [&'static str]); 3] = [
         (method == "sampling/createMessage" && (has("tools") || has("toolChoice")), &["sampling", "tools"]),

@@ -1,6 +1,6 @@
-//! The revisions that begin with `initialize`: 2024-11-05 to 2025-11-25.
+//! Legacy revisions, which begin with `initialize`: 2024-11-05 to 2025-11-25.
 //!
-//! Both sides agree on a revision and on what each is able to do; the connection holds to it.
+//! The handshake negotiates the revision and the capabilities of both sides. They hold for the whole connection.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -13,10 +13,10 @@ use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, lacking};
 use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
 use crate::util::lock::Mutex;
 
-/// The member of `_meta` that says which task a message belongs to (2025-11-25).
+/// The member of `_meta` that names the task a message belongs to (2025-11-25).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// One end of a connection of this era.
+/// The protocol rules of one side of a connection of a legacy revision.
 #[derive(Debug)]
 pub struct Legacy {
     side: Role,
@@ -27,17 +27,17 @@ pub struct Legacy {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Known once the handshake is through.
+    /// The peer info, known once the handshake is complete.
     theirs: Option<Arc<PeerInfo>>,
-    /// The other side knows that it is.
+    /// Whether the client has sent `notifications/initialized`.
     ready: bool,
     level: Option<Level>,
-    /// Why the handshake failed.
+    /// The reason why the handshake failed.
     failed: Option<InitializeError>,
 }
 
 impl Legacy {
-    /// One end, of one who speaks those of its revisions that are of this era.
+    /// Creates the rules for one side. It supports the legacy revisions of `ours` and ignores the others.
     pub fn new(side: Role, ours: LocalInfo) -> Self {
         Self {
             side,
@@ -47,13 +47,13 @@ impl Legacy {
         }
     }
 
-    /// With what is handled besides what is said.
+    /// Adds the capabilities of the handlers to those of the local info.
     pub(crate) fn handling(mut self, handled: HandlerCapabilities) -> Self {
         self.handled = handled;
         self
     }
 
-    /// What this side is able to do in a revision.
+    /// Returns the capabilities of this side in a revision.
     fn capabilities(&self, revision: Revision) -> JsonObject {
         self.handled.capabilities(&self.ours, revision)
     }
@@ -62,7 +62,7 @@ impl Legacy {
         self.handled.can(&self.ours, revision, path)
     }
 
-    /// The params of `initialize`.
+    /// Returns the params of `initialize`.
     pub(crate) fn introduce(&self) -> RawJson {
         let best = self.ours.revisions.first().copied();
         RawJson::from(&json!({
@@ -72,7 +72,7 @@ impl Legacy {
         }))
     }
 
-    /// Why the answer to `initialize` was none.
+    /// Takes the reason why the result of `initialize` was rejected, if it was.
     pub(crate) fn failure(&self) -> Option<InitializeError> {
         self.state().failed.take()
     }
@@ -81,12 +81,12 @@ impl Legacy {
         self.state.lock()
     }
 
-    /// The answer to `initialize`: the revision that was asked for if we speak it, otherwise the best that we speak.
+    /// Handles `initialize`. The result has the requested revision if it is supported, otherwise the preferred one.
     fn initialize(&self, params: Option<&RawJson>) -> Result<RawJson, ErrorObject> {
         let invalid = |what: &str| Err(errors::invalid_params_in_words(what));
         let mut state = self.state();
         if state.theirs.is_some() {
-            return Err(errors::invalid_request("the connection is initialized already"));
+            return Err(errors::invalid_request("the connection is already initialized"));
         }
         let mut params: JsonObject = match params.map(RawJson::decode) {
             Some(Ok(params)) => params,
@@ -120,7 +120,7 @@ impl Legacy {
         Ok(RawJson::from(&result))
     }
 
-    /// What a server says of itself.
+    /// Reads the peer info from the result of `initialize`.
     fn introduced(&self, result: &RawJson) -> Result<PeerInfo, InitializeError> {
         let mut result: JsonObject = result.decode().map_err(InitializeError::Json)?;
         let Some(Value::String(version)) = result.remove("protocolVersion") else {
@@ -143,13 +143,14 @@ impl Legacy {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         let level = params.get("level").and_then(Value::as_str).and_then(Level::from_name);
         let Some(level) = level else {
-            return Err(errors::invalid_params_in_words("params.level: expected the name of a level"));
+            return Err(errors::invalid_params_in_words("params.level: expected the name of a log level"));
         };
         self.state().level = Some(level);
         Ok(RawJson::from(&json!({})))
     }
 
-    /// Which side must be able to do what. `answers` is the side that a request goes to.
+    /// Returns the capability that a method needs, and the side that must declare it. `answers` is the side that
+    /// receives the request.
     fn needs(method: &str, revision: Revision, answers: Role) -> (Role, &'static [&'static str]) {
         match method {
             "tasks/get" | "tasks/result" => (answers, &["tasks"]),
@@ -162,7 +163,7 @@ impl Legacy {
             }
             "prompts/list" | "prompts/get" => (Role::Server, &["prompts"]),
             "logging/setLevel" | "notifications/message" => (Role::Server, &["logging"]),
-            // The first revision had no name for this capability.
+            // Revision 2024-11-05 did not define this capability.
             "completion/complete" if revision != Revision::V2024_11_05 => (Role::Server, &["completions"]),
             "notifications/tools/list_changed" => (Role::Server, &["tools", "listChanged"]),
             "notifications/resources/list_changed" => (Role::Server, &["resources", "listChanged"]),
@@ -175,12 +176,13 @@ impl Legacy {
         }
     }
 
-    /// Whether one of the two lacks what the method takes: its words for an error.
+    /// Returns an error message if the method is not a request to the side `answers`, or if a side has not declared the
+    /// capability that the method needs.
     fn lacks(&self, method: &str, theirs: &PeerInfo, answers: Role) -> Option<String> {
         let (side, path) = Self::needs(method, theirs.revision, answers);
         if !method.starts_with("notifications/") && !path.is_empty() && side != answers {
             return Some(format!(
-                "{method}: no request to a {}",
+                "{method}: a {} does not handle this request",
                 if answers == Role::Server { "server" } else { "client" }
             ));
         }
@@ -190,22 +192,23 @@ impl Legacy {
     }
 }
 
-/// Why the result of `initialize` is refused.
+/// The reason why a client rejects the result of `initialize`.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InitializeError {
-    /// It is not a JSON object.
+    /// The result is not a JSON object.
     #[error("initialize: {0}")]
     Json(#[source] mcpgen_types::Error),
     /// A member is missing or has the wrong type.
-    #[error("initialize: the result lacks {0}")]
+    #[error("initialize: expected {0} in the result")]
     Missing(&'static str),
-    /// The server speaks a revision that this client does not support.
-    #[error("the server speaks revision {0:?}, which is not supported here")]
+    /// The server selected a revision that this client does not support.
+    #[error("the server selected revision {0:?}, which this client does not support")]
     Version(String),
 }
 
-/// What the params of a request take beyond its method, and the other side has not declared.
+/// Returns an error message if the params of a request need a capability, in addition to that of the method, that the
+/// peer has not declared.
 fn asks_too_much(method: &str, theirs: &PeerInfo, params: &RawJson) -> Option<String> {
     let task: &'static [&'static str] = match method {
         "tools/call" => &["tasks", "requests", "tools", "call"],
@@ -221,7 +224,7 @@ fn asks_too_much(method: &str, theirs: &PeerInfo, params: &RawJson) -> Option<St
         true => task,
         false => lacking(method, &params, &theirs.capabilities)?,
     };
-    Some(format!("{method}: the other side has not declared the capability {}", lacking.join(".")))
+    Some(format!("{method}: the peer has not declared the capability {}", lacking.join(".")))
 }
 
 impl Protocol for Legacy {
@@ -275,7 +278,7 @@ impl Protocol for Legacy {
             Some(theirs) if revision.is_some_and(|revision| revision != theirs.revision) => {
                 let spoken = theirs.revision.as_str();
                 let of = revision.map_or("", Revision::as_str);
-                Err(format!("{method}: the type is of revision {of}, and the connection of {spoken}"))
+                Err(format!("{method}: the type belongs to revision {of}, but the connection uses {spoken}"))
             }
             Some(theirs) if *ready || early || self.side == Role::Client => {
                 let lacks = self.lacks(method, theirs, self.side.other());
@@ -298,7 +301,7 @@ impl Protocol for Legacy {
     fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
         let is_task = |params: &RawJson| params.decode().is_ok_and(|params: JsonObject| params.contains_key("task"));
         let tasks = self.peer_info().is_some_and(|theirs| theirs.revision >= Revision::V2025_11_25);
-        // A task has a request of its own for this.
+        // Tasks are cancelled by the request `tasks/cancel`.
         method != "initialize" && !(tasks && params.is_some_and(is_task))
     }
 

@@ -1,6 +1,6 @@
-//! Levels of log messages.
+//! The severity levels of log messages.
 
-/// How grave an event is, as in syslog.
+/// The severity of a log message, as in syslog. Levels are ordered from `Debug` to `Emergency`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names are syslog's")]
 pub enum Level {
@@ -26,13 +26,13 @@ impl Level {
         (Self::Emergency, "emergency"),
     ];
 
-    /// The level as messages spell it.
+    /// Returns the name of the level in messages, such as `warning`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         Self::NAMES[self as usize].1
     }
 
-    /// The level that messages spell so.
+    /// Returns the level with this name, or `None` if the name is unknown.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(level, _)| *level)

@@ -1,4 +1,4 @@
-//! The rules of the Model Context Protocol, free of I/O.
+//! The rules of the Model Context Protocol, without I/O.
 
 pub mod cache_hints;
 pub mod change;

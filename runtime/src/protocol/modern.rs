@@ -1,7 +1,7 @@
-//! The revisions without a handshake: 2026-07-28.
+//! Modern revisions, which have per-request metadata instead of a handshake: 2026-07-28.
 //!
-//! Every request says which revision it is of, who makes it, and what its maker is able to do; nothing is inferred from
-//! what came before it. Only clients make requests: a server that needs something asks for it in its answer.
+//! Every request carries its revision, its client and the client's capabilities, so it does not depend on earlier
+//! messages. Only clients send requests. A server that needs input from the client requests it in its result.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -20,17 +20,17 @@ use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, can, lacki
 use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
 use crate::util::lock::Mutex;
 
-/// The revision of a request.
+/// The member of `_meta` with the revision of a request.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// What the maker of a request is able to do.
+/// The member of `_meta` with the capabilities of the client that sends a request.
 pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Who makes a request.
+/// The member of `_meta` with the name and version of the client that sends a request.
 pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-/// From which level on the maker of a request wants to hear of events.
+/// The member of `_meta` with the minimum level of log messages that the client wants for a request.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// Who gives a result.
+/// The member of `_meta` with the name and version of the server that sends a result.
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// The subscription that a notification belongs to.
+/// The member of `_meta` with the subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 impl ResultRules {
@@ -39,48 +39,48 @@ impl ResultRules {
     }
 }
 
-/// The requests that may be answered by asking for input.
+/// The requests whose results may request input.
 pub const MAY_ASK: [&str; 3] = [CallToolRequest::METHOD, GetPromptRequest::METHOD, ReadResourceRequest::METHOD];
 
-/// One end of a connection of this era, or of what there is instead of connections.
+/// The protocol rules of one side for modern revisions, with or without a connection.
 #[derive(Debug)]
 pub struct Modern {
     side: Role,
     ours: LocalInfo,
-    /// What `_meta` of each result says of us.
+    /// The default `_meta` of a result, with the server's name and version.
     stamp: RawJson,
     handled: HandlerCapabilities,
-    /// All that is spoken here, be it of another era.
+    /// All supported revisions, including legacy ones.
     spoken: Vec<Revision>,
     caching: CacheHints,
     reading: ResultRules,
     agreed: Mutex<Agreed>,
-    /// The last one: most requests say the same of who makes them.
+    /// The last admitted scope. Most requests of a client have the same metadata.
     admitted: Mutex<Option<Admitted>>,
 }
 
-/// What a client knows of its server.
+/// What a client knows about its server.
 #[derive(Debug)]
 struct Agreed {
     revision: Option<Revision>,
     peer_info: Option<Arc<PeerInfo>>,
 }
 
-/// What a request was admitted under, and the `_meta` that said so.
+/// The `_meta` of a request and the scope that was read from it.
 type Admitted = (Arc<JsonObject>, RequestScope);
 
-/// Which results there are, and how a client reads them.
+/// The allowed values of `resultType`, and how a client treats a result without it.
 #[derive(Clone, Debug, Default)]
 pub struct ResultRules {
-    /// Whether a client refuses a result that does not say of which kind it is. Servers of earlier revisions do not; without
-    /// this, such a result is complete.
+    /// Whether a client rejects a result without `resultType`. If false (the default), such a result, which servers of
+    /// earlier revisions send, counts as `complete`.
     pub strict: bool,
-    /// Kinds of results that extensions add to `complete` and `input_required`.
+    /// Values of `resultType` that extensions add to `complete` and `input_required`.
     pub result_types: Vec<String>,
 }
 
 impl Modern {
-    /// One end, of one who speaks those of its revisions that are of this era.
+    /// Creates the rules for one side. It supports the modern revisions of `ours` and ignores the others.
     pub fn new(side: Role, ours: LocalInfo) -> Self {
         let ours = ours.retain_revisions(|revision| !revision.is_legacy());
         let agreed = Mutex::new(Agreed { revision: ours.revisions.first().copied(), peer_info: None });
@@ -98,13 +98,13 @@ impl Modern {
         }
     }
 
-    /// With what is handled besides what is said, beside someone who speaks these too.
+    /// Adds the capabilities of the handlers to those of the local info, and sets the revisions to report as supported.
     pub(crate) fn handling(mut self, handled: HandlerCapabilities, spoken: Vec<Revision>) -> Self {
         (self.handled, self.spoken) = (handled, spoken);
         self
     }
 
-    /// What this side is able to do.
+    /// Returns the capabilities of this side.
     fn capabilities(&self) -> JsonObject {
         self.handled.capabilities(&self.ours, self.best())
     }
@@ -117,14 +117,14 @@ impl Modern {
         self.ours.revisions.first().copied().unwrap_or(Revision::V2026_07_28)
     }
 
-    /// With hints for whoever receives results.
+    /// Sets the cache hints of a server's results.
     #[must_use]
     pub fn caching(mut self, caching: CacheHints) -> Self {
         self.caching = caching;
         self
     }
 
-    /// With other results than those of the revision, and for a client another way to read them.
+    /// Sets the rules for results.
     #[must_use]
     pub fn reading(mut self, reading: ResultRules) -> Self {
         self.reading = reading;
@@ -139,17 +139,17 @@ impl Modern {
         self.admitted.lock()
     }
 
-    /// From now on requests are of this revision.
+    /// Sets the revision of all later requests of a client.
     pub(crate) fn agree(&self, revision: Revision) {
         self.agreed().revision = Some(revision);
     }
 
-    /// Whether a request says what those of this era must.
+    /// Returns whether a request has the metadata of modern revisions.
     pub(crate) fn is_meant(asked: &IncomingRequest<'_>) -> bool {
         asked.meta.contains_key(PROTOCOL_VERSION) || asked.meta.contains_key(CLIENT_CAPABILITIES)
     }
 
-    /// The terms of a request, as it says them.
+    /// Returns the scope of a request, from its metadata.
     fn scope(&self, asked: &IncomingRequest<'_>) -> Result<RequestScope, ErrorObject> {
         if let Some((_, scope)) = self.admitted().as_ref().filter(|(meta, _)| Arc::ptr_eq(meta, asked.meta)) {
             return Ok(scope.clone());
@@ -170,11 +170,11 @@ impl Modern {
                 let spoken = self.ours.revisions.iter().find(|revision| revision.as_str() == version);
                 spoken.copied().ok_or_else(|| self.unsupported(version))?
             }
-            // The decoder below has the words for it.
+            // The decoder below reports the error.
             Some(_) => Revision::V2026_07_28,
         };
         let meta = RequestMetaObject::deserialize(&**asked.meta).or_else(|_| {
-            // Our own decoder has better words for what is wrong.
+            // Our own decoder reports a better error.
             let meta = mcpgen_types::from_value::<RequestMetaObject>(Value::Object(JsonObject::clone(asked.meta)));
             meta.map_err(|error| errors::invalid_params(&error.at_key("_meta").at_key("params")))
         })?;
@@ -193,7 +193,7 @@ impl Modern {
         errors::unsupported_version(self.spoken.iter().copied(), requested)
     }
 
-    /// The answer to `server/discover`.
+    /// Returns the result of `server/discover`.
     fn discovered(&self) -> RawJson {
         let hint = self.caching.hint(DiscoverRequest::METHOD, None).unwrap_or_default();
         let mut result = json!({
@@ -210,17 +210,17 @@ impl Modern {
         RawJson::from(&result)
     }
 
-    /// A result with what every result says.
+    /// Adds the members that every result must have.
     fn stamped(&self, request: &RequestInfo<'_>, result: RawJson) -> Result<RawJson, ErrorObject> {
         let broken = |why: &dyn std::fmt::Display| {
-            tracing::error!(method = request.method, %why, "a handler gave no result of this revision");
+            tracing::error!(method = request.method, %why, "a handler returned an invalid result");
             errors::internal()
         };
         let edited = result.read(|json| self.stamped_text(request, &result, json)).map_err(|why| broken(&why))??;
         match edited {
             Stamped::Edited(edited) => Ok(edited),
             Stamped::Unchanged => Ok(result),
-            Stamped::WithoutMeta => result.with_member("_meta", &self.stamp).ok_or_else(|| broken(&"it is no object")),
+            Stamped::WithoutMeta => result.with_member("_meta", &self.stamp).ok_or_else(|| broken(&"not an object")),
         }
     }
 
@@ -231,15 +231,15 @@ impl Modern {
         json: Cursor<'_>,
     ) -> Result<Stamped, ErrorObject> {
         let broken = |why: &dyn std::fmt::Display| {
-            tracing::error!(method = request.method, %why, "a handler gave no result of this revision");
+            tracing::error!(method = request.method, %why, "a handler returned an invalid result");
             errors::internal()
         };
         let picked = Picked::from(json, &["resultType", "_meta", "ttlMs", "cacheScope"]).map_err(|why| broken(&why))?;
         let [kind, meta, ttl, kept_by] = picked.values;
-        let kind = match kind.map(|kind| kind.as_str().ok_or("resultType is no string")) {
+        let kind = match kind.map(|kind| kind.as_str().ok_or("resultType must be a string")) {
             None => None,
             Some(Ok(kind)) if self.reading.knows(&kind) => Some(kind),
-            Some(Ok(_)) => return Err(broken(&"resultType is of no kind that there is")),
+            Some(Ok(_)) => return Err(broken(&"unknown resultType")),
             Some(Err(why)) => return Err(broken(&why)),
         };
         let mut edit = Edit::of(json);
@@ -265,7 +265,7 @@ impl Modern {
         if kind.is_none() {
             edit.add("resultType", "\"complete\"");
         }
-        // As a rule nothing else is to be added.
+        // The common case: only `_meta` is missing.
         if let (None, true) = (meta, edit.is_empty()) {
             return Ok(Stamped::WithoutMeta);
         }
@@ -283,7 +283,7 @@ impl Modern {
         Ok(edited.map_or(Stamped::Unchanged, Stamped::Edited))
     }
 
-    /// A result with the kind that it does not name.
+    /// Checks `resultType`, and adds it to a result without it. Returns `None` if the result needs no change.
     fn completed(&self, method: &str, result: Cursor<'_>) -> Result<Option<RawJson>, String> {
         let picked = Picked::from(result, &["resultType"]).map_err(|error| format!("{method} result: {error}"))?;
         match picked.values[0].map(Cursor::as_str) {
@@ -294,28 +294,28 @@ impl Modern {
                 edit.done().map_err(|error| error.to_string())
             }
             Some(Some(kind)) if kind == "input_required" && !MAY_ASK.contains(&method) => {
-                Err(format!("{method} result: it may not ask for input"))
+                Err(format!("{method} result: this request does not allow input requests"))
             }
             Some(Some(kind)) if self.reading.knows(&kind) => Ok(None),
-            Some(kind) => Err(format!("{method} result: resultType: {:?} is unknown", kind.unwrap_or_default())),
+            Some(kind) => Err(format!("{method} result: resultType: unknown value {:?}", kind.unwrap_or_default())),
         }
     }
 
-    /// Whether a request may be answered by asking for these inputs.
+    /// Checks whether the result of a request may contain its input requests.
     fn may_ask(&self, request: &RequestInfo<'_>, result: &RawJson) -> Result<(), ErrorObject> {
         let broken = |why: String| {
-            tracing::error!(method = request.method, why, "a handler asks for input as it may not");
+            tracing::error!(method = request.method, why, "a handler returned an invalid input request");
             Err(errors::internal())
         };
         if !MAY_ASK.contains(&request.method) {
-            return broken("no request of this method may be answered so".to_owned());
+            return broken("requests of this method do not allow input requests".to_owned());
         }
         let asks: InputRequiredResult = match result.decode() {
             Ok(asks) => asks,
             Err(error) => return broken(error.to_string()),
         };
         if asks.input_requests.is_none() && asks.request_state.is_none() {
-            return broken("there is neither `inputRequests` nor `requestState`".to_owned());
+            return broken("`inputRequests` and `requestState` are both missing".to_owned());
         }
         let nothing = JsonObject::new();
         let declared = request.scope.peer_info.as_ref().map_or(&nothing, |peer_info| &peer_info.capabilities);
@@ -327,7 +327,7 @@ impl Modern {
         if missing.is_empty() { Ok(()) } else { Err(errors::missing_capabilities(&missing)) }
     }
 
-    /// What a server says of itself.
+    /// Reads the peer info from the result of `server/discover`.
     fn introduced(&self, result: &RawJson) -> Option<PeerInfo> {
         let mut result: JsonObject = result.decode().ok()?;
         let mut object = |key: &str| match result.remove(key) {
@@ -345,15 +345,15 @@ impl Modern {
     }
 }
 
-/// A result of this revision.
+/// The outcome of adding the required members to a result.
 enum Stamped {
     Edited(RawJson),
     Unchanged,
-    /// Nothing is missing but `_meta`.
+    /// Only `_meta` is missing.
     WithoutMeta,
 }
 
-/// A client's own words about itself, for the requests that it makes: names, and values as text.
+/// Returns the metadata of a client's requests: member names and their values as JSON text.
 fn words(ours: &LocalInfo, capabilities: &JsonObject, revision: Revision) -> Vec<(&'static str, String)> {
     let level = ours.level.map(|level| (LOG_LEVEL, format!("\"{}\"", level.as_str())));
     let always = [
@@ -364,7 +364,7 @@ fn words(ours: &LocalInfo, capabilities: &JsonObject, revision: Revision) -> Vec
     always.into_iter().chain(level).collect()
 }
 
-/// The same as a type.
+/// Returns the metadata of a client's requests as a typed object.
 pub(crate) fn own_meta(
     ours: &LocalInfo,
     handled: &HandlerCapabilities,
@@ -376,7 +376,7 @@ pub(crate) fn own_meta(
     mcpgen_types::from_str(&format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
 }
 
-/// A capability that an input request takes, and whoever is asked has not declared.
+/// Returns a capability that an input request needs and the client has not declared.
 fn lacks(method: &str, params: Option<&JsonObject>, declared: &JsonObject) -> Option<&'static [&'static str]> {
     let nothing = JsonObject::new();
     let whole: &'static [&'static str] = match method {
@@ -390,23 +390,23 @@ fn lacks(method: &str, params: Option<&JsonObject>, declared: &JsonObject) -> Op
     }
 }
 
-/// The error that one becomes in this era: what it does not define, or no longer defines, it does not send.
+/// Replaces error codes that modern revisions do not define or no longer define.
 fn permitted(error: ErrorObject) -> ErrorObject {
     let code = match error.code.0 {
-        // A resource that is not there.
+        // Resource not found, in legacy revisions.
         -32002 => ErrorCode::INVALID_PARAMS,
         -32022..=-32020 => return error,
         -32099..=-32020 => ErrorCode::INTERNAL_ERROR,
         _ => return error,
     };
-    tracing::warn!(%error, becomes = code.0, "no code of this revision");
+    tracing::warn!(%error, becomes = code.0, "replaced an error code that this revision does not define");
     ErrorObject { code, ..error }
 }
 
 impl Protocol for Modern {
     fn request(&self, asked: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
         if self.side == Role::Client {
-            return Ok(Admission::Drop("a server makes no requests in this revision"));
+            return Ok(Admission::Drop("servers do not send requests in this revision"));
         }
         if asked.method == "initialize" && !Self::is_meant(asked) {
             let params: JsonObject = asked.params.and_then(|params| params.decode().ok()).unwrap_or_default();
@@ -440,7 +440,7 @@ impl Protocol for Modern {
             && of != spoken
         {
             return Err(format!(
-                "{method}: the type is of revision {}, and the other side speaks {}",
+                "{method}: the type belongs to revision {}, but the peer uses {}",
                 of.as_str(),
                 spoken.as_str()
             ));
@@ -450,7 +450,7 @@ impl Protocol for Modern {
             (_, "notifications/cancelled") => Ok(()),
             (Role::Client, _) if !is_notification => Ok(()),
             (Role::Server, _) if !is_notification => Err(format!(
-                "{method}: in revision 2026-07-28 a server makes no requests; it answers with an InputRequiredResult"
+                "{method}: in revision 2026-07-28 a server cannot send requests; return an InputRequiredResult instead"
             )),
             (Role::Server, "notifications/progress") => Ok(()),
             (Role::Server, "notifications/message") if !self.can(&["logging"]) => {
@@ -458,13 +458,13 @@ impl Protocol for Modern {
             }
             (Role::Server, "notifications/message") => match scope.and_then(|scope| scope.level) {
                 Some(_) => Ok(()),
-                None => Err(format!("{method}: the request does not ask for events")),
+                None => Err(format!("{method}: the client did not set a log level in the request")),
             },
             (Role::Server, method) if SUBSCRIBED.contains(&method) => {
-                Err(format!("{method}: sent to those who have subscribed to it, see Subscriptions"))
+                Err(format!("{method}: only sent to subscribers; use Subscriptions"))
             }
             (Role::Client, method) if revision.is_some() || REMOVED.contains(&method) => {
-                Err(format!("{method}: no notification of a client in revision 2026-07-28"))
+                Err(format!("{method}: a client cannot send this notification in revision 2026-07-28"))
             }
             _ => Ok(()),
         }
@@ -493,7 +493,7 @@ impl Protocol for Modern {
     }
 
     fn may_cancel(&self, method: &str, _: Option<&RawJson>) -> bool {
-        // Nobody works on it for long, and who is asked may not be of this era.
+        // The request takes no long work, and the server may not support modern revisions.
         method != DiscoverRequest::METHOD
     }
 
@@ -515,7 +515,7 @@ impl Protocol for Modern {
     }
 }
 
-/// Notifications of a server that only a subscription carries.
+/// Server notifications that are sent only within a subscription.
 const SUBSCRIBED: [&str; 5] = [
     "notifications/tools/list_changed",
     "notifications/prompts/list_changed",
@@ -524,5 +524,5 @@ const SUBSCRIBED: [&str; 5] = [
     "notifications/subscriptions/acknowledged",
 ];
 
-/// Notifications of a client that there were before.
+/// Client notifications that modern revisions removed.
 const REMOVED: [&str; 3] = ["notifications/initialized", "notifications/roots/list_changed", "notifications/progress"];

@@ -1,4 +1,4 @@
-//! What is looked at in all params, whatever the method.
+//! The members that the runtime reads from the params of any request, without decoding the rest.
 
 use std::sync::Arc;
 
@@ -7,17 +7,20 @@ use mcpgen_types::{JsonObject, RawJson};
 
 use crate::jsonrpc::json::Picked;
 
-/// What is looked at in all params, whatever the method.
+/// The members that the runtime reads from the params of any request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParamsView {
     pub(crate) meta: Arc<JsonObject>,
+    /// The name of a tool or a prompt, or the URI of a resource.
     pub(crate) subject: Option<Arc<str>>,
+    /// The member `inputResponses`.
     pub(crate) answers: JsonObject,
+    /// The request state.
     pub(crate) state: Option<String>,
 }
 
 impl ParamsView {
-    /// What is not there, or is not what it should be, is for the type of the params to complain of.
+    /// Reads the members. It skips absent and invalid members: decoding the params into their type reports those.
     pub(crate) fn at(method: &str, params: Option<&RawJson>, interner: &mut ParamsInterner) -> Self {
         let params_view = params.and_then(|params| params.read(|params| Self::of(method, params, interner)).ok());
         params_view.unwrap_or_else(|| Self { meta: interner.meta(None), ..Self::default() })
@@ -28,7 +31,7 @@ impl ParamsView {
         let [meta, name, uri, answers, state] = Picked::values(params, &NAMES);
         Self {
             meta: interner.meta(meta),
-            // Only what the method knows: any other member may be there as well, and say anything.
+            // Other methods may use these names for something else.
             subject: match method {
                 "tools/call" | "prompts/get" => name,
                 "resources/read" | "resources/subscribe" | "resources/unsubscribe" => uri,
@@ -46,17 +49,18 @@ fn object(json: Cursor<'_>) -> Option<JsonObject> {
     JsonObject::decode(json).ok()
 }
 
-/// What earlier messages of a connection said in the same words, so that it need not be made anew.
+/// Caches values of earlier messages of a connection, so that equal values are not allocated again.
 #[derive(Debug, Default)]
 pub(crate) struct ParamsInterner {
     subjects: Vec<Arc<str>>,
-    /// The last one.
+    /// The last `_meta`, as text and decoded.
     meta: Option<(Box<str>, Arc<JsonObject>)>,
     nothing: Arc<JsonObject>,
 }
 
-/// How many subjects are kept, and how long one or a `_meta` may be.
+/// The maximum number of cached subjects.
 const SUBJECTS: usize = 32;
+/// The maximum length in bytes of a cached subject or `_meta`.
 const LONGEST: usize = 2048;
 
 impl ParamsInterner {
@@ -98,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_again_is_the_same_and_what_is_not_is_not() {
+    fn reuses_equal_values() {
         let interner = &mut ParamsInterner::default();
         let say = |name: &str, token: u32| json!({ "name": name, "_meta": { "progressToken": token } });
         let first = glance(&say("a", 1), interner);
@@ -113,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_so_much() {
+    fn limits_what_it_caches() {
         let interner = &mut ParamsInterner::default();
         let long = "x".repeat(LONGEST + 1);
         for number in 0..1000 {

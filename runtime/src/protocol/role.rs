@@ -1,11 +1,11 @@
-//! Clients and servers.
+//! The roles of client and server.
 
-/// Which end of a connection one is.
+/// The role of one side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The one that begins.
+    /// The side that opens the connection.
     Client,
-    /// The one that is asked.
+    /// The side that accepts the connection.
     Server,
 }
 

@@ -1,4 +1,4 @@
-//! The rules of a revision: when a message may be sent, and which revision it is of.
+//! The rules of a revision: which messages may be sent when, and which revision a message belongs to.
 
 use std::sync::Arc;
 
@@ -7,38 +7,39 @@ use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 use super::info::PeerInfo;
 use super::log_level::Level;
 
-/// What a kind of revisions does with what arrives before any handler is asked, and with what is about to leave.
+/// The rules of a kind of revisions. The dispatcher applies them to incoming messages before it calls a handler, and to
+/// outgoing messages before it sends them.
 pub trait Protocol: Send + Sync + 'static {
-    /// What becomes of a request.
+    /// Decides whether a request is handled, answered at once, or dropped.
     ///
     /// # Errors
     ///
-    /// The request may not be made, or not yet.
+    /// Returns the error response if the request is not allowed, or not allowed yet.
     fn request(&self, asked: &IncomingRequest<'_>) -> Result<Admission, ErrorObject>;
 
-    /// The revision that a notification is of; `None` if it means nothing now.
+    /// Returns the revision of a notification, or `None` if the notification is to be ignored at this time.
     fn notification(&self, method: &str, params: Option<&RawJson>) -> Option<Revision>;
 
-    /// Whether several messages may come at once.
+    /// Returns whether batches are supported.
     fn batches(&self) -> bool {
         false
     }
 
-    /// What an answer is sent as, after its handler has given it.
+    /// Completes a handler's result or error before it is sent.
     ///
     /// # Errors
     ///
-    /// What is answered is an error, or may not be answered.
+    /// Returns the error to send if the handler failed, or if its result is not valid for the request.
     fn answer(&self, _request: &RequestInfo<'_>, answer: Result<RawJson, ErrorObject>) -> Result<RawJson, ErrorObject> {
         answer
     }
 
-    /// Whether a request or a notification of this method may be sent now; `revision` is that of its type, if it has one,
-    /// and `scope` are those of the request that it is sent on behalf of, if there is one.
+    /// Checks whether a request or a notification of this method may be sent now. `revision` is the revision of its
+    /// type, if it has one. The scope is that of the request on whose behalf the message is sent, if any.
     ///
     /// # Errors
     ///
-    /// It may not: a sentence that says why.
+    /// Returns the reason if the message is not allowed.
     fn may_send(
         &self,
         _terms: Option<&RequestScope>,
@@ -49,109 +50,109 @@ pub trait Protocol: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The params that a request is sent with.
+    /// Completes the params of an outgoing request.
     ///
     /// # Errors
     ///
-    /// They cannot be those of any request: a sentence that says why.
+    /// Returns the reason if the params are not valid for any request.
     fn params(&self, _method: &str, params: Option<RawJson>) -> Result<Option<RawJson>, String> {
         Ok(params)
     }
 
-    /// Whether the other side is told when nobody waits for its answer any more.
+    /// Returns whether to send `notifications/cancelled` when the caller drops this request.
     fn may_cancel(&self, _method: &str, _params: Option<&RawJson>) -> bool {
         true
     }
 
-    /// What is made of the answer to a call. Called before anything that came after the answer is looked at.
+    /// Processes the result of an outgoing request. It is called before any later message is processed.
     ///
     /// # Errors
     ///
-    /// It is no answer of this era: a sentence that says why.
+    /// Returns the reason if the result is not valid in this kind of revisions.
     fn answered(&self, _method: &str, result: RawJson) -> Result<RawJson, String> {
         Ok(result)
     }
 
-    /// Whether the other side may ask for this by its answer to a request.
+    /// Checks whether the peer may request this input in its result.
     ///
     /// # Errors
     ///
-    /// It was not told that it may.
+    /// Fails if this side has not declared the capability for it, or the revision has no input requests.
     fn may_be_asked(&self, method: &str, _params: Option<&JsonObject>) -> Result<(), ErrorObject> {
         Err(crate::jsonrpc::errors::method_not_found(method))
     }
 
-    /// Whether this side has declared a capability.
+    /// Returns whether this side has declared a capability.
     fn has_declared(&self, _capability: &[&str]) -> bool {
         false
     }
 
-    /// What is known of the other side, whatever it asks.
+    /// Returns the peer info that holds for the whole connection, if known.
     fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         None
     }
 
-    /// Whether whoever made a request wants to hear of events of this level.
+    /// Returns whether the client wants log messages of this level.
     fn logs(&self, _terms: &RequestScope, _level: Level) -> bool {
         false
     }
 }
 
-/// A request that has arrived.
+/// An incoming request.
 #[derive(Clone, Copy, Debug)]
 pub struct IncomingRequest<'a> {
-    /// What is asked for.
+    /// The requested method.
     pub method: &'a str,
-    /// Not decoded yet; `None` if absent.
+    /// The params, not decoded yet; `None` if absent.
     pub params: Option<&'a RawJson>,
-    /// `_meta` of the params; empty if there is none. That of the request before, if it says the same.
+    /// `_meta` of the params; empty if absent. Shares its allocation with the previous request if both are equal.
     pub meta: &'a Arc<JsonObject>,
 }
 
-/// A request that was handled, for the rules of its result.
+/// A handled request, as input for the rules of its result.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestInfo<'a> {
     /// The method.
     pub method: &'a str,
-    /// The name of a tool or a prompt, or the URI of a resource, that the request is about.
+    /// The name of the tool or the prompt, or the URI of the resource, that the request is about.
     pub subject: Option<&'a str>,
-    /// `_meta` of the params; empty if there is none.
+    /// `_meta` of the params; empty if absent.
     pub meta: &'a JsonObject,
-    /// What the request was made under.
+    /// The scope of the request.
     pub scope: &'a RequestScope,
 }
 
-/// What is done with a request.
+/// The decision about an incoming request.
 #[derive(Clone, Debug)]
 pub enum Admission {
-    /// It is handled.
+    /// Call the handler, with this scope.
     Handle(RequestScope),
-    /// It is answered at once, whatever else is running.
+    /// Send this result at once, without calling a handler.
     Answer(RawJson),
-    /// It is not answered at all, for this reason.
+    /// Ignore the request and send no response, for this reason.
     Drop(&'static str),
 }
 
-/// What a request was made under.
+/// The revision, the client and the log level of a request.
 #[derive(Clone, Debug)]
 pub struct RequestScope {
-    /// The revision that it is of.
+    /// The revision of the request.
     pub revision: Revision,
-    /// Who has made it, as far as that is known.
+    /// The peer that sent the request, if known.
     pub peer_info: Option<Arc<PeerInfo>>,
-    /// From which level on whoever made it wants to hear of events, if that was said with it.
+    /// The minimum level of log messages, if the request sets one.
     pub level: Option<Level>,
 }
 
 impl RequestScope {
-    /// Those of a revision, from someone unknown.
+    /// Creates a scope of a revision, without peer info and log level.
     #[must_use]
     pub fn of(revision: Revision) -> Self {
         Self { revision, peer_info: None, level: None }
     }
 }
 
-/// One revision from the first message to the last, without a handshake.
+/// Rules that use one revision for all messages, without a handshake.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedRevision(pub Revision);
 

@@ -1,4 +1,4 @@
-//! Asking the client, in either era.
+//! Requests for input from the client, in legacy and modern revisions.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -16,26 +16,29 @@ use crate::server::request_state::{RequestState, RequestStateCodec};
 use crate::service::context::Context;
 use crate::util::lock::Mutex;
 
-/// What a function of a server knows besides its arguments: all that a [`Context`] does, and how to ask the client.
+/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can ask the client for input.
 ///
-/// In the older revisions the client is asked while the function waits. In 2026-07-28 the function ends with what it asks,
-/// by the `?` behind the question, and is called again from the beginning when there is an answer; the answers of earlier
-/// rounds are there then. So a function should ask before it does what may be done only once.
+/// In legacy revisions, the server sends a request to the client and the function waits for the response. In
+/// 2026-07-28, the function returns early with the error of [`elicit`](Self::elicit), [`sample`](Self::sample) or
+/// [`roots`](Self::roots); use `?`. Once the client has the input, it sends the request again, and the function runs
+/// again from the beginning. Input from earlier rounds is then available immediately. So ask for input before you do
+/// anything that must happen only once.
 #[derive(Clone, Debug)]
 pub struct Call {
     context: Context,
-    /// `None` where nothing is asked in rounds: in the older revisions, and by a server that keeps no state.
+    /// `None` in legacy revisions, and if the server has no codec for request state.
     rounds: Option<Arc<Rounds>>,
 }
 
-/// How a call goes on from one round to the next.
+/// The state of a multi-round call.
 #[derive(Debug)]
 struct Rounds {
     seal: RequestStateCodec,
-    /// Whoever goes on, goes on with the same.
+    /// The caller, which must be the same in all rounds.
     who: String,
+    /// The JSON text of an object that must be the same in all rounds, such as the arguments.
     what: String,
-    /// Those so far, once they were looked at.
+    /// The request state, once it was decoded.
     dialog: Mutex<Option<RequestState<JsonObject>>>,
 }
 
@@ -44,25 +47,26 @@ impl Call {
         Self { context, rounds: None }
     }
 
-    /// One that can ask by its answer.
+    /// Creates the context of a call that asks for input in its result (2026-07-28).
     pub(super) fn in_rounds(context: Context, seal: RequestStateCodec, who: String, what: String) -> Self {
         Self { context, rounds: Some(Arc::new(Rounds { seal, who, what, dialog: Mutex::default() })) }
     }
 
-    /// Asks the user. The key is any name that the function has for the question.
+    /// Asks the user for input. `key` identifies the question; use a different key for each question of a function.
     ///
     /// # Errors
     ///
-    /// Give them on with `?`: there is no answer yet, or there will be none.
+    /// Return the error with `?`. The client has not responded yet (2026-07-28), it cannot or does not respond with a
+    /// valid result, the revision does not support the request, or the request state is invalid.
     pub async fn elicit(&self, key: &str, params: impl Into<ElicitRequestParams>) -> Result<ElicitResult, ToolError> {
         self.ask::<ElicitRequest>(key, ElicitRequest::new(params.into())).await
     }
 
-    /// Asks the client's model.
+    /// Asks the client to sample its model. See [`elicit`](Self::elicit) for `key`.
     ///
     /// # Errors
     ///
-    /// As [`elicit`](Self::elicit).
+    /// The same as [`elicit`](Self::elicit).
     pub async fn sample(
         &self,
         key: &str,
@@ -71,11 +75,12 @@ impl Call {
         self.ask::<CreateMessageRequest>(key, CreateMessageRequest::new(params)).await
     }
 
-    /// Asks for the folders that the client lets the server see.
+    /// Asks for the client's roots: the directories and files that it exposes to the server. See
+    /// [`elicit`](Self::elicit) for `key`.
     ///
     /// # Errors
     ///
-    /// As [`elicit`](Self::elicit).
+    /// The same as [`elicit`](Self::elicit).
     pub async fn roots(&self, key: &str) -> Result<ListRootsResult, ToolError> {
         self.ask::<ListRootsRequest>(key, ListRootsRequest::new()).await
     }
@@ -88,7 +93,7 @@ impl Call {
         }
     }
 
-    /// While the client waits.
+    /// Sends a request to the client and waits for the response (legacy revisions).
     async fn ask_now<R: Request>(&self, request: &InputRequest) -> Result<R::Result, ToolError> {
         let (method, params) = parts(request);
         let params =
@@ -97,9 +102,9 @@ impl Call {
         answer.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
     }
 
-    /// By the answer to the request.
+    /// Returns the input if the client has sent it, and otherwise asks for it with an error (2026-07-28).
     fn ask_next<R: Request>(&self, key: &str, request: InputRequest) -> Result<R::Result, ToolError> {
-        let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("this server keeps no state"))?;
+        let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("the server cannot keep request state"))?;
         let mut dialog = rounds.dialog.lock();
         let dialog = rounds.so_far(&self.context, &mut dialog)?;
         let answers = dialog.state.get_or_insert_default();
@@ -107,7 +112,7 @@ impl Call {
             return Ok(mcpgen_types::from_value(answer.clone())?);
         }
         if let Some(answer) = self.context.input::<R>(key)? {
-            // As it will be kept for the next round.
+            // The request state of the next round contains it.
             answers.insert(key.to_owned(), mcpgen_types::to_value(&answer).unwrap_or(Value::Null));
             return Ok(answer);
         }
@@ -126,7 +131,7 @@ impl Rounds {
         match dialog {
             Some(dialog) => Ok(dialog),
             None => {
-                // Members may come in another order in the next round.
+                // Sorts the members, because a client may send them in another order in the next round.
                 let what = mcpgen_types::from_str::<JsonObject>(&self.what);
                 let what = what.map_or_else(|_| self.what.clone(), |what| mcpgen_types::to_string(&what));
                 let whom = format!("{}:{}{what}", self.who.len(), self.who);

@@ -1,4 +1,6 @@
-//! State between calls of tools: a handle that one tool gives away and another takes, since there are no sessions.
+//! State between calls of tools. One tool returns a handle, and other tools take it as an argument.
+//!
+//! Use handles instead of sessions, which modern revisions do not have.
 //!
 //! ```
 //! use std::time::Duration;
@@ -20,8 +22,10 @@ use tokio::time::Instant;
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
-/// Things that stand behind handles. A handle cannot be guessed, belongs to whoever it was made for, and expires when it
-/// was not used for a while. Say how long in the description of the tool that makes it, for the model reads it there.
+/// Values that are stored under handles.
+///
+/// A handle cannot be guessed, belongs to one owner, and expires when it was not used for its lifetime. State the
+/// lifetime in the description of the tool that creates handles, where the model can read it.
 #[derive(Debug)]
 pub struct Handles<T> {
     what: &'static str,
@@ -34,45 +38,47 @@ pub struct Handles<T> {
 #[derive(Debug)]
 struct Thing<T> {
     owner: String,
-    /// `None`: it does not expire.
+    /// `None` if the handle does not expire.
     until: Option<Instant>,
     value: Arc<Mutex<T>>,
 }
 
-/// Why nothing stands behind a handle. As the error of a tool it tells the model what to do.
+/// The reason why a handle cannot be created or used. If a tool returns it, the message tells the model what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandleError {
-    /// It has expired, or never was: which of the two is nobody's business.
-    #[error("there is no {0} {1:?}, or it has expired: make a new one")]
+    /// The handle has expired, does not exist, or belongs to another owner. The error does not reveal which.
+    #[error("unknown or expired {0} {1:?}; create a new one")]
     Unknown(&'static str, String),
-    /// There is no room.
-    #[error("too many of {0} at a time: try again later")]
+    /// The maximum number of handles exists, in total or for this owner.
+    #[error("too many {0} handles; try again later")]
     Full(&'static str),
-    /// The system has no random bytes.
-    #[error("the system gives no random bytes")]
+    /// The system's random number generator failed.
+    #[error("the system's random number generator failed")]
     NoRandomness,
 }
 
 impl<T> Handles<T> {
-    /// Handles of things of this kind, kept for so long after they were last used, and no more than so many at a time.
+    /// Creates an empty store for at most `most` values. Each value is kept for `lifetime` after its last use. `what`
+    /// names the kind of value: it is the prefix of the handles and appears in error messages.
     #[must_use]
     pub fn new(what: &'static str, lifetime: Duration, most: usize) -> Self {
         Self { what, lifetime, most, most_each: most, things: Mutex::default() }
     }
 
-    /// Of which no more than so many belong to one owner.
+    /// Sets the maximum number of values per owner. The default is the total maximum.
     #[must_use]
     pub fn of_each(mut self, most: usize) -> Self {
         self.most_each = most;
         self
     }
 
-    /// A handle for something, and for whoever it is made for: an authenticated user, or the empty string where there are
-    /// none, and whoever has the handle may use it.
+    /// Stores a value and returns its handle. `owner` is the name of an authenticated user. Without authentication,
+    /// pass the empty string; then every client that has the handle can use it.
     ///
     /// # Errors
     ///
-    /// [`Full`](HandleError::Full), [`NoRandomness`](HandleError::NoRandomness)
+    /// [`Full`](HandleError::Full) if the maximum number of values is reached, in total or for the owner.
+    /// [`NoRandomness`](HandleError::NoRandomness) if the system's random number generator fails.
     pub fn create(&self, owner: &str, value: T) -> Result<String, HandleError> {
         let random = random::<16>().map_err(|_| HandleError::NoRandomness)?;
         let mut things = self.things();
@@ -88,11 +94,13 @@ impl<T> Handles<T> {
         Ok(handle)
     }
 
-    /// Does something with what stands behind a handle. Others wait for it meanwhile, if it is the same one.
+    /// Calls a function with the value of a handle, and renews the handle's lifetime. The value is locked meanwhile:
+    /// other calls with the same handle block the thread until the function returns. The function must not use the same
+    /// handle again, because that would deadlock.
     ///
     /// # Errors
     ///
-    /// [`Unknown`](HandleError::Unknown)
+    /// [`Unknown`](HandleError::Unknown) if the handle has expired, does not exist, or belongs to another owner.
     pub fn with<U>(&self, owner: &str, handle: &str, work: impl FnOnce(&mut T) -> U) -> Result<U, HandleError> {
         let value = {
             let mut things = self.things();
@@ -105,7 +113,7 @@ impl<T> Handles<T> {
         Ok(work(&mut value))
     }
 
-    /// Takes a handle away, and what stands behind it. `false` if it is none, or somebody else's.
+    /// Removes a handle and its value. Returns `false` if the handle does not exist or belongs to another owner.
     pub fn remove(&self, owner: &str, handle: &str) -> bool {
         let mut things = self.things();
         let is_theirs = things.get(handle).is_some_and(|thing| thing.owner == owner);
@@ -122,7 +130,7 @@ impl<T> Handles<T> {
         HandleError::Unknown(self.what, handle.chars().take(64).collect())
     }
 
-    /// Those that have not expired.
+    /// Removes expired values, and locks the others.
     fn things(&self) -> MutexGuard<'_, HashMap<String, Thing<T>>> {
         let now = Instant::now();
         let lock = || self.things.lock();
@@ -134,7 +142,7 @@ impl<T> Handles<T> {
         if gone.is_empty() {
             return things;
         }
-        // What it takes to let them go may take time.
+        // Dropping values may take time, so it is done without the lock.
         drop(things);
         drop(gone);
         lock()
@@ -146,26 +154,26 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn handles_expire_and_belong_to_somebody() {
+    async fn handles_expire_and_belong_to_one_owner() {
         let handles = Handles::new("basket", Duration::from_secs(10), 2);
-        let (a, b) = (handles.create("ann", 1).expect("room"), handles.create("bob", 2).expect("room"));
+        let (a, b) = (handles.create("ann", 1).expect("a handle"), handles.create("bob", 2).expect("a handle"));
         assert!(a != b && a.starts_with("basket_") && a.len() > 32);
         assert_eq!(handles.create("ann", 3), Err(HandleError::Full("basket")));
         assert_eq!(handles.with("ann", &a, |value| *value), Ok(1));
         for (who, handle) in [("bob", a.as_str()), ("ann", "basket_0"), ("ann", ""), ("", a.as_str())] {
-            let error = handles.with(who, handle, |value| *value).expect_err("not theirs");
-            assert!(error.to_string().contains("make a new one"), "{error}");
+            let error = handles.with(who, handle, |value| *value).expect_err("unknown, or another owner's");
+            assert!(error.to_string().contains("create a new one"), "{error}");
         }
         tokio::time::advance(Duration::from_secs(6)).await;
-        assert_eq!(handles.with("ann", &a, |value| *value), Ok(1), "used, and so kept");
+        assert_eq!(handles.with("ann", &a, |value| *value), Ok(1), "use renews the lifetime");
         tokio::time::advance(Duration::from_secs(6)).await;
         assert!(handles.with("bob", &b, |value| *value).is_err(), "expired");
         assert!(!handles.remove("bob", &a) && handles.remove("ann", &a) && !handles.remove("ann", &a));
-        // One inside the other, for ever, and no more than that for one of them.
+        // Nested use, handles that never expire, and the maximum per owner.
         let handles = Handles::new("basket", Duration::MAX, 10).of_each(2);
-        let (a, b) = (handles.create("ann", 1).expect("room"), handles.create("ann", 2).expect("room"));
+        let (a, b) = (handles.create("ann", 1).expect("a handle"), handles.create("ann", 2).expect("a handle"));
         assert_eq!(handles.create("ann", 3), Err(HandleError::Full("basket")));
-        handles.create("bob", 3).expect("room");
+        handles.create("bob", 3).expect("a handle");
         let both = handles.with("ann", &a, |a| handles.with("ann", &b, |b| *a + *b));
         assert_eq!(both, Ok(Ok(3)));
     }

@@ -1,4 +1,4 @@
-//! Connections that hear of changes, in the revisions where that is a matter of the connection.
+//! Notifications of changes in legacy revisions, which send them to every initialized connection.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,29 +14,28 @@ use crate::server::subscriptions::{MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_
 /// The connections that are notified of changes.
 #[derive(Default)]
 pub(super) struct Listeners {
-    /// By [`Peer::connection_key`]. A listener holds its peer, so that no other connection gets the same key.
+    /// By [`Peer::connection_key`]. A listener holds its peer, so no other connection gets the same key.
     by_connection: HashMap<usize, Listener>,
-    /// At this many, closed connections are removed. Twice as many as were left last time, so that the cost of a new
-    /// listener does not grow with their number.
+    /// The number of listeners at which closed connections are removed. It is twice the number that was left last time,
+    /// and at least 64, so that the cost of a new listener does not grow with the number of listeners.
     sweep_at: usize,
-    /// How many listeners were looked at to find one.
+    /// How many listeners were examined to remove closed connections.
     #[cfg(test)]
     examined: usize,
 }
 
-/// A connection that is notified of changes. A change that happens several times before the notification is sent is sent
-/// once.
+/// A connection that is notified of changes. Repeated changes are merged until the notification is sent.
 pub(super) struct Listener {
     peer: Peer,
     wanted: Filter,
     pending: Arc<Pending>,
 }
 
-/// A connection subscribes to too many resources, or to too many bytes of URIs.
+/// The error of a subscription that exceeds [`MAX_RESOURCE_SUBSCRIPTIONS`] or [`MAX_SUBSCRIPTION_BYTES`].
 pub(super) struct TooMany;
 
 impl Listener {
-    /// Subscribes to a resource.
+    /// Subscribes to a resource. Succeeds if the connection is already subscribed to it.
     pub(super) fn subscribe(&mut self, uri: &str) -> Result<(), TooMany> {
         let uris = &mut self.wanted.uris;
         if uris.contains(uri) {
@@ -66,7 +65,7 @@ impl Listeners {
     }
 }
 
-/// Returns the listener of a connection, and adds one for a new connection.
+/// Returns the listener of a connection. Adds one, and spawns its task, if the connection has none.
 pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer) -> &'l mut Listener {
     if listeners.by_connection.len() >= listeners.sweep_at {
         listeners.remove_closed();
@@ -82,7 +81,7 @@ pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer) -> &'l mut
     }
 }
 
-/// Tells a connection of changes, for as long as it lasts.
+/// Sends notifications of changes until the connection ends.
 async fn tell(peer: Peer, pending: Arc<Pending>) {
     loop {
         let change = tokio::select! {
@@ -93,12 +92,13 @@ async fn tell(peer: Peer, pending: Arc<Pending>) {
             Change::Resource(uri) => Some(RawJson::from(&json!({ "uri": uri }))),
             _ => None,
         };
-        // What was not declared is not told.
+        // Fails for capabilities that the server has not declared; the client must not get their notifications.
         let _ = peer.raw_notify(change.method(), params).await;
     }
 }
 
-/// Tells everybody who wants to hear of it. From whichever thread: the connections have tasks of their own for it.
+/// Notifies all subscribed connections of a change. Can be called from any thread, because each connection has a task
+/// that sends its notifications.
 pub(super) fn changed(listeners: &mut Listeners, change: &Change) {
     listeners.remove_closed();
     for listener in listeners.by_connection.values().filter(|listener| listener.wanted.matches(change)) {
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn finds_a_listener_without_looking_at_all_others() {
+    async fn finds_a_listener_without_examining_all_others() {
         let mut listeners = Listeners::default();
         let connections: Vec<_> = (0..1000).map(|_| connection()).collect();
         for connection in connections.iter().chain(&connections) {
             listener(&mut listeners, connection.peer());
         }
         assert_eq!(listeners.by_connection.len(), 1000);
-        assert!(listeners.examined < 2000, "{} listeners looked at", listeners.examined);
+        assert!(listeners.examined < 2000, "{} listeners examined", listeners.examined);
     }
 
     #[tokio::test]
@@ -143,13 +143,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bounds_the_resources_that_a_connection_subscribes_to() {
+    async fn limits_the_subscriptions_of_a_connection() {
         let (mut listeners, connection) = (Listeners::default(), connection());
         let listener = listener(&mut listeners, connection.peer());
         for number in 0..MAX_RESOURCE_SUBSCRIPTIONS {
             assert!(listener.subscribe(&format!("file:///{number}")).is_ok());
         }
-        assert!(listener.subscribe("file:///0").is_ok(), "known already");
+        assert!(listener.subscribe("file:///0").is_ok(), "already subscribed");
         assert!(listener.subscribe("file:///one-more").is_err());
         listener.unsubscribe("file:///0");
         assert!(listener.subscribe("file:///one-more").is_ok());

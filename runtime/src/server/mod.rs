@@ -1,4 +1,4 @@
-//! Servers as people write them: tools, resources and prompts by name, each a function.
+//! Servers whose tools, resources and prompts are functions.
 //!
 //! ```
 //! use mcpgen_runtime::Server;
@@ -11,10 +11,11 @@
 //! # let _ = server;
 //! ```
 //!
-//! With the feature `schemars` a tool's arguments are a type, see [`Server::tool`].
+//! With the feature `schemars`, a tool can take its arguments as a Rust type; see [`Server::tool`].
 //!
-//! Everything here speaks the types of the newest revision. What is said to a client of an older one leaves out what that
-//! one lacks; what it cannot say (content of a type that it does not have) is an error for that client, and no other.
+//! Functions use the types of the newest revision, also for clients of older revisions. Results for such a client omit
+//! the members that its revision lacks. A result that the revision cannot express, such as content of an unsupported
+//! type, becomes an error response for that client only.
 
 mod ask;
 pub mod handles;
@@ -70,7 +71,9 @@ use crate::service::router::{AnyRequest, RequestService, Router};
 use crate::transport::{Incoming, Outgoing};
 use crate::util::lock::{Mutex, RwLock};
 
-/// A server of tools, resources and prompts. Clones are the same server, so that it can be changed while it serves.
+/// A server of tools, resources and prompts.
+///
+/// Clones share their state. Keep a clone to change a server while it serves.
 #[derive(Clone)]
 pub struct Server(Arc<Shared>);
 
@@ -85,10 +88,10 @@ struct Shared {
     on_change: RwLock<Option<OnChange>>,
 }
 
-/// Takes what has changed.
+/// The function set with [`Server::on_change`].
 type OnChange = Arc<dyn Fn(&Change) + Send + Sync>;
 
-/// What is known of those who make requests.
+/// Settings that depend on the caller of a request.
 #[derive(Default)]
 struct Callers {
     seal: Option<RequestStateCodec>,
@@ -97,7 +100,7 @@ struct Callers {
     limit: Option<Arc<rate_limit::RateLimit>>,
     #[cfg(feature = "rate-limit")]
     quota: Option<(u32, Duration)>,
-    /// How many callers the rate limit remembers.
+    /// The maximum number of callers that the rate limit remembers.
     #[cfg(feature = "rate-limit")]
     max_callers: Option<usize>,
 }
@@ -120,10 +123,10 @@ impl Callers {
     }
 }
 
-/// Says who makes a request.
+/// Returns the name of a request's caller.
 type Who = Arc<dyn Fn(&Context) -> String + Send + Sync>;
 
-/// What the server has.
+/// The tools, resources and prompts of a server.
 #[derive(Default)]
 struct Things {
     tools: Vec<Arc<tools::Entry>>,
@@ -132,7 +135,7 @@ struct Things {
     prompts: Vec<Arc<prompts::Entry>>,
     completion: Option<prompts::Completer>,
     page: usize,
-    /// What there is, or was: a list that has become empty is still a list.
+    /// The kinds that were ever added. A list that has become empty is still served.
     kinds: Kinds,
 }
 
@@ -145,7 +148,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    /// Whether requests of a method mean anything here.
+    /// Returns whether the server supports a method of tools, resources, prompts or completions.
     fn know(self, method: &str) -> bool {
         match method.split('/').next() {
             Some("tools") => self.tools,
@@ -156,62 +159,62 @@ impl Kinds {
     }
 }
 
-/// What is wrong with a server as it was written.
+/// An invalid definition of a tool, resource or prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
-    /// There is one of this name, or URI, already.
-    #[error("{what} {name:?} is there twice")]
+    /// Another definition has the same name or URI.
+    #[error("{what} {name:?} is defined twice")]
     Twice {
-        /// What it is.
+        /// The kind of definition, such as `tool`.
         what: &'static str,
-        /// Its name, or URI.
+        /// The name or URI.
         name: String,
     },
-    /// A tool's name is not one that all clients take.
-    #[error("tool {0:?}: a name has 1 to 128 of A-Z, a-z, 0-9, `_`, `-` and `.`")]
+    /// A tool's name is too long, empty, or has characters that not all clients accept.
+    #[error("tool {0:?}: a name must have 1 to 128 characters from A-Z, a-z, 0-9, `_`, `-` and `.`")]
     Name(String),
-    /// The arguments of a tool, or its structured result, are no object.
-    #[error("tool {name:?}: {schema} is a schema of {found}, and must be one of objects")]
+    /// A tool's arguments are not an object.
+    #[error("tool {name:?}: {schema} must have the type \"object\", found {found}")]
     NotAnObject {
         /// The tool.
         name: String,
         /// `inputSchema` or `outputSchema`.
         schema: &'static str,
-        /// What it is.
+        /// The schema's type.
         found: String,
     },
-    /// A schema is none.
+    /// A schema is invalid or not supported.
     #[error("tool {name:?}: {schema}: {why}")]
     Schema {
         /// The tool.
         name: String,
         /// `inputSchema` or `outputSchema`.
         schema: &'static str,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// An `x-mcp-header` is not as it must be.
+    /// An `x-mcp-header` in a tool's `inputSchema` is invalid.
     #[error("tool {name:?}: {why}")]
     Header {
         /// The tool.
         name: String,
-        /// What is wrong.
+        /// The reason.
         why: header_params::HeaderError,
     },
-    /// A URI template is none, or one whose variables cannot be found in a URI.
+    /// A URI template is invalid, or its variables cannot be extracted from a URI.
     #[error("resource template {template:?}: {why}")]
     Template {
         /// The template.
         template: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
 }
 
-/// Why a server does not serve.
+/// The reason why a server cannot start, or has stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// It was not written as it must be.
+    /// The server has invalid definitions.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Definition(Vec<DefinitionError>),
     /// Reading or writing failed.
@@ -220,12 +223,12 @@ pub enum ServeError {
 }
 
 impl Server {
-    /// A server that has nothing yet, and speaks all revisions.
+    /// Creates an empty server that supports all revisions.
     pub fn new(name: &str, version: &str) -> Self {
         Self::of(LocalInfo::new(name, version))
     }
 
-    /// A server that says this of itself, besides what it has.
+    /// Creates an empty server with this local info. Adding tools, resources and prompts adds their capabilities.
     pub fn of(ours: LocalInfo) -> Self {
         Self(Arc::new(Shared {
             subscriptions: Subscriptions::of(&ours),
@@ -242,14 +245,14 @@ impl Server {
         }))
     }
 
-    /// How it wants to be used, for the models that use it.
+    /// Sets the instructions that tell models how to use the server.
     #[must_use]
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         self.0.ours.write().instructions = Some(instructions.into());
         self
     }
 
-    /// For how long the answers to a request may be kept: a list, `resources/read`, or `server/discover`.
+    /// Sets the cache hint of the results of `R`: a list request, `resources/read` or `server/discover`.
     #[must_use]
     pub fn fresh<R: Request>(self, hint: CacheHint) -> Self {
         let mut caching = self.0.caching.write();
@@ -258,26 +261,29 @@ impl Server {
         self
     }
 
-    /// How many things stand on a page of a list; 100 if nothing is said.
+    /// Sets the number of entries on a page of a list. The default is 100, the minimum is 1.
     #[must_use]
     pub fn page(self, size: usize) -> Self {
         self.0.things.write().page = size.max(1);
         self
     }
 
-    /// Sets the seal for the state of requests that take several rounds.
+    /// Sets the codec for the request state of multi-round requests.
     ///
-    /// The default is [`RequestStateCodec::of_this_process`] with a lifetime of 15 minutes, which accepts each state once. Several
-    /// processes that serve the same requests must share a key: [`RequestStateCodec::new`]. A seal with a shared key accepts a state any
-    /// number of times until it expires, unless it has a store that the processes share: [`RequestStateCodec::once`].
+    /// The default is [`RequestStateCodec::of_this_process`] with a lifetime of 15 minutes, which accepts each state
+    /// once. If several processes serve the same requests, they must share a key: [`RequestStateCodec::new`]. A codec
+    /// with a shared key accepts a state any number of times until it expires, unless it has a store that the processes
+    /// share: [`RequestStateCodec::once`].
     #[must_use]
     pub fn seal(self, seal: RequestStateCodec) -> Self {
         self.0.callers.write().seal = Some(seal);
         self
     }
 
-    /// Who makes a request, as far as that is known for sure: such as the name of a user that a layer of middleware has
-    /// authenticated. Only the same one can go on with a request that takes several rounds.
+    /// Sets a function that returns the caller of a request, such as the name of a user that a middleware layer has
+    /// authenticated. It must return only what it can rely on. By default, callers are not distinguished.
+    ///
+    /// A multi-round request can only be continued by the caller that started it.
     #[must_use]
     pub fn identity(self, who: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
         self.0.callers.write().who = Some(Arc::new(who));
@@ -286,9 +292,9 @@ impl Server {
 
     /// Limits how often each caller may call tools: bursts of `calls`, which refill evenly over the period `per`.
     ///
-    /// A call beyond the limit does not run the tool. Its result is an error that says how many seconds to wait. Every round
-    /// of a call that takes several rounds is charged, also if its request state is refused. Callers are told apart by
-    /// [`identity`](Self::identity); without it all calls count as one caller's.
+    /// A call beyond the limit does not run the tool. Its result is an error that contains the number of seconds to
+    /// wait. Every round of a multi-round call is charged, also if its request state is rejected.
+    /// [`identity`](Self::identity) distinguishes callers; without it, all calls count as one caller's.
     ///
     /// The limit remembers up to 100,000 callers (about 6 MB), see [`rate_limit_callers`](Self::rate_limit_callers).
     #[cfg(feature = "rate-limit")]
@@ -300,8 +306,8 @@ impl Server {
 
     /// Sets how many callers [`rate_limit`](Self::rate_limit) remembers; 100,000 by default.
     ///
-    /// A caller is forgotten once it was idle for the period of the limit, at the latest after two periods. While the limit
-    /// remembers this many callers, new callers are refused, and the callers it knows are not affected.
+    /// A caller is forgotten once it was idle for the period of the limit, at the latest after two periods. While the
+    /// limit remembers this many callers, it rejects new callers. Known callers are not affected.
     #[cfg(feature = "rate-limit")]
     #[must_use]
     pub fn rate_limit_callers(self, max: usize) -> Self {
@@ -309,7 +315,7 @@ impl Server {
         self
     }
 
-    /// Who makes a request; nobody in particular if that is not known.
+    /// Returns the caller of a request. Without [`identity`](Self::identity), it is empty.
     fn who(&self, context: &Context) -> String {
         let who = self.0.callers.read().who.clone();
         who.map_or_else(String::new, |who| who(context))
@@ -322,10 +328,10 @@ impl Server {
         limit.check(&self.who(context))
     }
 
-    /// What a function is given. `what` is an object's text, which must be the same in all rounds, besides what the
-    /// request is about.
+    /// Creates the [`Call`] for a request. `what` returns the JSON text of an object. All rounds of the request must
+    /// have the same object, and the same method and subject.
     fn call(&self, context: Context, what: impl FnOnce() -> String) -> Call {
-        // In the older revisions the client is asked at once.
+        // In legacy revisions, input requests are sent directly, without request state.
         let seal = if context.revision().is_legacy() { None } else { self.0.callers.read().seal.clone() };
         match seal {
             None => Call::new(context),
@@ -336,7 +342,10 @@ impl Server {
         }
     }
 
-    /// Tells everybody who wants to hear of it that something has changed. What this server has by name tells so by itself.
+    /// Notifies all subscribers of a change.
+    ///
+    /// Adding or removing tools, resources and prompts calls this. Call it for other changes, such as to the contents
+    /// of a resource.
     pub fn changed(&self, change: &Change) {
         let tell = self.0.on_change.read().clone();
         if let Some(tell) = tell {
@@ -345,25 +354,28 @@ impl Server {
         self.changed_elsewhere(change);
     }
 
-    /// Hears of each change here, so that other processes which serve the same requests can be told: by
-    /// [`changed_elsewhere`](Self::changed_elsewhere) there. Whoever listens is listening to one of them.
+    /// Sets a function that is called with each change in this process.
+    ///
+    /// Use it if several processes serve the same clients: send the change to the other processes, which then call
+    /// [`changed_elsewhere`](Self::changed_elsewhere). Each subscriber is connected to only one of the processes.
     #[must_use]
     pub fn on_change(self, tell: impl Fn(&Change) + Send + Sync + 'static) -> Self {
         *self.0.on_change.write() = Some(Arc::new(tell));
         self
     }
 
-    /// As [`changed`](Self::changed), of a change in another process: nobody but those who listen here is told.
+    /// Like [`changed`](Self::changed), but for a change in another process: it does not call the function set with
+    /// [`on_change`](Self::on_change).
     pub fn changed_elsewhere(&self, change: &Change) {
         self.0.subscriptions.changed(change);
         listeners::changed(&mut self.listeners(), change);
     }
 
-    /// What this server says of itself.
+    /// Returns the server's configuration: its local info, with the capabilities it has now, and its cache hints.
     ///
     /// # Errors
     ///
-    /// It was not written as it must be.
+    /// The server has invalid definitions.
     pub fn config(&self) -> Result<ServerConfig, ServeError> {
         let problems = self.problems();
         if !problems.is_empty() {
@@ -389,7 +401,7 @@ impl Server {
         ours
     }
 
-    /// The handlers of all that this server has, to which others may be added.
+    /// Returns a router with the server's handlers. You can add more handlers to it.
     #[must_use]
     pub fn router(&self) -> Router {
         self.0.subscriptions.config(&self.introduction());
@@ -416,11 +428,11 @@ impl Server {
         })
     }
 
-    /// Serves a connection until its client is gone.
+    /// Serves a connection until the client closes it.
     ///
     /// # Errors
     ///
-    /// The server was not written as it must be; reading or writing failed.
+    /// The server has invalid definitions, or reading or writing fails.
     pub async fn serve(
         &self,
         incoming: impl Incoming,
@@ -430,12 +442,13 @@ impl Server {
         self.serve_behind(Identity::new(), incoming, outgoing, limits).await
     }
 
-    /// As [`serve`](Self::serve), behind a layer of middleware that sees each request before it is answered: for who may call
-    /// what, see [`Context::subject`](crate::Context::subject); for time limits, metrics, and the like.
+    /// Like [`serve`](Self::serve), but wraps the server's handlers in a middleware layer.
+    ///
+    /// Use a layer for authorization (see [`Context::subject`](crate::Context::subject)), timeouts or metrics.
     ///
     /// # Errors
     ///
-    /// Those of [`serve`](Self::serve).
+    /// The same as [`serve`](Self::serve).
     pub async fn serve_behind<L: Layer<Router, Service: RequestService>>(
         &self,
         layer: L,
@@ -444,38 +457,38 @@ impl Server {
         limits: Limits,
     ) -> Result<(), ServeError> {
         let (router, config) = (self.router(), self.config()?);
-        // It answers in every revision, and has said what it is able to do.
+        // The handlers work in every revision, and `config` has all capabilities.
         let protocol = config.protocol(&HandlerCapabilities::default());
         let requests = layer.layer(router.clone());
         Ok(Connection::new(requests, router, Arc::new(protocol), limits).run(incoming, outgoing).await?)
     }
 
-    /// Serves the process's own standard input and output. Nothing else may be written to standard output.
+    /// Serves the process's standard input and output. The process must not write anything else to standard output.
     ///
     /// # Errors
     ///
-    /// Those of [`serve`](Self::serve).
+    /// The same as [`serve`](Self::serve).
     #[cfg(feature = "stdio")]
     pub async fn stdio(&self) -> Result<(), ServeError> {
         let (incoming, outgoing) = crate::transport::stdio::stdio(crate::transport::lines::LONGEST)?;
         self.serve(incoming, outgoing, Limits::default()).await
     }
 
-    /// The endpoint of this server at a place of the web: a service for axum or hyper, see [`http`](crate::http).
+    /// Creates the server's HTTP endpoint, a service for axum or hyper; see [`http`](crate::http).
     ///
     /// # Errors
     ///
-    /// The server was not written as it must be.
+    /// The server has invalid definitions.
     #[cfg(feature = "http-server")]
     pub fn http(&self, options: crate::http::server::Options) -> Result<crate::http::server::Endpoint, ServeError> {
         self.http_behind(Identity::new(), options)
     }
 
-    /// As [`http`](Self::http), behind a layer of middleware that sees each request before it is answered.
+    /// Like [`http`](Self::http), but wraps the server's handlers in a middleware layer.
     ///
     /// # Errors
     ///
-    /// The server was not written as it must be.
+    /// The server has invalid definitions.
     #[cfg(feature = "http-server")]
     pub fn http_behind<L: Layer<Router, Service: RequestService>>(
         &self,
@@ -484,7 +497,7 @@ impl Server {
     ) -> Result<crate::http::server::Endpoint<L::Service>, ServeError> {
         let (router, config) = (self.router(), self.config()?);
         let (this, tools) = (self.clone(), self.clone());
-        // It answers in every revision, and says at any time what it is able to do then.
+        // The handlers work in every revision, and `config` returns the current capabilities each time it is called.
         let config = move || this.config().unwrap_or_else(|_| config.clone());
         options.tool_headers.get_or_insert_with(|| Arc::new(move |tool| tools.headers_of(tool)));
         let (requests, routers) = (layer.layer(router.clone()), (router, HandlerCapabilities::default()));
@@ -503,13 +516,13 @@ impl Server {
         self.0.problems.lock()
     }
 
-    /// What cannot be said now is said when it is to serve.
+    /// Records an invalid definition. [`config`](Self::config) and [`serve`](Self::serve) return it.
     fn noted(self, added: Result<(), DefinitionError>) -> Self {
         self.problems().extend(added.err());
         self
     }
 
-    /// Answers requests of a type in every revision, as if all of them were of the newest one.
+    /// Adds a handler of `R` for every revision. The handler's params and result are those of the newest revision.
     fn answering<R, T, F, Fut>(&self, router: Router, handler: F) -> Router
     where
         R: Request + 'static,
@@ -529,7 +542,7 @@ impl Server {
     }
 }
 
-/// The params of a request of whichever revision, as the newest one has them.
+/// Decodes the params of a request of any revision as params of the newest revision.
 fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, ErrorObject> {
     if request.context.revision().is_legacy() {
         request.params = Some(with_newest_meta(request.params.take())?);
@@ -537,13 +550,13 @@ fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, ErrorObject>
     crate::service::router::params::<R>(&request).map_err(|error| errors::invalid_params(&error))
 }
 
-/// What every request of the newest revision says, which an older one does not.
+/// Adds the `_meta` members that the newest revision requires to the params of a legacy request.
 fn with_newest_meta(params: Option<RawJson>) -> Result<RawJson, ErrorObject> {
     static SAID: LazyLock<RawJson> = LazyLock::new(|| {
         RawJson::from(&json!({ PROTOCOL_VERSION: Revision::V2026_07_28.as_str(), CLIENT_CAPABILITIES: {} }))
     });
     let params = params.unwrap_or_else(|| RawJson::from(&JsonObject::new()));
-    // Where there is no `_meta`, however it may be written, it is added as it stands.
+    // If `_meta` cannot occur, not even with escapes, it is added without decoding the params.
     let text = params.text();
     let added = if text.contains("_meta") || text.contains("\\u") { None } else { params.with_member("_meta", &*SAID) };
     if let Some(added) = added {
@@ -554,18 +567,18 @@ fn with_newest_meta(params: Option<RawJson>) -> Result<RawJson, ErrorObject> {
     added.ok_or_else(errors::internal)
 }
 
-/// A result in the words of the request's revision.
+/// Encodes a result for the revision of the request.
 fn said<T: Encode>(context: &Context, result: &T) -> Result<RawJson, ErrorObject> {
     if !context.revision().is_legacy() {
         return Ok(RawJson::from(result));
     }
     older_revisions::result(context.method(), context.revision(), result).map_err(|unsaid| {
-        tracing::warn!(method = context.method(), %unsaid, "an answer that cannot be given");
+        tracing::warn!(method = context.method(), %unsaid, "the revision of the request cannot express the result");
         ErrorObject::new(mcpgen_types::ErrorCode::INTERNAL_ERROR, unsaid.to_string())
     })
 }
 
-/// A result, or what is asked for first.
+/// A result, or a request for input that is required first.
 enum Asks<T> {
     Result(T),
     Input(Box<InputRequiredResult>),

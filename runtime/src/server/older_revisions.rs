@@ -1,30 +1,31 @@
-//! What the newest revision says, in the words of older ones: what they lack is left out, and what they cannot say is
-//! refused.
+//! Converts values of the newest revision to older revisions.
+//!
+//! Members that an older revision lacks are removed. Values that it cannot express are errors.
 
 use std::cell::Cell;
 
 use mcpgen_types::codec::{Elements, Encode, Members, Node, Object};
 use mcpgen_types::{JsonObject, RawJson, Revision, Value};
 
-/// What a revision cannot say.
+/// A value cannot be expressed in a revision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("revision {revision} cannot say {what}")]
+#[error("revision {revision} does not support {what}")]
 pub(crate) struct Unsaid {
     revision: &'static str,
     what: &'static str,
 }
 
-/// A kind of object: its members that were not always there, and those that have such members themselves.
+/// A kind of object: the members that later revisions added, and the members that contain such objects.
 struct Kind(&'static [(&'static str, Since, Inside)]);
 
-/// The revision that a member came with.
+/// The revision that introduced a member.
 type Since = Revision;
 
-/// What stands in a member.
+/// The content of a member.
 #[derive(Clone, Copy)]
 enum Inside {
     Anything,
-    /// By itself, or in an array.
+    /// One object, or an array of objects.
     Of(&'static Kind),
 }
 
@@ -52,14 +53,14 @@ static RESOURCE: Kind = Kind(&[
     ("annotations", V1, Of(&ANNOTATIONS)),
 ]);
 static CONTENTS: Kind = Kind(&[("_meta", V3, Anything)]);
-/// Content that was not always there, by its type.
+/// Content types that later revisions introduced.
 static NEW_CONTENT: [(&str, Since, &str); 4] = [
     ("audio", V2, "content of type `audio`"),
     ("resource_link", V3, "content of type `resource_link`"),
     ("tool_use", V4, "content of type `tool_use`"),
     ("tool_result", V4, "content of type `tool_result`"),
 ];
-/// Of whichever type.
+/// Content of any type.
 static CONTENT: Kind = Kind(&[
     ("_meta", V3, Anything),
     ("annotations", V1, Of(&ANNOTATIONS)),
@@ -77,7 +78,7 @@ static PROMPT: Kind = Kind(&[
 static MESSAGE: Kind = Kind(&[("content", V1, Of(&CONTENT))]);
 static SAMPLING: Kind = Kind(&[("messages", V1, Of(&MESSAGE))]);
 
-/// What every result of the newest revision says.
+/// A kind of result. Every result of the newest revision has the first three members.
 macro_rules! result {
     ($($member:literal, $since:expr, $inside:expr);* $(;)?) => {
         Kind(&[
@@ -89,7 +90,7 @@ macro_rules! result {
     };
 }
 
-/// A result whose members have always been there.
+/// A result without members that later revisions added.
 static PLAIN: Kind = result! {};
 static RESULTS: &[(&str, Kind)] = &[
     ("tools/list", result! { "tools", V1, Of(&TOOL) }),
@@ -102,11 +103,15 @@ static RESULTS: &[(&str, Kind)] = &[
     ("completion/complete", result! {}),
 ];
 
-/// A result as a revision has it.
+/// Converts a result to a revision.
+///
+/// # Errors
+///
+/// The revision does not support the result's `resultType` or content.
 pub(crate) fn result<T: Encode>(method: &str, revision: Revision, result: &T) -> Result<RawJson, Unsaid> {
     let kind = RESULTS.iter().find(|(known, _)| *known == method).map_or(&PLAIN, |(_, kind)| kind);
     let words = Words::of(revision);
-    // A value that is not decoded has its members inside.
+    // Raw JSON has to be decoded before its members can be filtered.
     let decoded = match result.encode() {
         Node::Json(result) => mcpgen_types::from_str::<Value>(result).ok(),
         _ => None,
@@ -115,7 +120,7 @@ pub(crate) fn result<T: Encode>(method: &str, revision: Revision, result: &T) ->
     words.said(RawJson::from(&words.fitted(node, kind)))
 }
 
-/// What a revision has no words for is noted while a value is written.
+/// Records unsupported values while a value is written.
 struct Words {
     revision: Revision,
     unsaid: Cell<Option<&'static str>>,
@@ -126,7 +131,7 @@ impl Words {
         Self { revision, unsaid: Cell::new(None) }
     }
 
-    /// A value that is written without what the revision lacks.
+    /// Wraps a value so that it is written without the members that the revision lacks.
     fn fitted<'a>(&'a self, node: Node<'a>, kind: &'static Kind) -> Fitted<'a> {
         match plain(node) {
             Node::Object(object) => {
@@ -148,13 +153,13 @@ impl Words {
         }
     }
 
-    /// What was written, if all of it could be said.
+    /// Returns `written` if the revision supports all of it.
     fn said<T>(&self, written: T) -> Result<T, Unsaid> {
         self.unsaid.get().map_or(Ok(written), |what| Err(Unsaid { revision: self.revision.as_str(), what }))
     }
 }
 
-/// A value in the words of a revision.
+/// A value, filtered for a revision.
 enum Fitted<'a> {
     Object(Filter<'a>),
     Else(Node<'a>),
@@ -169,7 +174,7 @@ impl Encode for Fitted<'_> {
     }
 }
 
-/// An object without the members that a revision lacks.
+/// An object that is written without the members that the revision lacks.
 struct Filter<'a> {
     object: &'a dyn Object,
     kind: &'static Kind,
@@ -188,7 +193,7 @@ impl Filter<'_> {
             return out.node(name, node);
         };
         if name == "resultType" && is_text(node, "input_required") {
-            self.words.unsaid.set(Some("that it needs input, in an answer"));
+            self.words.unsaid.set(Some("results of type `input_required`"));
         }
         if self.words.revision < *since || !may_be(name, node, self.words.revision) {
             return;
@@ -205,7 +210,7 @@ impl Filter<'_> {
     }
 }
 
-/// Elements in the words of a revision. There is mostly one, which takes no memory of its own.
+/// Array elements, filtered for a revision. Most arrays have one element, which is stored without an allocation.
 struct Each<'a> {
     first: Fitted<'a>,
     others: Vec<Fitted<'a>>,
@@ -221,7 +226,9 @@ impl Elements for Each<'_> {
     }
 }
 
-/// Whether a revision that has a member has it with this value. Objects were all that there was.
+/// Returns whether a revision that has the member allows this value.
+///
+/// Before 2026-07-28, `structuredContent` has to be an object, and `outputSchema` a schema of type `object`.
 fn may_be(name: &str, node: Node<'_>, revision: Revision) -> bool {
     match (name, plain(node)) {
         ("structuredContent" | "outputSchema", _) if revision >= V5 => true,
@@ -232,7 +239,7 @@ fn may_be(name: &str, node: Node<'_>, revision: Revision) -> bool {
     }
 }
 
-/// Arrays and objects of serde_json's are arrays and objects.
+/// Converts `serde_json` arrays and objects to plain array and object nodes.
 fn plain(node: Node<'_>) -> Node<'_> {
     match node {
         Node::Value(Value::Array(elements)) => Node::Array(elements),
@@ -241,7 +248,7 @@ fn plain(node: Node<'_>) -> Node<'_> {
     }
 }
 
-/// Whether an object has such a member.
+/// Returns whether an object has the member `wanted` with a value that matches `is_such`.
 fn has(object: &dyn Object, wanted: &str, is_such: impl Fn(Node<'_>) -> bool) -> bool {
     let mut found = false;
     object.members(&mut Members::new(&mut |name, node| found |= name == wanted && is_such(node)));
@@ -256,7 +263,11 @@ fn is_text(node: Node<'_>, wanted: &str) -> bool {
     }
 }
 
-/// The params of a request to the client, as a revision with such requests has them.
+/// Converts the params of a request to the client to a revision. The revision must have requests to the client.
+///
+/// # Errors
+///
+/// The revision does not support the method, or something in its params.
 pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -> Result<JsonObject, Unsaid> {
     let cannot = |what| Err(Unsaid { revision: revision.as_str(), what });
     match method {
@@ -264,8 +275,9 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
         "elicitation/create" => {
             let url = params.get("mode").is_some_and(|mode| mode == "url");
             match url {
-                true if revision < V4 => return cannot("elicitation of mode `url`"),
-                // It is told by this when the user is done, which nobody here does: one that nobody knows.
+                true if revision < V4 => return cannot("mode `url` in `elicitation/create`"),
+                // The server would use this ID to notify the client of the completion, which this runtime does not
+                // do. A random ID is enough.
                 true => drop(params.entry("elicitationId").or_insert_with(|| unheard_of().into())),
                 false if revision < V4 => {
                     params.remove("mode");
@@ -274,7 +286,7 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
                         asked.get("type").is_some_and(|kind| kind == "array") || asked.get("oneOf").is_some()
                     };
                     if asked.and_then(Value::as_object).is_some_and(|asked| asked.values().any(is_new)) {
-                        return cannot("a choice of several, or one with titles, in `elicitation/create`");
+                        return cannot("multi-select or titled choices in `elicitation/create`");
                     }
                 }
                 false => {}
@@ -286,7 +298,7 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
             let several = params.get("messages").and_then(Value::as_array).into_iter().flatten();
             let several = several.into_iter().any(|message| message.get("content").is_some_and(Value::is_array));
             if revision < V4 && (tools || several) {
-                return cannot("tools, or several contents, in `sampling/createMessage`");
+                return cannot("tools or multiple content blocks in `sampling/createMessage`");
             }
             let words = Words::of(revision);
             let fitted = mcpgen_types::to_value(&words.fitted(Node::Object(&params), &SAMPLING));

@@ -1,16 +1,17 @@
-//! Long lists in pages, with cursors that say nothing to anybody else.
+//! Pagination of lists with opaque cursors.
 
 use mcpgen_types::ErrorObject;
 
 use crate::jsonrpc::errors;
 
-/// The page of a list that a cursor leads to, and the cursor of the next one. No cursor: the first page.
+/// Returns a page of a list, and the cursor of the next page. Without a cursor, returns the first page.
 ///
-/// A list that has changed since may show an item twice, or not at all; it never makes a cursor invalid.
+/// A `size` of 0 counts as 1. Cursors stay valid when the list changes between pages, but the client may then see an
+/// item twice or miss one.
 ///
 /// # Errors
 ///
-/// The cursor is none of ours.
+/// The cursor is invalid: this function did not return it.
 pub fn page<'a, T>(list: &'a [T], cursor: Option<&str>, size: usize) -> Result<(&'a [T], Option<String>), ErrorObject> {
     let start = match cursor {
         None => 0,
@@ -23,7 +24,7 @@ pub fn page<'a, T>(list: &'a [T], cursor: Option<&str>, size: usize) -> Result<(
     Ok((&list[start..end], (end < list.len()).then(|| write(end))))
 }
 
-/// Not a bare number, lest somebody count with it.
+/// Cursors are XORed with this, so that clients do not take them for offsets.
 const MARK: u64 = 0x6d63_7067_656e;
 
 fn write(start: usize) -> String {
@@ -40,12 +41,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_make_the_list() {
+    fn pages_cover_the_list() {
         let list: Vec<u32> = (0..10).collect();
         for size in [0, 1, 3, 5, 10, 100] {
             let (mut found, mut cursor) = (Vec::new(), None);
             loop {
-                let (items, next) = page(&list, cursor.as_deref(), size).expect("our own cursor");
+                let (items, next) = page(&list, cursor.as_deref(), size).expect("a valid cursor");
                 found.extend_from_slice(items);
                 let Some(next) = next else { break };
                 cursor = Some(next);

@@ -1,4 +1,4 @@
-//! Prompts, and the completion of arguments.
+//! Prompts, and completion of arguments.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -20,7 +20,7 @@ use crate::server::pagination::page;
 use crate::service::context::Context;
 use crate::service::router::Router;
 
-/// A prompt, and the function that fills it in.
+/// A prompt and its function.
 pub(super) struct Entry {
     prompt: Prompt,
     get: Get,
@@ -29,20 +29,20 @@ pub(super) struct Entry {
 type Arguments = BTreeMap<String, String>;
 type Get = Box<dyn Fn(Call, Arguments) -> BoxFuture<'static, Result<GetPromptResult, ToolError>> + Send + Sync>;
 
-/// The function that completes arguments.
+/// The function set with [`Server::completion`].
 pub(super) type Completer =
     Arc<dyn Fn(Context, CompleteRequestParams) -> BoxFuture<'static, Vec<String>> + Send + Sync>;
 
-/// Why a prompt cannot be filled in: the same as for a tool, though it is the client that is told.
+/// The error type of prompts. Like a [`ToolError`], but every failure becomes an error response.
 pub type PromptError = ToolError;
 
-/// What a prompt may be: text of the user's, messages, or a whole result.
+/// A type that a prompt can return: text, which becomes a message of the user, a list of messages, or a result.
 pub trait IntoPrompt {
-    /// The result.
+    /// Converts into the result of the request.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// The prompt failed, or asks for input.
     fn into_prompt(self) -> Result<GetPromptResult, PromptError>;
 }
 
@@ -77,7 +77,10 @@ impl<T: IntoPrompt, E: Into<PromptError>> IntoPrompt for Result<T, E> {
 }
 
 impl Server {
-    /// A prompt, and what fills it in. The arguments that it requires are there.
+    /// Adds a prompt. The function takes the arguments by name, and returns the prompt's messages.
+    ///
+    /// The function is called only if all required arguments are present. An invalid definition is an error when the
+    /// server starts; see [`config`](Self::config).
     ///
     /// ```
     /// use mcpgen_runtime::Server;
@@ -100,11 +103,11 @@ impl Server {
         self.noted(added)
     }
 
-    /// As [`prompt`](Self::prompt), of a server that is serving. Whoever wants to hear of it is told.
+    /// Like [`prompt`](Self::prompt), but for a server that may already be serving. Subscribers are notified.
     ///
     /// # Errors
     ///
-    /// There is one of this name.
+    /// Another prompt has the same name.
     pub fn add_prompt<F, Fut, T>(&self, prompt: Prompt, function: F) -> Result<(), DefinitionError>
     where
         F: Fn(Call, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
@@ -129,7 +132,7 @@ impl Server {
         Ok(())
     }
 
-    /// Takes a prompt away. Whoever wants to hear of it is told. `false` if there is none of this name.
+    /// Removes a prompt and notifies subscribers. Returns `false` if no prompt has this name.
     pub fn remove_prompt(&self, name: &str) -> bool {
         let mut things = self.0.things.write();
         let before = things.prompts.len();
@@ -142,8 +145,8 @@ impl Server {
         removed
     }
 
-    /// Completes arguments of prompts, and variables of templates: all values that there are, best first. A hundred of them
-    /// are sent.
+    /// Sets the function that completes arguments of prompts and variables of resource templates. It returns all
+    /// matching values, best first. The response contains the first 100 of them and their total number.
     #[must_use]
     pub fn completion<F, Fut>(self, complete: F) -> Self
     where
@@ -212,5 +215,5 @@ pub(super) fn routes(server: &Server, router: Router) -> Router {
     })
 }
 
-/// How many values are sent.
+/// The maximum number of values in a response.
 const MOST_VALUES: usize = 100;

@@ -1,7 +1,7 @@
-//! Rate limits by caller.
+//! Limits the rate of calls per caller.
 //!
-//! `governor` decides (GCRA: a burst, refilled at a constant rate); [`Callers`] stores one timestamp per caller, for a
-//! bounded number of callers.
+//! `governor` implements the algorithm (GCRA: a burst, refilled at a constant rate). [`Callers`] stores one timestamp
+//! per caller, for a bounded number of callers.
 
 use std::collections::HashMap;
 use std::sync::MutexGuard;
@@ -18,31 +18,31 @@ use tokio::time::Instant;
 
 use crate::util::lock::Mutex;
 
-/// How many callers a rate limit remembers unless told otherwise.
+/// The default number of callers that a rate limit remembers.
 pub(super) const DEFAULT_CALLERS: usize = 100_000;
 
-/// A number of calls per period, for each caller.
+/// Limits the number of calls per period, for each caller.
 pub(super) struct RateLimit(RateLimiter<CallerId, Callers, TokioClock, NoOpMiddleware<Duration>>);
 
 impl RateLimit {
     /// Allows bursts of `calls`, which refill evenly over the period `per`. Remembers at most `callers` callers.
     pub(super) fn new(calls: u32, per: Duration, callers: usize) -> Self {
         let calls = std::num::NonZeroU32::new(calls).unwrap_or(std::num::NonZeroU32::MIN);
-        // Nanoseconds are stored in 64 bits, so periods end somewhere.
+        // `governor` stores nanoseconds in 64 bits, so the period is capped at one year.
         let interval = (per.min(Duration::from_secs(365 * 86_400)) / calls.get()).max(Duration::from_nanos(1));
         let quota = Quota::with_period(interval).unwrap_or(Quota::per_second(calls)).allow_burst(calls);
         let clock = TokioClock(Instant::now());
         Self(RateLimiter::new(quota, Callers::new(quota, clock, callers), clock))
     }
 
-    /// Charges a call to a caller. If it is not allowed now, returns how long the caller has to wait.
+    /// Charges a call to a caller. If the call exceeds the limit, returns how long the caller has to wait.
     pub(super) fn check(&self, caller: &str) -> Option<Duration> {
         let refused = self.0.check_key(&caller_id(caller)).err()?;
         Some(refused.wait_time_from(self.0.clock().now()))
     }
 }
 
-/// A digest of a caller's name, so that long names take no memory.
+/// A digest of a caller's name. It bounds the memory that a long name takes.
 type CallerId = [u8; 16];
 
 fn caller_id(name: &str) -> CallerId {
@@ -52,7 +52,7 @@ fn caller_id(name: &str) -> CallerId {
     id
 }
 
-/// Time since the limiter was made, by tokio's clock, which tests can pause.
+/// Measures the time since the limiter was created, with tokio's clock, which tests can pause.
 #[derive(Clone, Copy, Debug)]
 struct TokioClock(Instant);
 
@@ -66,19 +66,19 @@ impl Clock for TokioClock {
 
 const SHARDS: usize = 16;
 
-/// The callers seen in the current and the previous period, in shards with a lock each.
+/// The callers seen in the current and the previous period, in shards with one lock each.
 ///
-/// A caller that was idle for a whole period has its full burst back, the same as an unknown one. So each shard keeps two
-/// generations and drops the older one when a period ends: nothing is ever searched for idle callers.
+/// A caller that was idle for a whole period has its full burst again, like an unknown caller. Each shard therefore
+/// keeps two generations and drops the older one when a period ends, without searching for idle callers.
 struct Callers {
     clock: TokioClock,
-    /// How long it takes to refill a burst.
+    /// The time in which a burst is refilled.
     period: Duration,
-    /// How far ahead of the clock a caller's timestamp may be, for a call to be allowed.
+    /// A call is allowed if the caller's timestamp is ahead of the clock by at most this.
     tolerance: Duration,
     max: usize,
     count: AtomicUsize,
-    /// The generation after the last one in which all shards were cleaned for want of room.
+    /// One more than the last generation in which all shards were cleaned because the table was full.
     cleaned: AtomicU64,
     shards: [Mutex<Shard>; SHARDS],
 }
@@ -109,20 +109,20 @@ impl Callers {
         u64::try_from(periods).unwrap_or(u64::MAX)
     }
 
-    /// Locks a shard, and drops the callers that were idle for a whole period.
+    /// Locks a shard and drops the callers that were idle for a whole period.
     fn shard(&self, index: usize, generation: u64) -> MutexGuard<'_, Shard> {
         let mut shard = self.shards[index % SHARDS].lock();
         self.count.fetch_sub(shard.advance(generation), Ordering::Relaxed);
         shard
     }
 
-    /// Takes the room of one caller, if there is any.
+    /// Reserves room for one caller. Returns `false` if the table is full.
     fn reserve(&self) -> bool {
         let free = |count: usize| (count < self.max).then_some(count + 1);
         self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, free).is_ok()
     }
 
-    /// If there is no room, cleans all shards, once per generation.
+    /// Cleans all shards if the table is full, once per generation.
     fn make_room(&self, generation: u64) {
         if self.count.load(Ordering::Relaxed) < self.max
             || self.cleaned.fetch_max(generation.saturating_add(1), Ordering::Relaxed) > generation
@@ -133,7 +133,7 @@ impl Callers {
             drop(self.shard(index, generation));
         }
         if self.count.load(Ordering::Relaxed) >= self.max {
-            tracing::warn!(callers = self.max, "the rate limit refuses new callers: its table is full");
+            tracing::warn!(callers = self.max, "the table of the rate limit is full; rejecting new callers");
         }
     }
 }
@@ -150,7 +150,7 @@ impl StateStore for Callers {
         let mut shard = self.shard(usize::from(caller[0]), generation);
         let known = shard.current.get(caller).or_else(|| shard.previous.get(caller)).copied();
         if known.is_none() && !self.reserve() {
-            // As if the burst were used up until the next generation, which may have room.
+            // Reject the call as if the burst were used up until the next generation, which may have room.
             let next = self.period.saturating_mul(u32::try_from(generation.saturating_add(1)).unwrap_or(u32::MAX));
             let until = next.saturating_add(self.tolerance).as_nanos();
             let until = u64::try_from(until).unwrap_or(u64::MAX);
@@ -169,7 +169,7 @@ impl StateStore for Callers {
 }
 
 impl Shard {
-    /// Moves on to a generation, and returns how many callers were dropped.
+    /// Advances to a generation and returns how many callers were dropped.
     fn advance(&mut self, generation: u64) -> usize {
         let elapsed = generation.saturating_sub(self.generation);
         if elapsed == 0 {
@@ -209,7 +209,7 @@ mod tests {
         let limit = RateLimit::new(1, Duration::from_secs(60), 1000);
         let allowed = (0..5000).filter(|n| limit.check(&format!("caller {n}")).is_none()).count();
         assert_eq!(allowed, 1000);
-        // A new caller waits for room, a known one for its own quota.
+        // A new caller waits for room, a known caller for its quota.
         assert_eq!(limit.check("new"), Some(Duration::from_secs(60)));
         assert_eq!(limit.check("caller 7"), Some(Duration::from_secs(60)));
         assert_eq!(remembered(limit), 1000);
@@ -221,7 +221,7 @@ mod tests {
         for n in 0..1000 {
             assert_eq!(limit.check(&format!("caller {n}")), None);
         }
-        // Still remembered within the period, wherever it begins.
+        // The callers are still remembered within the period.
         tokio::time::advance(Duration::from_secs(59)).await;
         assert!(limit.check("new").is_some());
         tokio::time::advance(Duration::from_secs(61)).await;

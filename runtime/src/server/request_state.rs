@@ -1,8 +1,9 @@
-//! State that a server gives away and gets back unchanged, or not at all.
+//! Protects the `requestState` of multi-round requests against tampering.
 //!
-//! What stands in `requestState` goes through the hands of the client, and comes back from whoever has got hold of it. A
-//! [`RequestStateCodec`] makes it tamper-evident: it can be read, but only who has the key can make or change it. It is good for one
-//! method and one subject (a tool's name, a resource's URI), for whom the server says, and for a while.
+//! A server sends `requestState` to the client, and the client returns it with the next round. The client, or anyone
+//! who obtains the state, may modify it or send it again. A [`RequestStateCodec`] signs it: anyone can read the state,
+//! but only a holder of the key can create or modify it. A state is valid for one method, one subject (a tool's name, a
+//! resource's URI) and one user, and until it expires.
 //!
 //! ```
 //! use std::time::Duration;
@@ -12,7 +13,7 @@
 //!
 //! let seal = RequestStateCodec::new(b"thirty-two bytes that are secret", Duration::from_secs(300))?;
 //! # let context = Context::detached(Revision::V2026_07_28);
-//! // In the handler of the first round, and in that of the next one.
+//! // The same code handles the first round and the next ones.
 //! let dialog = seal.dialog::<u32>(&context, "alice")?;
 //! assert_eq!(dialog.state, None);
 //! let state = seal.seal(&dialog, &7)?;
@@ -37,69 +38,70 @@ use crate::service::context::Context;
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
-/// Makes state tamper-evident, with HMAC-SHA-256. Clones share what is used up.
+/// Signs request state with HMAC-SHA-256, and verifies it. Clones share the record of used states.
 #[derive(Clone)]
 pub struct RequestStateCodec {
-    /// Seals, and opens.
+    /// Signs and verifies.
     key: Hmac<Sha256>,
-    /// Only open.
+    /// Only verify.
     other_keys: Vec<Hmac<Sha256>>,
     lifetime: Duration,
     rounds: u16,
     spent: Option<Arc<dyn ReplayGuard>>,
 }
 
-/// Why there is no seal.
+/// The reason why a [`RequestStateCodec`] cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestStateError {
-    /// The key could be guessed.
-    #[error("a key of {0} bytes; at least {SHORTEST_KEY} are needed, and they must be random")]
+    /// The key is shorter than [`SHORTEST_KEY`] bytes.
+    #[error("the key has {0} bytes; use at least {SHORTEST_KEY} random bytes")]
     ShortKey(usize),
-    /// The system has no random bytes.
-    #[error("the system gives no random bytes")]
+    /// The system's random number generator failed.
+    #[error("the system's random number generator failed")]
     NoRandomness,
 }
 
-/// How many bytes a key has at least.
+/// The minimum length of a key, in bytes.
 pub const SHORTEST_KEY: usize = 32;
 
-/// Why state is not taken, for the log: whoever sent it learns no more than that it is not.
+/// The reason why a state is rejected. It is logged, but not sent to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum Refusal {
-    #[error("it is none of ours, was changed, or was given to another request or to somebody else")]
+    #[error("it was not signed with a known key, was modified, or belongs to another request or user")]
     Forged,
     #[error("it has expired")]
     Expired,
-    #[error("it was used already")]
+    #[error("it was already used, or its use could not be recorded")]
     AlreadyUsed,
-    #[error("it holds something else than what is expected")]
+    #[error("it cannot be decoded as the expected type")]
     Content,
 }
 
-/// The rounds of a request so far.
+/// The progress of a multi-round request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestState<T> {
-    /// What was sealed in the last round; `None` in the first one.
+    /// The state from the previous round; `None` in the first round.
     pub state: Option<T>,
-    /// How many rounds there were before this one.
+    /// The number of rounds before this one.
     pub round: u16,
     binding: Vec<u8>,
 }
 
 const NONCE: usize = 16;
 const TAG: usize = 32;
-/// The nonce, when it expires (in milliseconds since 1970), and the round.
+/// The nonce, the expiry (in milliseconds since 1970) and the round.
 const HEAD: usize = NONCE + 8 + 2;
 
 impl RequestStateCodec {
-    /// A seal that holds for so long, with a random key that all who serve the same requests share.
+    /// Creates a codec whose states expire after `lifetime`. The key must be random, and all processes that serve the
+    /// same requests must share it.
     ///
-    /// It accepts a state any number of times until it expires. To accept each state once, give it a store that all these
-    /// processes share: [`once`](Self::once).
+    /// The codec accepts a state any number of times until the state expires. To accept each state only once, add a
+    /// store that all these processes share: [`once`](Self::once).
     ///
     /// # Errors
     ///
-    /// [`ShortKey`](RequestStateError::ShortKey)
+    /// [`ShortKey`](RequestStateError::ShortKey) if the key is shorter than [`SHORTEST_KEY`] bytes.
     pub fn new(key: impl AsRef<[u8]>, lifetime: Duration) -> Result<Self, RequestStateError> {
         let key = key.as_ref();
         if key.len() < SHORTEST_KEY {
@@ -109,50 +111,52 @@ impl RequestStateCodec {
         Ok(Self { key, other_keys: Vec::new(), lifetime, rounds: 16, spent: None })
     }
 
-    /// A seal with a random key. No other process can open what it seals, nor can this one after a restart.
+    /// Creates a codec with a random key. Other processes, and this process after a restart, reject its states.
     ///
-    /// It accepts each state once: it remembers the last [`MAX_USED_STATES`] used states in this process (about 5 MB), see
-    /// [`InMemoryReplayGuard`].
+    /// The codec accepts each state once. It remembers the last [`MAX_USED_STATES`] used states in this process (about
+    /// 5 MB); see [`InMemoryReplayGuard`].
     ///
     /// # Errors
     ///
-    /// [`NoRandomness`](RequestStateError::NoRandomness)
+    /// [`NoRandomness`](RequestStateError::NoRandomness) if the system's random number generator fails.
     pub fn of_this_process(lifetime: Duration) -> Result<Self, RequestStateError> {
         Ok(Self::new(random::<SHORTEST_KEY>().map_err(|_| RequestStateError::NoRandomness)?, lifetime)?
             .once(InMemoryReplayGuard::new(MAX_USED_STATES)))
     }
 
-    /// Opens with this key too: one that is going, or one that is coming.
+    /// Accepts states that were signed with this key too. Use it to rotate keys: add the old key, or the next one.
     ///
     /// # Errors
     ///
-    /// [`ShortKey`](RequestStateError::ShortKey)
+    /// [`ShortKey`](RequestStateError::ShortKey) if the key is shorter than [`SHORTEST_KEY`] bytes.
     pub fn also_opening(mut self, key: impl AsRef<[u8]>) -> Result<Self, RequestStateError> {
         self.other_keys.push(Self::new(key, self.lifetime)?.key);
         Ok(self)
     }
 
-    /// Ends a dialog after so many rounds. It is 16 otherwise.
+    /// Sets the maximum number of rounds of a request. The default is 16.
     #[must_use]
     pub fn rounds(mut self, most: u16) -> Self {
         self.rounds = most;
         self
     }
 
-    /// Accepts each state once, and remembers the used ones in a store. Processes that share the key must share the store:
-    /// with [`InMemoryReplayGuard`] each of them accepts a state once.
+    /// Accepts each state once, and records used states in a store. Processes that share the key must share the store:
+    /// with [`InMemoryReplayGuard`], each process accepts a state once.
     #[must_use]
     pub fn once(mut self, spent: impl ReplayGuard) -> Self {
         self.spent = Some(Arc::new(spent));
         self
     }
 
-    /// The dialog that a request goes on with, or the beginning of one. `who` is whoever it is with, such as the name of
-    /// an authenticated user; add to it what else must be as it was, such as the arguments of a call.
+    /// Verifies and decodes the state of a request. Without state, the request starts the first round.
+    ///
+    /// `who` identifies the user, such as the name of an authenticated user. Append anything else that must not change
+    /// between rounds, such as the arguments of a call.
     ///
     /// # Errors
     ///
-    /// The request brings state that is not taken.
+    /// The request's state is invalid, has expired, was already used, or belongs to another request or user.
     pub fn dialog<T: DeserializeOwned>(&self, context: &Context, who: &str) -> Result<RequestState<T>, ErrorObject> {
         let binding = binding(context, who);
         let Some(state) = context.request_state() else { return Ok(RequestState { state: None, round: 0, binding }) };
@@ -162,14 +166,15 @@ impl RequestStateCodec {
         Ok(RequestState { state: Some(state), round, binding })
     }
 
-    /// The state that the next round of a dialog begins with.
+    /// Encodes and signs the state for the next round.
     ///
     /// # Errors
     ///
-    /// There were enough rounds, or the state is not JSON.
+    /// The request has reached the [maximum number of rounds](Self::rounds), the state cannot be serialized as JSON, or
+    /// the system's random number generator fails.
     pub fn seal<T, S: Serialize + ?Sized>(&self, dialog: &RequestState<T>, state: &S) -> Result<String, ErrorObject> {
         if dialog.round >= self.rounds {
-            return Err(errors::invalid_request(&format!("no answer after {} rounds", self.rounds)));
+            return Err(errors::invalid_request(&format!("no result after {} rounds", self.rounds)));
         }
         let payload = serde_json::to_vec(state).map_err(|error| errors::of(error.into()))?;
         let nonce = random::<NONCE>().map_err(|error| errors::of(error.into()))?;
@@ -219,11 +224,12 @@ impl fmt::Debug for RequestStateCodec {
 }
 
 fn refused(context: &Context, why: Refusal) -> ErrorObject {
-    tracing::warn!(method = context.method(), %why, "state is not taken");
-    errors::invalid_params_in_words("params.requestState: not taken; make the request again without it")
+    tracing::warn!(method = context.method(), %why, "rejected `requestState`");
+    errors::invalid_params_in_words("params.requestState: invalid or expired; send the request again without it")
 }
 
-/// What a state is bound to. Lengths stand before their texts, so that none can pass for a part of another.
+/// Returns the bytes that a state is bound to. Each part is prefixed with its length, so that different parts never
+/// produce the same bytes.
 fn binding(context: &Context, who: &str) -> Vec<u8> {
     let subject = context.subject().unwrap_or_default();
     let mut binding = Vec::new();
@@ -247,21 +253,21 @@ fn millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What remembers which states were used.
+/// Records used states, so that each state is accepted only once.
 pub trait ReplayGuard: Send + Sync + 'static {
-    /// Marks a state as used, which must be remembered until then; `false` if it was used before, or if that cannot be
-    /// remembered.
+    /// Marks a state as used, and remembers it until `until`. Returns `false` if the state was used before, or if it
+    /// cannot be recorded.
     fn spend(&self, nonce: [u8; NONCE], until: SystemTime) -> bool;
 }
 
-/// How many used states [`RequestStateCodec::of_this_process`] remembers.
+/// The number of used states that [`RequestStateCodec::of_this_process`] remembers.
 pub const MAX_USED_STATES: usize = 100_000;
 
-/// Remembers used states in this process, up to a number of them. Each takes about 50 bytes until it expires.
+/// Records a limited number of used states in this process. Each takes about 50 bytes until it expires.
 ///
-/// At that number it forgets the states that expire first, and from then on refuses every state that expires no later than
-/// a forgotten one. So no state is accepted twice, and new states are still accepted. Only the time that a client has for
-/// its answer gets shorter, down to the time in which this many states were used.
+/// When the limit is reached, the guard forgets the states that expire first, and rejects every state that expires no
+/// later than a forgotten one. No state is accepted twice, and new states are still accepted. Only the time that
+/// clients have for the next round gets shorter, down to the time in which this many states are used.
 #[derive(Debug)]
 pub struct InMemoryReplayGuard {
     max: usize,
@@ -270,14 +276,14 @@ pub struct InMemoryReplayGuard {
 
 #[derive(Debug, Default)]
 struct Used {
-    /// By expiry, in milliseconds since 1970.
+    /// Ordered by expiry, in milliseconds since 1970.
     states: BTreeSet<(u64, [u8; NONCE])>,
     /// The latest expiry of a forgotten state.
     forgotten: u64,
 }
 
 impl InMemoryReplayGuard {
-    /// Remembers up to `max` used states.
+    /// Creates a guard that remembers up to `max` used states.
     #[must_use]
     pub fn new(max: usize) -> Self {
         Self { max, used: Mutex::default() }
@@ -297,7 +303,7 @@ impl ReplayGuard for InMemoryReplayGuard {
 }
 
 impl Used {
-    /// Forgets expired states, and the oldest ones beyond `max`.
+    /// Forgets expired states, and the states that expire first if there are more than `max`.
     fn forget(&mut self, max: usize, now: u64) {
         while let Some(&(until, _)) = self.states.first()
             && (until <= now || self.states.len() > max)

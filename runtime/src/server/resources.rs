@@ -1,4 +1,4 @@
-//! Resources, and templates of their URIs.
+//! Resources and resource templates.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -25,43 +25,44 @@ use crate::server::pagination::page;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, Router};
 
-/// A resource, and the function that reads it.
+/// A resource and the function that reads it.
 pub(super) struct Entry {
     resource: Resource,
     read: Read<()>,
 }
 
-/// A template, and the function that reads the resources of its URIs.
+/// A resource template and the function that reads its resources.
 pub(super) struct Template {
     template: ResourceTemplate,
     matches: UriTemplate,
     read: Read<Variables>,
 }
 
-/// The variables of a template, decoded.
+/// The percent-decoded variables of a template, by name.
 type Variables = BTreeMap<String, String>;
 type Contents = Result<Option<Vec<TextOrBlobResourceContents>>, ToolError>;
 type Read<A> = Box<dyn Fn(Call, A, RequestedResource) -> BoxFuture<'static, Contents> + Send + Sync>;
 
-/// What a URI leads to.
+/// The resource or template that a URI matches.
 enum Found {
     Entry(Arc<Entry>),
     Template(Arc<Template>, Variables),
 }
 
-/// What is read.
+/// The URI and the MIME type of the requested resource.
 pub(super) struct RequestedResource {
     uri: String,
     mime_type: Option<String>,
 }
 
-/// What reading a resource may give: text, bytes, or contents; `None` if it is not there after all.
+/// A type that reading a resource can return: text, bytes, or contents. `None` means that the resource does not exist.
 pub trait IntoContents {
-    /// The contents of the resource of this URI, which is of this MIME type unless they say otherwise.
+    /// Converts into the contents of the resource with this URI. `mime_type` is the declared MIME type of the resource;
+    /// text and bytes get it, a list of contents is not changed.
     ///
     /// # Errors
     ///
-    /// It cannot be read.
+    /// The resource cannot be read, or reading it asks for input.
     fn into_contents(
         self,
         uri: &str,
@@ -110,7 +111,9 @@ impl<T: IntoContents, E: Into<ToolError>> IntoContents for Result<T, E> {
 }
 
 impl Server {
-    /// A resource, and what reads it.
+    /// Adds a resource and the function that reads it.
+    ///
+    /// An invalid definition is an error when the server starts; see [`config`](Self::config).
     ///
     /// ```
     /// use mcpgen_runtime::Server;
@@ -134,11 +137,11 @@ impl Server {
         self.noted(added)
     }
 
-    /// As [`resource`](Self::resource), of a server that is serving. Whoever wants to hear of it is told.
+    /// Like [`resource`](Self::resource), but for a server that may already be serving. Subscribers are notified.
     ///
     /// # Errors
     ///
-    /// There is one of this URI.
+    /// Another resource has the same URI.
     pub fn add_resource<F, Fut, T>(&self, resource: Resource, read: F) -> Result<(), DefinitionError>
     where
         F: Fn(Call) -> Fut + Send + Sync + 'static,
@@ -163,7 +166,7 @@ impl Server {
         Ok(())
     }
 
-    /// Takes a resource away. Whoever wants to hear of it is told. `false` if there is none of this URI.
+    /// Removes a resource and notifies subscribers. Returns `false` if no resource has this URI.
     pub fn remove_resource(&self, uri: &str) -> bool {
         let mut things = self.0.things.write();
         let before = things.resources.len();
@@ -176,12 +179,17 @@ impl Server {
         removed
     }
 
-    /// Resources whose URIs are of one form, and what reads them by the variables in the URI. The form is a template of
-    /// RFC 6570 with `{name}`, `{+path}` and `{#fragment}`; of several templates that fit, the first one is taken, and a
-    /// resource that is there by its URI goes before them.
+    /// Adds a resource template and the function that reads its resources. The function takes the variables by name.
     ///
-    /// The variables are decoded, and say what the client wants them to say. `{name}` is one segment: not empty, not `..`, and
-    /// without `/`, `\\` and NUL. `{+path}` and `{#fragment}` may be anything: do not open a file of that name unseen.
+    /// The template is an RFC 6570 URI template with the expressions `{name}`, `{+path}` and `{#fragment}`. A resource
+    /// with exactly the requested URI takes precedence over templates. Of several matching templates, the first one
+    /// added is used.
+    ///
+    /// The variables are percent-decoded and come from the client. `{name}` matches one segment: it is not empty, not
+    /// `.` or `..`, and contains no `/`, `\` or NUL. `{+path}` and `{#fragment}` can contain anything. Validate them
+    /// before you use them as file paths.
+    ///
+    /// An invalid definition is an error when the server starts; see [`config`](Self::config).
     #[must_use]
     pub fn resource_template<F, Fut, T>(self, name: &str, uri_template: &str, read: F) -> Self
     where
@@ -192,7 +200,7 @@ impl Server {
         self.resource_template_of(ResourceTemplate::new(name, uri_template), read)
     }
 
-    /// As [`resource_template`](Self::resource_template), with all that can be said of one.
+    /// Like [`resource_template`](Self::resource_template), but takes a [`ResourceTemplate`] with all its members.
     #[must_use]
     pub fn resource_template_of<F, Fut, T>(self, template: ResourceTemplate, read: F) -> Self
     where
@@ -247,7 +255,7 @@ impl Server {
         };
         let requested =
             |mime_type: &Option<String>| RequestedResource { uri: uri.clone(), mime_type: mime_type.clone() };
-        // Nothing is held any more: what is read may change the server.
+        // The lock is released before this, because the function can change the server.
         let read = match found {
             Some(Found::Entry(entry)) => (entry.read)(call, (), requested(&entry.resource.mime_type)),
             Some(Found::Template(it, variables)) => (it.read)(call, variables, requested(&it.template.mime_type)),
@@ -260,7 +268,7 @@ impl Server {
         }
     }
 
-    /// In the revisions where a connection subscribes.
+    /// Handles `resources/subscribe` and `resources/unsubscribe`, which only legacy revisions have.
     fn subscribe(&self, request: &AnyRequest, subscribes: bool) -> Result<RawJson, ErrorObject> {
         if !request.context.revision().is_legacy() || !self.things().kinds.resources {
             return Err(errors::method_not_found(&request.method));
@@ -270,7 +278,7 @@ impl Server {
             return Err(errors::invalid_params_in_words("params.uri: expected a string"));
         };
         if uri.len() > LONGEST_URI {
-            return Err(errors::invalid_params_in_words("params.uri: too long to be kept"));
+            return Err(errors::invalid_params_in_words("params.uri: expected at most 8 KiB"));
         }
         let mut listeners = self.listeners();
         let listener = listener(&mut listeners, request.context.peer());
@@ -282,22 +290,22 @@ impl Server {
     }
 }
 
-/// How many bytes the URI of a subscription may have.
+/// The maximum length of a subscribed URI, in bytes. The error message in `Server::subscribe` repeats it.
 const LONGEST_URI: usize = 8 << 10;
 
-/// What is wrong with a template: only what can be found again in a URI is one.
+/// Returns why a template is not supported. The values of all its variables must be recoverable from a URI.
 fn fault(template: &str) -> Option<&'static str> {
     let (mut rest, mut names) = (template, Vec::new());
     while let Some(at) = rest.find(['{', '}']) {
         let Some((inside, after)) = rest[at..].strip_prefix('{').and_then(|inside| inside.split_once('}')) else {
-            return Some("a brace without its other one");
+            return Some("unmatched brace");
         };
         let name = inside.strip_prefix(['+', '#']).unwrap_or(inside);
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return Some("only {name}, {+name} and {#name} can be found in a URI");
+            return Some("unsupported expression; use {name}, {+name} or {#name}");
         }
         if names.contains(&name) {
-            return Some("a name that is there twice could be two things in a URI");
+            return Some("a variable occurs twice; use each name once");
         }
         names.push(name);
         rest = after;
@@ -305,12 +313,12 @@ fn fault(template: &str) -> Option<&'static str> {
     None
 }
 
-/// The variables of a URI, decoded; `None` if it is none of the template's.
+/// Returns the percent-decoded variables of a URI. Returns `None` if the URI does not match the template.
 fn variables(it: &Template, uri: &str) -> Option<Variables> {
     let captures = it.matches.captures(uri)?;
     let value = |name: &str| -> Option<String> {
         let value = captures.name(name)?.value().ok()?.into_owned();
-        // One segment is one segment, however it is written.
+        // Percent-encoding must not smuggle further segments into `{name}`.
         let is_segment = it.template.uri_template.contains(&format!("{{{name}}}"));
         let is_one = !value.is_empty() && value != "." && value != ".." && !value.contains(['/', '\\', '\0']);
         (!is_segment || is_one).then_some(value)

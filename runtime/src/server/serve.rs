@@ -1,4 +1,4 @@
-//! Serving a connection.
+//! Serves a connection with a router.
 
 use std::io;
 use std::sync::Arc;
@@ -9,17 +9,18 @@ use crate::protocol::config::ServerConfig;
 use crate::service::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing};
 
-/// Runs a server on a connection until its client is gone. It speaks those of its revisions that a handler is of, each
-/// request in its own.
+/// Serves a connection until the client closes it.
 ///
-/// To tell the client something when it has asked for nothing, keep a handler's [`Context::peer`](crate::Context::peer), or
-/// make the [`Connection`] yourself; where there are no connections any more, use
-/// [`Subscriptions`](crate::server::subscriptions::Subscriptions). `requests` is the router itself, or the router in layers of
-/// middleware; `handlers` is the router, which also takes the notifications.
+/// The server supports those revisions of `config` that have a handler. `requests` handles the requests: pass the
+/// router, or the router wrapped in middleware. `handlers` is the router itself; it also handles the notifications.
+///
+/// To send messages to the client outside of a request, keep the [`Context::peer`](crate::Context::peer) of a handler,
+/// or create the [`Connection`] yourself. In modern revisions, use
+/// [`Subscriptions`](crate::server::subscriptions::Subscriptions) instead.
 ///
 /// # Errors
 ///
-/// Reading or writing failed.
+/// Reading or writing fails.
 pub async fn serve(
     config: impl Into<ServerConfig>,
     requests: impl RequestService,

@@ -1,6 +1,8 @@
-//! Subscriptions to changes (2026-07-28): a client asks once, with `subscriptions/listen`, and is told until one side ends it.
+//! Subscriptions to changes (2026-07-28). A client sends `subscriptions/listen`, and the server sends notifications
+//! until the client or the server ends the subscription.
 //!
-//! Nobody hears of a change twice before having looked at it, so neither side ever keeps more than what was subscribed to.
+//! Repeated changes are merged while they are pending. The pending changes of a subscription are therefore bounded by
+//! what it subscribes to.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -23,14 +25,14 @@ use crate::protocol::modern::SUBSCRIPTION_ID;
 use crate::service::context::Context;
 use crate::util::lock::Mutex;
 
-/// How many URIs one subscription may name. This and [`MAX_SUBSCRIPTION_BYTES`] are also the limits of all
-/// `resources/subscribe` requests of a connection.
+/// The maximum number of URIs of one subscription. This and [`MAX_SUBSCRIPTION_BYTES`] also limit all
+/// `resources/subscribe` requests of a connection together.
 pub const MAX_RESOURCE_SUBSCRIPTIONS: usize = 1024;
 
-/// How many bytes the URIs of one subscription may have together.
+/// The maximum total length of the URIs of one subscription, in bytes.
 pub const MAX_SUBSCRIPTION_BYTES: usize = 1 << 20;
 
-/// Refuses a filter with more URIs, or more bytes of URIs, than a subscription may have.
+/// Rejects a filter whose URIs exceed [`MAX_RESOURCE_SUBSCRIPTIONS`] or [`MAX_SUBSCRIPTION_BYTES`].
 fn check_size(filter: &SubscriptionFilter) -> Result<(), ErrorObject> {
     let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
     let why = if uris.len() > MAX_RESOURCE_SUBSCRIPTIONS {
@@ -44,7 +46,7 @@ fn check_size(filter: &SubscriptionFilter) -> Result<(), ErrorObject> {
     Err(errors::invalid_params_in_words(&why))
 }
 
-/// Who has subscribed to what, on the server's side. Clones are the same.
+/// A server's registry of subscriptions. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct Subscriptions(Arc<Shared>);
 
@@ -63,8 +65,8 @@ struct Subscriber {
 }
 
 impl Subscriptions {
-    /// What a server offers, by the capabilities that it has declared: `listChanged` of `tools`, `prompts` and `resources`,
-    /// and `subscribe` of `resources`.
+    /// Creates the subscriptions that the server's declared capabilities offer: `listChanged` of `tools`, `prompts` and
+    /// `resources`, and `subscribe` of `resources`.
     #[must_use]
     pub fn of(ours: &LocalInfo) -> Self {
         Self(Arc::new(Shared {
@@ -75,7 +77,7 @@ impl Subscriptions {
         }))
     }
 
-    /// Tells everybody who has subscribed to it, or to a resource that it is a part of, such as `file:///notes/` of
+    /// Notifies the subscribers of a change. A subscription to a resource covers its parts: `file:///notes/` covers
     /// `file:///notes/today`.
     pub fn changed(&self, change: &Change) {
         for subscriber in self.subscribers().values().filter(|subscriber| subscriber.wanted.matches(change)) {
@@ -83,23 +85,23 @@ impl Subscriptions {
         }
     }
 
-    /// Offers this from now on.
+    /// Replaces the declared capabilities that new subscriptions are matched against.
     pub(crate) fn config(&self, ours: &LocalInfo) {
         *self.0.offered.lock() = ours.capabilities.clone();
     }
 
-    /// How many subscriptions there are.
+    /// Returns the number of active subscriptions.
     #[must_use]
     pub fn count(&self) -> usize {
         self.subscribers().len()
     }
 
-    /// Ends all subscriptions, and those that are still to come. What has changed is still told.
+    /// Ends all subscriptions, including future ones. Pending changes are still sent.
     pub fn close(&self) {
         self.0.closed.cancel();
     }
 
-    /// The handler of `subscriptions/listen`.
+    /// Returns the handler of `subscriptions/listen`.
     pub fn handler(
         &self,
     ) -> impl Fn(Context, SubscriptionsListenRequestParams) -> ListenFuture + Clone + Send + Sync + 'static + use<>
@@ -124,7 +126,7 @@ impl Subscriptions {
             json!({ "_meta": meta, "notifications": mcpgen_types::to_value(&wanted).unwrap_or_default() });
         let subscribed = self.subscribe(Filter::from(&wanted));
         drop(wanted);
-        // Whoever is gone needs no news; the connection's end ends this too.
+        // Errors are ignored: sending fails only if the connection has ended, which also ends this handler.
         let tell = async |method, params: serde_json::Value| {
             let _ = context.peer().put(method, Some(RawJson::from(&params))).await;
         };
@@ -150,7 +152,7 @@ impl Subscriptions {
         Ok(SubscriptionsListenResult::new(SubscriptionsListenResultMetaObject::new(id.clone())))
     }
 
-    /// What of a filter is offered.
+    /// Returns the part of a filter that the server offers.
     fn honoured(&self, asked: SubscriptionFilter) -> SubscriptionFilter {
         let offered = self.0.offered.lock();
         let offers = |path: [&str; 2]| can(&offered, &path);
@@ -174,10 +176,10 @@ impl Subscriptions {
     }
 }
 
-/// What the handler of `subscriptions/listen` returns.
+/// The future that the handler of `subscriptions/listen` returns.
 pub type ListenFuture = Pin<Box<dyn Future<Output = Result<SubscriptionsListenResult, ErrorObject>> + Send>>;
 
-/// However a subscription ends, it is forgotten.
+/// An active subscription. Dropping it removes it from the registry.
 struct Subscribed {
     all: Subscriptions,
     key: u64,

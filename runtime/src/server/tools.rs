@@ -22,11 +22,11 @@ use crate::server::pagination::page;
 use crate::service::context::Context;
 use crate::service::router::{Answer, AnyRequest, Router};
 
-/// A tool, and the function that it is.
+/// A tool and its function.
 pub(super) struct Entry {
     tool: Tool,
     run: Run,
-    /// The arguments that are headers too, over HTTP.
+    /// The arguments that HTTP clients also send as headers.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code, reason = "only HTTP has headers"))]
     headers: Vec<Header>,
     #[cfg(feature = "validate")]
@@ -35,10 +35,10 @@ pub(super) struct Entry {
 
 type Run = Box<dyn Fn(Arc<Entry>, Call, Arguments) -> Answer + Send + Sync>;
 
-/// What a tool is called with.
+/// The arguments of a call.
 enum Arguments {
     Object(JsonObject),
-    /// An object that is not decoded yet.
+    /// An undecoded object.
     Raw(RawJson),
 }
 
@@ -64,38 +64,39 @@ impl Arguments {
     }
 }
 
-/// What is said of a tool besides its schemas. A name is one; so is a [`Tool`], whose schemas are replaced by those of types.
+/// The description of a tool without its schemas. Converts from a name, or from a [`Tool`], whose schemas are replaced
+/// with the schemas of the function's types.
 #[derive(Clone, Debug)]
 pub struct ToolInfo(Tool);
 
 impl ToolInfo {
-    /// A tool of this name.
+    /// Creates the description of a tool with this name.
     pub fn new(name: impl Into<String>) -> Self {
         Self(Tool::new(ToolInputSchema::new(), name))
     }
 
-    /// The name that people see.
+    /// Sets the name that is displayed to users.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.0.title = Some(title.into());
         self
     }
 
-    /// What it is for, for the models that use it. Without one it is what is said of the type of its arguments.
+    /// Sets the description for models. The default is the doc comment of the arguments' type.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.0.description = Some(description.into());
         self
     }
 
-    /// Whether it only reads, destroys something, and the like.
+    /// Sets hints about the tool's behavior, such as whether it is read-only or destructive.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.0.annotations = Some(annotations);
         self
     }
 
-    /// How it looks.
+    /// Sets the icons.
     #[must_use]
     pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
         self.0.icons = Some(icons.into());
@@ -121,34 +122,38 @@ impl From<Tool> for ToolInfo {
     }
 }
 
-/// Why a tool has no result. Every error is one, and is told to the model by its words, so that it can do better; an
-/// [`ErrorObject`] is not, and is the answer to the request.
+/// The error type of tools.
+///
+/// Every error type converts into it. The messages of the error and its sources are reported in the result, with
+/// `is_error` set, so that the model can correct its call. An [`ErrorObject`] becomes the error response to the request
+/// instead.
 #[derive(Debug)]
 pub struct ToolError(Failure);
 
 #[derive(Debug)]
 enum Failure {
-    /// The model is told.
+    /// A failed result, for the model.
     Told(String),
-    /// The client is.
+    /// An error response, for the client.
     Refused(ErrorObject),
-    /// Something is missing, which the client is asked for.
+    /// A request for input from the client.
     Asks(Box<InputRequiredResult>),
 }
 
 impl ToolError {
-    /// A failure that the model is told of.
+    /// Creates a failure that is reported to the model, with this message.
     pub fn failed(why: impl Into<String>) -> Self {
         Self(Failure::Told(why.into()))
     }
 
-    /// Asks the client for something (2026-07-28).
+    /// Asks the client for input. The client then sends the request again (2026-07-28).
     #[must_use]
     pub fn asks(asks: InputRequiredResult) -> Self {
         Self(Failure::Asks(Box::new(asks)))
     }
 
-    /// As the answer to a request that is not of a tool: there is nobody to be told.
+    /// Converts the error of a handler other than a tool. Its result cannot report a failure, so that a failure becomes
+    /// an error response.
     pub(super) fn into_answer<T>(self) -> Result<Asks<T>, ErrorObject> {
         match self.0 {
             Failure::Told(why) => Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, why)),
@@ -172,7 +177,7 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     let mut source = error.source();
     while let Some(error) = source {
         let more = error.to_string();
-        // Some say the words of their source as their own.
+        // Some errors include the message of their source.
         if !words.contains(&more) {
             words = format!("{words}: {more}");
         }
@@ -181,16 +186,16 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// What a tool may return.
+/// A type that a tool can return.
 pub trait IntoToolResult {
-    /// The result of the call.
+    /// Converts into the result of the call.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// The tool failed, asks for input, or its value cannot be serialized as JSON.
     fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
 
-    /// What structured content there is, if there always is; JSON Schema.
+    /// Returns the JSON Schema of the structured content. Returns `None` if not every result has structured content.
     #[must_use]
     fn output_schema() -> Option<JsonObject>
     where
@@ -256,7 +261,7 @@ impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
     }
 }
 
-/// Structured content of a type: for programs as it is, and as text for whoever knows only that.
+/// Structured content. The result also contains it as JSON text, for clients that do not support structured content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Structured<T>(pub T);
 
@@ -285,7 +290,7 @@ impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
     }
 }
 
-/// The schema of a type, without the name that it has in Rust.
+/// Returns the schema of a type, without the type's Rust name.
 #[cfg(feature = "schemars")]
 fn schema_of<T: schemars::JsonSchema>(settings: schemars::generate::SchemaSettings) -> JsonObject {
     match settings.into_generator().into_root_schema_for::<T>().to_value() {
@@ -293,16 +298,18 @@ fn schema_of<T: schemars::JsonSchema>(settings: schemars::generate::SchemaSettin
             schema.remove("title");
             schema
         }
-        // `true`, or `false`
+        // `true` or `false`.
         value => JsonObject::from_iter([("const".to_owned(), value)]),
     }
 }
 
 impl Server {
-    /// A tool: a function of its arguments, whose type says what they are.
+    /// Adds a tool whose arguments are a Rust type. The type also defines the tool's `inputSchema`.
     ///
-    /// What does not fit the type is told to the model, and the function is not called. What it returns may be text, a
-    /// number, content, [`Structured`] content, or a `Result` of any of these.
+    /// If a call's arguments do not match the type, the error is reported to the model and the function is not called.
+    /// The function can return text, a number, content, [`Structured`] content, or a `Result` of any of these.
+    ///
+    /// An invalid definition is an error when the server starts; see [`config`](Self::config).
     ///
     /// ```
     /// use mcpgen_runtime::Server;
@@ -314,7 +321,7 @@ impl Server {
     /// #[derive(Deserialize, JsonSchema)]
     /// struct Add {
     ///     a: i64,
-    ///     /// What is added to it.
+    ///     /// The number to add to `a`.
     ///     b: i64,
     /// }
     ///
@@ -336,11 +343,11 @@ impl Server {
         self.noted(added)
     }
 
-    /// As [`tool`](Self::tool), of a server that is serving. Whoever wants to hear of it is told.
+    /// Like [`tool`](Self::tool), but for a server that may already be serving. Subscribers are notified.
     ///
     /// # Errors
     ///
-    /// There is one of this name, or something is wrong with it.
+    /// The name is invalid or already used, or a schema is invalid.
     #[cfg(feature = "schemars")]
     pub fn add_tool<A, F, Fut, T>(&self, info: impl Into<ToolInfo>, function: F) -> Result<(), DefinitionError>
     where
@@ -353,7 +360,7 @@ impl Server {
         let mut schema = schema_of::<A>(schemars::generate::SchemaSettings::draft2020_12());
         let said = schema.remove("description").and_then(|said| said.as_str().map(str::to_owned));
         tool.description = tool.description.or(said);
-        // An enum of objects, or no arguments at all.
+        // The schemas of an enum of objects and of `()` do not have the type "object".
         match schema.get("type").and_then(serde_json::Value::as_str) {
             None if schema.contains_key("oneOf") || schema.contains_key("anyOf") => {
                 schema.insert("type".to_owned(), "object".into());
@@ -372,13 +379,15 @@ impl Server {
         self.insert_tool(tool, run(|tool, arguments| fit::<A>(tool, arguments), function))
     }
 
-    /// A tool whose schemas are written by hand: a function of its arguments as they come.
+    /// Adds a tool with hand-written schemas. The function takes the arguments as a JSON object.
     ///
-    /// With the feature `validate` arguments and structured results are checked against the schemas. Checks are bounded: a
-    /// check that is not finished after a few milliseconds goes on at a thread for blocking work, for at most 2 seconds, and
-    /// then the call fails. A schema is refused when it is added if it has more than 20,000 subschemas or 250 patterns, if
-    /// more than 10,000 subschemas apply to one value with references expanded, or if a pattern uses look-around or
+    /// With the feature `validate`, arguments and structured results are checked against the schemas. Checks are
+    /// bounded: a check that takes longer than a few milliseconds continues on a blocking thread for at most 2 seconds,
+    /// and then the call fails. Adding a schema fails if it has more than 20,000 subschemas or 250 patterns, if more
+    /// than 10,000 subschemas apply to one value with references expanded, or if a pattern uses look-around or
     /// backreferences or compiles to more than 1 MiB. References must stay within the schema.
+    ///
+    /// An invalid definition is an error when the server starts; see [`config`](Self::config).
     #[must_use]
     pub fn tool_with_schema<F, Fut, T>(self, tool: Tool, function: F) -> Self
     where
@@ -390,11 +399,12 @@ impl Server {
         self.noted(added)
     }
 
-    /// As [`tool_with_schema`](Self::tool_with_schema), of a server that is serving. Whoever wants to hear of it is told.
+    /// Like [`tool_with_schema`](Self::tool_with_schema), but for a server that may already be serving. Subscribers are
+    /// notified.
     ///
     /// # Errors
     ///
-    /// There is one of this name, or something is wrong with it.
+    /// The name is invalid or already used, or a schema is invalid.
     pub fn add_tool_with_schema<F, Fut, T>(&self, tool: Tool, function: F) -> Result<(), DefinitionError>
     where
         F: Fn(Call, JsonObject) -> Fut + Send + Sync + 'static,
@@ -404,7 +414,7 @@ impl Server {
         self.insert_tool(tool, run(|_, arguments| Ok(arguments.object()?), function))
     }
 
-    /// Takes a tool away. Whoever wants to hear of it is told. `false` if there is none of this name.
+    /// Removes a tool and notifies subscribers. Returns `false` if no tool has this name.
     pub fn remove_tool(&self, name: &str) -> bool {
         let mut things = self.0.things.write();
         let before = things.tools.len();
@@ -417,7 +427,7 @@ impl Server {
         removed
     }
 
-    /// The arguments of a tool that are headers too.
+    /// Returns the headers of a tool's arguments. Returns no headers if no tool has this name.
     #[cfg(feature = "http-server")]
     pub(super) fn headers_of(&self, tool: &str) -> Vec<Header> {
         let things = self.things();
@@ -469,7 +479,7 @@ impl Server {
         Ok(entry.start(call, arguments))
     }
 
-    /// Which tool is called, and with what.
+    /// Returns the tool that a request calls, and its arguments.
     fn called(&self, mut request: AnyRequest) -> Result<(Arc<Entry>, Arguments), ErrorObject> {
         if let Some(params) = request.params.take() {
             let found = params.into_part(|params| match short(params, &request.context) {
@@ -495,12 +505,12 @@ impl Server {
     }
 }
 
-/// The name and the arguments of a call that says nothing else, as most do. `None` for all others, right or wrong: their
-/// params are read as what they are.
+/// Returns the name and the arguments of a call whose params have no other members except `_meta`, as most do. Returns
+/// `None` for all other params, valid or not. They have to be decoded completely.
 fn short<'p>(params: Cursor<'p>, context: &Context) -> Option<(Cow<'p, str>, Option<Cursor<'p>>)> {
     let picked = Picked::from(params, &["name", "arguments", "_meta"]).ok()?;
     let [name, arguments, meta] = picked.values;
-    // What every request of the newest revision says of its maker was read when it came.
+    // In modern revisions, `_meta` is required. If peer info is available, `_meta` was already checked.
     let said = match context.revision().is_legacy() {
         true => meta.is_none(),
         false => meta.is_some() && context.peer_info().is_some(),
@@ -534,7 +544,7 @@ impl Entry {
         (self.run)(Arc::clone(&self), call, arguments)
     }
 
-    /// The answer to a call, by what the function has returned.
+    /// Encodes the function's result or error as the result of the call. Returns an error for an error response.
     fn answer(&self, context: &Context, result: Result<CallToolResult, ToolError>) -> Result<RawJson, ErrorObject> {
         let answer = match result {
             Ok(result) => Asks::Result(result),
@@ -545,7 +555,7 @@ impl Entry {
     }
 }
 
-/// Calls a function with arguments that `fit` makes of what came, or says why it cannot.
+/// Wraps a tool's function. `fit` converts the arguments; if it fails, the function is not called.
 fn run<A, F, Fut, T>(fit: impl Fn(&str, Arguments) -> Result<A, ToolError> + Send + Sync + 'static, function: F) -> Run
 where
     F: Fn(Call, A) -> Fut + Send + Sync + 'static,
@@ -572,7 +582,7 @@ where
     })
 }
 
-/// Arguments as a type, or what the model is told.
+/// Deserializes arguments. The error is for the model.
 #[cfg(feature = "schemars")]
 fn fit<A: serde::de::DeserializeOwned>(tool: &str, arguments: Arguments) -> Result<A, ToolError> {
     let arguments = match arguments {
@@ -580,17 +590,19 @@ fn fit<A: serde::de::DeserializeOwned>(tool: &str, arguments: Arguments) -> Resu
         Arguments::Object(arguments) => RawJson::from(&arguments),
     };
     arguments.deserialize().or_else(|error| {
-        // A type without members is `()` for serde.
+        // For types such as `()`, an empty object counts as no arguments.
         let is_empty = arguments.read(|json| json.members().is_ok_and(|mut members| members.next().is_none()));
         if let (Ok(true), Ok(nothing)) = (is_empty, crate::jsonrpc::json::decode(None)) {
             return Ok(nothing);
         }
         let at = if error.path().is_empty() { "" } else { "argument " };
-        Err(ToolError::failed(format!("{tool} takes other arguments: {at}{error}. Correct them and call it again.")))
+        Err(ToolError::failed(format!(
+            "invalid arguments for {tool}: {at}{error}. Correct them and call the tool again."
+        )))
     })
 }
 
-/// A schema as tools have it.
+/// Converts a schema to the type of a [`Tool`]'s field. An `inputSchema` must have the type `object`.
 #[cfg(feature = "schemars")]
 fn schema_as<T: mcpgen_types::codec::Decode>(
     tool: &str,
@@ -599,7 +611,7 @@ fn schema_as<T: mcpgen_types::codec::Decode>(
 ) -> Result<T, DefinitionError> {
     let found = schema.get("type").cloned();
     if which == "inputSchema" && found.as_ref().is_none_or(|kind| kind != "object") {
-        let found = found.map_or_else(|| "anything".to_owned(), |kind| kind.to_string());
+        let found = found.map_or_else(|| "no type".to_owned(), |kind| kind.to_string());
         return Err(DefinitionError::NotAnObject { name: tool.to_owned(), schema: which, found });
     }
     let decoded = mcpgen_types::from_value(serde_json::Value::Object(schema));

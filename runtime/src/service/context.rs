@@ -1,4 +1,4 @@
-//! What a handler knows besides its params.
+//! The context that a handler receives besides its params.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -17,7 +17,9 @@ use crate::protocol::info::PeerInfo;
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope};
 
-/// What a handler knows besides its params. Clones are of the same message.
+/// The context of a request or notification: its ID, method, revision, peer and metadata.
+///
+/// Every handler receives one. It is cheap to clone, and clones refer to the same message.
 #[derive(Clone, Debug)]
 pub struct Context(Arc<Inner>);
 
@@ -31,15 +33,15 @@ struct Inner {
     params_view: ParamsView,
     extensions: Option<Carrier>,
     reports: Reports,
-    /// The answer is on its way.
+    /// Set once the response is in the outbox.
     sent: Once,
 }
 
-/// What happens once, and whoever waits for it.
+/// An event that happens at most once and can be awaited.
 #[derive(Debug, Default)]
 struct Once {
     has_happened: AtomicBool,
-    /// Whether somebody may wait. As a rule nobody does, and nobody has to be woken.
+    /// Whether a task may be waiting. Usually none is, and `happens` skips the wake-up.
     is_awaited: AtomicBool,
     told: Notify,
 }
@@ -57,7 +59,7 @@ impl Once {
     }
 
     async fn happened(&self) {
-        // Who waits is told of all that happens from here on.
+        // Created before the flag is read, so that no wake-up is lost in between.
         let told = self.told.notified();
         self.is_awaited.store(true, Ordering::SeqCst);
         if !self.has_happened() {
@@ -66,12 +68,12 @@ impl Once {
     }
 }
 
-/// The reports of a request's progress, and what is logged for it.
+/// The state of a request's progress and log notifications.
 #[derive(Debug)]
 struct Reports {
     has_begun: AtomicBool,
     has_ended: AtomicBool,
-    /// The progress that was reported last. Held while a report is sent, so that reports keep their order.
+    /// The last progress reported. Locked while a notification is sent, which keeps notifications in order.
     last: Mutex<f64>,
 }
 
@@ -86,7 +88,7 @@ impl Default for Reports {
 }
 
 impl Reports {
-    /// Waits for the reports that are being sent. `None` once the answer is on its way, or nobody waits for one.
+    /// Waits until earlier notifications are sent. Returns `None` once reporting has ended.
     async fn begin(&self) -> Option<MutexGuard<'_, f64>> {
         // Either `end` sees that reports have begun, or this sees that they have ended.
         self.has_begun.store(true, Ordering::SeqCst);
@@ -94,7 +96,7 @@ impl Reports {
         (!self.has_ended.load(Ordering::SeqCst)).then_some(last)
     }
 
-    /// Ends the reports. The last one is sent when this returns.
+    /// Ends reporting. When this returns, a notification that was being sent has been sent.
     async fn end(&self) {
         self.has_ended.store(true, Ordering::SeqCst);
         if self.has_begun.load(Ordering::SeqCst) {
@@ -103,7 +105,7 @@ impl Reports {
     }
 }
 
-/// What a message came with, by the transport that it came over.
+/// Data that the transport attached to a message.
 pub(crate) type Carrier = Arc<dyn Any + Send + Sync>;
 
 impl Context {
@@ -127,7 +129,7 @@ impl Context {
         }))
     }
 
-    /// With what the message came with. For a context that nobody else has yet.
+    /// Sets the data that the transport attached. Does nothing if the context has been cloned.
     pub(crate) fn with_extensions(mut self, extensions: Option<&Carrier>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.extensions = extensions.cloned();
@@ -135,7 +137,7 @@ impl Context {
         self
     }
 
-    /// The same request, for something that lasts longer than it.
+    /// Creates a context of the same request for a task, which outlives the request.
     #[cfg(feature = "tasks")]
     pub(crate) fn on_task(&self, task_scope: Arc<dyn crate::peer::TaskScope>) -> Self {
         let Inner { id, method, scope, peer, params_view, extensions, .. } = &*self.0;
@@ -152,19 +154,19 @@ impl Context {
         }))
     }
 
-    /// The context of no connection, for trying handlers and layers by themselves. Its peer is gone.
+    /// Creates a context without a connection, for testing handlers and layers. Its peer is disconnected.
     #[must_use]
     pub fn detached(revision: Revision) -> Self {
         Self::of_request(revision, "", None)
     }
 
-    /// As [`detached`](Self::detached), of a request with these params.
+    /// Like [`detached`](Self::detached), but with a method and params.
     #[must_use]
     pub fn of_request(revision: Revision, method: &str, params: Option<&RawJson>) -> Self {
         Self::without_peer(method, RequestScope::of(revision), params)
     }
 
-    /// As [`of_request`](Self::of_request), under these terms.
+    /// Like [`of_request`](Self::of_request), but with a request scope.
     pub(crate) fn without_peer(method: &str, scope: RequestScope, params: Option<&RawJson>) -> Self {
         let peer = Peer::new(Outbox::new(1).0, Arc::new(FixedRevision(scope.revision)), None, None);
         peer.disconnect();
@@ -177,32 +179,33 @@ impl Context {
         )
     }
 
-    /// The request's id; `None` for a notification.
+    /// Returns the request's ID, or `None` for a notification.
     #[must_use]
     pub fn id(&self) -> Option<&RequestId> {
         self.0.id.as_ref()
     }
 
-    /// The method of the request or the notification.
+    /// Returns the method of the request or notification.
     #[must_use]
     pub fn method(&self) -> &str {
         &self.0.method
     }
 
-    /// What the request is about: the name of a tool or a prompt, or the URI of a resource; `None` for all other methods.
+    /// Returns the request's subject: the name of the tool or prompt, or the URI of the resource. `None` for all other
+    /// methods.
     #[must_use]
     pub fn subject(&self) -> Option<&str> {
         self.0.params_view.subject.as_deref()
     }
 
-    /// The revision that the request is of, or the notification.
+    /// Returns the protocol revision of the request or notification.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.0.scope.revision
     }
 
-    /// Who has made the request, as far as that is known: in the revisions that begin with `initialize` what was said
-    /// there, in later ones what is said with the request. `None` in the context of a notification.
+    /// Returns what is known about the peer that sent the request. In legacy revisions this comes from `initialize`, in
+    /// modern ones from the request's metadata. `None` for a notification.
     #[must_use]
     pub fn peer_info(&self) -> Option<&Arc<PeerInfo>> {
         self.0.scope.peer_info.as_ref()
@@ -216,34 +219,36 @@ impl Context {
         &self.0.scope
     }
 
-    /// The other side, on behalf of this message: what may not be sent in its revision is refused.
+    /// Returns the peer, scoped to this message. Sending fails if the message's revision does not allow it.
     #[must_use]
     pub fn peer(&self) -> &Peer {
         &self.0.peer
     }
 
-    /// Waits until the request is over: answered, taken back, or its sender gone. The handler's own future is dropped when
-    /// the request is taken back; this is for what it has spawned.
+    /// Waits until the request is over: its response is ready, it was cancelled, or its sender disconnected.
+    ///
+    /// When a request is cancelled, its handler's future is dropped. Await this in tokio tasks that the handler has
+    /// spawned.
     pub async fn over(&self) {
         self.0.over.happened().await;
     }
 
-    /// Whether the request is over: answered, taken back, or its sender gone.
+    /// Returns whether the request is over: its response is ready, it was cancelled, or its sender disconnected.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.0.over.has_happened()
     }
 
-    /// The request is over.
+    /// Marks the request as over.
     pub(crate) fn end(&self) {
         self.0.over.happens();
     }
 
-    /// Refuses the request unless its sender has declared a capability, such as `["elicitation", "url"]`.
+    /// Checks that the peer has declared a capability, such as `["elicitation", "url"]`.
     ///
     /// # Errors
     ///
-    /// The capability is not declared.
+    /// Fails if the peer has not declared the capability. Return the error to reject the request.
     pub fn require(&self, capability: &[&str]) -> Result<(), ErrorObject> {
         match self.peer_info().is_some_and(|peer_info| peer_info.can(capability)) {
             true => Ok(()),
@@ -251,17 +256,17 @@ impl Context {
         }
     }
 
-    /// `_meta` of the params; empty if there is none.
+    /// Returns the params' `_meta`, which is empty if absent.
     #[must_use]
     pub fn meta(&self) -> &JsonObject {
         &self.0.params_view.meta
     }
 
-    /// The answer to an input request of this key, as the request says that it must be; `None` if there is none.
+    /// Decodes the client's response to the input request with this key. Returns `None` if there is no response.
     ///
     /// # Errors
     ///
-    /// It is no answer to such a request.
+    /// Fails if the response is not a valid result of `R`.
     pub fn input<R: Request>(&self, key: &str) -> Result<Option<R::Result>, ErrorObject> {
         let Some(answer) = self.0.params_view.answers.get(key) else { return Ok(None) };
         let decoded = mcpgen_types::from_value(answer.clone());
@@ -270,47 +275,54 @@ impl Context {
         })
     }
 
-    /// What an earlier answer wanted to have back: see [`RequestStateCodec`](crate::server::request_state::RequestStateCodec) before you trust it.
+    /// Returns the request state that an earlier response asked the client to send back.
+    ///
+    /// The client can change it. Use [`RequestStateCodec`](crate::server::request_state::RequestStateCodec) before you
+    /// trust it.
     #[must_use]
     pub fn request_state(&self) -> Option<&str> {
         self.0.params_view.state.as_deref()
     }
 
-    /// What the message came with, by the transport that it came over: see there which type it is. `None` if it is of
-    /// another one.
+    /// Returns the data that the transport attached to the message. The transport's documentation names its type; over
+    /// HTTP it is the request's `Parts`. Returns `None` if there is no data or it has another type.
     #[must_use]
     pub fn extensions<T: Any>(&self) -> Option<&T> {
         self.0.extensions.as_ref()?.downcast_ref()
     }
 
-    /// Lets go of the stream that the answer is awaited on, where that is a thing of its own and can be come back to: over
-    /// HTTP in revision 2025-11-25. The client comes back after so long, and nothing is lost meanwhile. For handlers that
-    /// take long; elsewhere it does nothing.
+    /// Closes the SSE stream on which the client awaits the response, and asks it to reconnect after `retry`.
+    ///
+    /// Use this in handlers that run for a long time, so that no HTTP response stays open meanwhile. No message is
+    /// lost: the client resumes the stream when it reconnects. This works over HTTP in revision 2025-11-25 and does
+    /// nothing elsewhere.
     pub fn close_sse_stream(&self, retry: Duration) {
         if let Some(id) = self.0.id.clone() {
             self.0.peer.send_now(Message { place: Place::Later(id, retry), bytes: Vec::new() });
         }
     }
 
-    /// The trace that the request is a part of, as W3C's Trace Context and Baggage have it.
+    /// Returns the request's trace context, in the format of W3C Trace Context and Baggage.
     #[must_use]
     pub fn trace(&self) -> Trace<'_> {
         let member = |name: &str| self.meta().get(name).and_then(Value::as_str);
         Trace { parent: member("traceparent"), state: member("tracestate"), baggage: member("baggage") }
     }
 
-    /// What reports of progress are known by; `None` if the other side asked for none.
+    /// Returns the request's progress token, or `None` if the peer did not ask for progress.
     #[must_use]
     pub fn progress_token(&self) -> Option<ProgressToken> {
         mcpgen_types::from_value(self.meta().get("progressToken")?.clone()).ok()
     }
 
-    /// Reports how far the request has come. Nothing is sent if the other side asked for no reports, if it would be no
-    /// more than what was reported before, or after the answer.
+    /// Sends a progress notification.
+    ///
+    /// Sends nothing if the peer did not ask for progress, if `progress` is not finite or not greater than the last
+    /// value reported, or once the response is being sent.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let Some(token) = self.progress_token() else { return };
         let Some(mut last) = self.0.reports.begin().await else { return };
-        // What is not finite is no number of JSON's.
+        // JSON has no infinity and no NaN.
         if !progress.is_finite() || progress <= *last {
             return;
         }
@@ -326,7 +338,10 @@ impl Context {
         self.report("notifications/progress", &params).await;
     }
 
-    /// Tells the other side of an event. Nothing is sent if it does not want to hear of this level, or if it cannot be.
+    /// Sends a log message to the peer.
+    ///
+    /// Sends nothing if the peer has not asked for messages of this level, if the protocol does not allow the message,
+    /// or once the response is being sent.
     pub async fn log(&self, level: Level, logger: Option<&str>, data: impl Into<Value>) {
         if !self.0.peer.protocol().logs(self.scope(), level) {
             return;
@@ -340,21 +355,21 @@ impl Context {
         }
     }
 
-    /// Sends a notification about the request, unless the request ends while it waits for room.
+    /// Sends a notification about the request. Gives up if the request ends while the outbox is full.
     async fn report(&self, method: &str, params: &Value) {
         tokio::select! {
-            // A peer that is gone needs no reports.
+            // Failing to notify a disconnected peer is harmless.
             _ = self.0.peer.raw_notify(method, Some(RawJson::from(params))) => {}
             () = self.over() => {}
         }
     }
 
-    /// The answer is in the outbox, or there will be none.
+    /// Records that the response is in the outbox, or that none will be sent.
     pub(crate) fn is_sent(&self) {
         self.0.sent.happens();
     }
 
-    /// Waits until whatever is said next is said after the answer.
+    /// Waits until the response is in the outbox, so that later messages follow it.
     #[cfg(feature = "tasks")]
     pub(crate) async fn sent(&self) {
         tokio::select! {
@@ -363,19 +378,19 @@ impl Context {
         }
     }
 
-    /// No more reports; the last one is sent.
+    /// Ends reporting and waits until the last notification is sent.
     pub(crate) async fn finish(&self) {
         self.0.reports.end().await;
     }
 }
 
-/// The trace that a request is a part of. Nothing is checked.
+/// The trace context of a request. The values are not validated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trace<'a> {
-    /// `traceparent`
+    /// The value of `traceparent`.
     pub parent: Option<&'a str>,
-    /// `tracestate`
+    /// The value of `tracestate`.
     pub state: Option<&'a str>,
-    /// `baggage`
+    /// The value of `baggage`.
     pub baggage: Option<&'a str>,
 }

@@ -1,4 +1,4 @@
-//! Handlers: the router that finds them, and the context that they receive.
+//! Request and notification handlers: the router that selects them and the context that they receive.
 
 pub mod context;
 pub mod router;

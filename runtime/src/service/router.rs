@@ -1,4 +1,4 @@
-//! From a method to its handler.
+//! Routes requests and notifications to handlers by method and revision.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,30 +18,31 @@ use crate::protocol::Role;
 use crate::protocol::info::HandlerCapabilities;
 use crate::service::context::Context;
 
-/// A request on its way to its handler.
+/// An incoming request whose params are not decoded yet.
 #[derive(Clone, Debug)]
 pub struct AnyRequest {
-    /// What is asked for.
+    /// The method.
     pub method: Cow<'static, str>,
-    /// Not decoded yet; `None` if absent.
+    /// The undecoded params, or `None` if absent.
     pub params: Option<RawJson>,
-    /// Everything else.
+    /// The context: ID, peer, metadata and so on.
     pub context: Context,
 }
 
-/// A notification on its way to its handler.
+/// An incoming notification whose params are not decoded yet.
 #[derive(Clone, Debug)]
 pub struct AnyNotification {
-    /// What it is about.
+    /// The method.
     pub method: Cow<'static, str>,
-    /// Not decoded yet; `None` if absent.
+    /// The undecoded params, or `None` if absent.
     pub params: Option<RawJson>,
-    /// Everything else.
+    /// The context: ID, peer, metadata and so on.
     pub context: Context,
 }
 
-/// What answers requests: a [`Router`], or a router in layers of middleware. There is nothing to implement: every service of
-/// tower's that can be cloned is one.
+/// A service that handles requests, such as a [`Router`] or a router wrapped in middleware.
+///
+/// You do not implement this trait. Every cloneable tower [`Service`] with these types implements it.
 pub trait RequestService:
     Service<AnyRequest, Response = RawJson, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static
 {
@@ -52,20 +53,23 @@ impl<S> RequestService for S where
 {
 }
 
-/// What a service promises: the result as JSON, or an error for the other side.
+/// The future that a handler returns. It resolves to the result as JSON, or to an error for the peer.
 pub type Answer = Pin<Box<dyn Future<Output = Result<RawJson, ErrorObject>> + Send>>;
 
 type RequestFn = Arc<dyn Fn(AnyRequest) -> Answer + Send + Sync>;
 type NotificationFn = Arc<dyn Fn(AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// An async function that answers requests of a type. There is nothing to implement: functions and closures from a
-/// [`Context`] and the params to a result are handlers, whatever their errors are that turn into [`ErrorObject`].
+/// An async function that handles requests of type `R`.
+///
+/// You do not implement this trait. Every async function or closure that takes a [`Context`] and the params, and
+/// returns a `Result` with the request's result, is a handler. Its error can be any type that converts into
+/// [`ErrorObject`].
 pub trait RequestHandler<R: Request>:
     Fn(Context, R::Params) -> <Self as RequestHandler<R>>::Future + Send + Sync + 'static
 {
-    /// What the function returns.
+    /// The future that the function returns.
     type Future: Future<Output = Result<R::Result, <Self as RequestHandler<R>>::Error>> + Send + 'static;
-    /// What it fails with.
+    /// The error that the future returns.
     type Error: Into<ErrorObject>;
 }
 
@@ -80,11 +84,14 @@ where
     type Error = E;
 }
 
-/// An async function that takes notifications of a type. There is nothing to implement.
+/// An async function that handles notifications of type `N`.
+///
+/// You do not implement this trait. Every async function or closure that takes a [`Context`] and the params is a
+/// handler.
 pub trait NotificationHandler<N: Notification>:
     Fn(Context, N::Params) -> <Self as NotificationHandler<N>>::Future + Send + Sync + 'static
 {
-    /// What the function returns.
+    /// The future that the function returns.
     type Future: Future<Output = ()> + Send + 'static;
 }
 
@@ -97,7 +104,10 @@ where
     type Future = Fut;
 }
 
-/// Handlers by revision and method. A [`Service`] for requests; clones share their handlers.
+/// Routes requests and notifications to their handlers by revision and method.
+///
+/// A router is a [`Service`] for requests. Clones share their handlers; adding a handler to a clone does not change the
+/// original.
 #[derive(Clone, Default)]
 pub struct Router(Arc<Routes>);
 
@@ -108,7 +118,7 @@ struct Routes {
     fallback: Option<RequestFn>,
 }
 
-/// The handlers of each method, by the revision that they are for: methods of one's own belong to none.
+/// The handlers of each method and their revisions. Handlers of custom methods have no revision.
 type Handlers<H> = HashMap<Cow<'static, str>, Vec<(Option<Revision>, H)>>;
 
 fn add<H>(handlers: &mut Handlers<H>, revision: Option<Revision>, method: Cow<'static, str>, handler: H) {
@@ -123,8 +133,8 @@ fn find<'h, H>(handlers: &'h Handlers<H>, revision: Revision, method: &str) -> O
     of(Some(revision)).or_else(|| of(None))
 }
 
-/// The params of a request. Answers to what was asked for are read by what was asked, see [`Context::input`]; so what
-/// stands there for nobody, and is no answer by itself, makes no difference.
+/// Decodes the params of a request. Ignores invalid entries of `inputResponses`: [`Context::input`] decodes each entry
+/// with the type of its input request, so an entry that nobody reads must not fail the request.
 pub(crate) fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpgen_types::Error> {
     let decoded = R::Params::from_member(request.params.as_ref());
     match (&decoded, &request.params) {
@@ -138,18 +148,18 @@ pub(crate) fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpg
 }
 
 impl Router {
-    /// A router that knows no method.
+    /// Creates a router without handlers.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Where handlers are added: those of this router, and of none of its clones.
+    /// Returns this router's own routes, copied from its clones if they are shared.
     fn routes(&mut self) -> &mut Routes {
         Arc::make_mut(&mut self.0)
     }
 
-    /// Answers requests of a type. The last handler of a method stays.
+    /// Adds a handler for requests of type `R`. Replaces an earlier handler of the same method and revision.
     #[must_use]
     pub fn request<R: Request>(mut self, handler: impl RequestHandler<R>) -> Self {
         let handle = move |request: AnyRequest| -> Answer {
@@ -165,7 +175,7 @@ impl Router {
         self
     }
 
-    /// Answers requests of a method in a revision, or in all of them, whatever their params are.
+    /// Adds a handler that receives the undecoded params, for one revision or, with `None`, for all of them.
     pub(crate) fn handle(
         mut self,
         revision: Option<Revision>,
@@ -176,14 +186,14 @@ impl Router {
         self
     }
 
-    /// Takes notifications of a type. The last handler of a method stays.
+    /// Adds a handler for notifications of type `N`. Replaces an earlier handler of the same method and revision.
     #[must_use]
     pub fn notification<N: Notification>(mut self, handler: impl NotificationHandler<N>) -> Self {
         let handle = move |message: AnyNotification| -> Pin<Box<dyn Future<Output = ()> + Send>> {
             match N::Params::from_member(message.params.as_ref()) {
                 Ok(params) => Box::pin(handler(message.context, params)),
                 Err(error) => {
-                    tracing::warn!(method = N::METHOD, %error, "a notification that is not valid");
+                    tracing::warn!(method = N::METHOD, %error, "ignoring an invalid notification");
                     Box::pin(ready(()))
                 }
             }
@@ -192,8 +202,9 @@ impl Router {
         self
     }
 
-    /// Answers requests of a method that no revision has, whichever is spoken. Params and result are types of serde's;
-    /// absent params are decoded from `null`.
+    /// Adds a handler for a custom request method, in every revision.
+    ///
+    /// Params and result can be any types that implement serde's traits. Absent params are decoded from `null`.
     #[must_use]
     pub fn custom_request<P, T, F, Fut, E>(mut self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
     where
@@ -219,7 +230,9 @@ impl Router {
         self
     }
 
-    /// Takes notifications of a method that no revision has, whichever is spoken.
+    /// Adds a handler for a custom notification method, in every revision.
+    ///
+    /// Params can be any type that implements serde's traits. Absent params are decoded from `null`.
     #[must_use]
     pub fn custom_notification<P, F, Fut>(mut self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
     where
@@ -233,7 +246,7 @@ impl Router {
             match json::decode(message.params.as_ref()) {
                 Ok(params) => Box::pin(handler(message.context, params)),
                 Err(error) => {
-                    tracing::warn!(method = &*name, %error, "a notification that is not valid");
+                    tracing::warn!(method = &*name, %error, "ignoring an invalid notification");
                     Box::pin(ready(()))
                 }
             }
@@ -242,7 +255,7 @@ impl Router {
         self
     }
 
-    /// Answers all other requests.
+    /// Adds a handler for requests of all other methods.
     #[must_use]
     pub fn fallback<F, Fut>(mut self, handler: F) -> Self
     where
@@ -253,7 +266,7 @@ impl Router {
         self
     }
 
-    /// A method's name, which is no copy where there are handlers for it.
+    /// Returns the method's name. If the method has a handler, this shares the router's string where it can.
     pub(crate) fn intern_method(&self, method: &str) -> Cow<'static, str> {
         let Routes { requests, notifications, .. } = &*self.0;
         let known = requests.get_key_value(method).map(|(known, _)| known);
@@ -261,7 +274,7 @@ impl Router {
         known.cloned().unwrap_or_else(|| method.to_owned().into())
     }
 
-    /// The revisions that at least one handler is of, oldest first.
+    /// Returns the revisions that have at least one request handler, oldest first.
     #[must_use]
     pub fn revisions(&self) -> Vec<Revision> {
         let mut found: Vec<Revision> =
@@ -271,18 +284,19 @@ impl Router {
         found
     }
 
-    /// The revisions that the handlers of a method are of; `None` is whichever is spoken.
+    /// Returns the revisions for which a request method has a handler. `None` means every revision.
     pub(crate) fn revisions_of(&self, method: &str) -> impl Iterator<Item = Option<Revision>> {
         self.0.requests.get(method).into_iter().flatten().map(|(revision, _)| *revision)
     }
 
-    /// The capabilities that follow from the handlers, for a server or a client.
+    /// Returns the capabilities that the handlers provide, for a server or a client.
     #[must_use]
     pub fn handled(&self, side: Role) -> HandlerCapabilities {
         HandlerCapabilities::new(side, self.revisions(), |method| self.revisions_of(method))
     }
 
-    /// Answers a request.
+    /// Handles a request. If no handler matches, the fallback does; without one, the request fails with "method not
+    /// found".
     pub fn answer(&self, request: AnyRequest) -> Answer {
         let known = find(&self.0.requests, request.context.revision(), &request.method);
         match known.or(self.0.fallback.as_ref()) {
@@ -291,13 +305,13 @@ impl Router {
         }
     }
 
-    /// Whether somebody wants to hear of these notifications.
+    /// Returns whether a notification has a handler in this revision.
     #[must_use]
     pub fn handles_notification(&self, revision: Revision, method: &str) -> bool {
         find(&self.0.notifications, revision, method).is_some()
     }
 
-    /// Takes a notification; what nobody handles is no error.
+    /// Handles a notification. Ignores it if it has no handler.
     pub fn notify(&self, message: AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         match find(&self.0.notifications, message.context.revision(), &message.method) {
             Some(handle) => handle(message),

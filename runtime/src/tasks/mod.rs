@@ -1,7 +1,7 @@
-//! Tasks (2025-11-25): a request that is answered at once with a task, whose result is fetched later.
+//! Tasks (revision 2025-11-25): a request whose response is a task. The peer fetches the request's result later.
 //!
-//! Either side may run tasks for the other. [`Tasks::on`] lets a handler be run as one, and answers what is asked of tasks;
-//! [`Peer::call_task`] and [`Peer::task_result`] are for whoever has them run.
+//! Both servers and clients can run tasks. The receiver of a request uses [`Tasks::on`], which runs handlers as tasks
+//! and handles the `tasks/*` requests. The sender uses [`Peer::call_task`] and [`Peer::task_result`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -34,34 +34,35 @@ use crate::service::router::{Answer, AnyRequest, RequestHandler, Router};
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
-/// Whether a tool may be run as a task: `execution.taskSupport`.
+/// Whether a tool can run as a task. Corresponds to a tool's `execution.taskSupport`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskSupport {
-    /// It may not.
+    /// The tool cannot run as a task. This is the default.
     #[default]
     Forbidden,
-    /// It may.
+    /// The tool can run as a task.
     Optional,
-    /// It must.
+    /// The tool must run as a task.
     Required,
 }
 
-/// How many tasks there are, and how long.
+/// Limits on the number, lifetime and size of tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskLimits {
-    /// How many tasks run at a time.
+    /// The maximum number of running tasks. Defaults to 256.
     pub running: usize,
-    /// How many of them are one owner's.
+    /// The maximum number of running tasks of one owner. Defaults to 64.
     pub running_each: usize,
-    /// How long a task is kept if whoever wants it does not say.
+    /// How long a task is kept if the request has no `ttl`. Defaults to one hour.
     pub ttl: Duration,
-    /// How long a task is kept, whoever says what.
+    /// The maximum time a task is kept. A longer `ttl` is shortened to this. A task that is still running when it
+    /// expires is stopped. Defaults to 24 hours.
     pub longest_ttl: Duration,
-    /// How often one should look at a task.
+    /// How often the peer should poll a task. Defaults to one second.
     pub poll_interval: Duration,
-    /// How many tasks stand on a page of `tasks/list`.
+    /// The maximum number of tasks on a page of `tasks/list`. Defaults to 100.
     pub page: usize,
-    /// How many bytes a result has that is kept.
+    /// The maximum size of a task's result, in bytes. A task with a larger result fails. Defaults to 16 MiB.
     pub result_bytes: usize,
 }
 
@@ -79,34 +80,34 @@ impl Default for TaskLimits {
     }
 }
 
-/// What the request that a task stands for was answered with.
+/// The result or error of the request that runs as a task.
 pub type Outcome = Result<RawJson, ErrorObject>;
 
-/// A task as it is kept.
+/// A stored task.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What others see of it.
+    /// The task as the peer sees it.
     pub task: Task,
-    /// Whose it is: see [`Tasks::owned_by`].
+    /// The task's owner. See [`Tasks::owned_by`].
     pub owner: String,
-    /// When it may be forgotten.
+    /// When the task expires.
     pub until: Timestamp,
-    /// There once it has ended.
+    /// The outcome, or `None` until the task has ended.
     pub outcome: Option<Outcome>,
 }
 
-/// Where tasks are kept. What fails is an error for the other side.
+/// Stores tasks. The peer receives the errors that a store returns.
 pub trait TaskStore: Send + Sync + 'static {
-    /// Keeps a task. Its id is new.
+    /// Stores a new task. Its ID is not in the store yet.
     fn create(&self, entry: Entry) -> BoxFuture<'_, Result<(), ErrorObject>>;
 
-    /// A task, if it is there and not to be forgotten.
+    /// Returns a task, or `None` if it does not exist or has expired.
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Entry>, ErrorObject>>;
 
-    /// Moves a task on, in one step: one that has ended stays as it is. `false` if it does, or if there is none.
+    /// Updates a task atomically unless it has ended. Returns `false` if it has ended or does not exist.
     fn advance(&self, task: Task, outcome: Option<Outcome>) -> BoxFuture<'_, Result<bool, ErrorObject>>;
 
-    /// Someone's tasks in the order of their ids, beginning after one of them, and no more than so many.
+    /// Returns up to `most` tasks of an owner, ordered by ID. Starts after the ID `after` if one is given.
     fn list<'a>(
         &'a self,
         owner: &'a str,
@@ -138,7 +139,7 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
     }
 }
 
-/// Keeps tasks in this process, no more than so many, and no more than so many of one owner.
+/// Stores a limited number of tasks in memory, in total and per owner. Defaults to 10,000 tasks and 1,000 per owner.
 #[derive(Debug)]
 pub struct InMemoryTaskStore {
     most: usize,
@@ -149,19 +150,19 @@ pub struct InMemoryTaskStore {
 #[derive(Debug, Default)]
 struct Kept {
     entries: BTreeMap<String, Entry>,
-    /// When they are to be forgotten.
+    /// When each task expires.
     ends: BTreeSet<(Timestamp, String)>,
     owned: HashMap<String, usize>,
 }
 
 impl InMemoryTaskStore {
-    /// Keeps so many, and so many of one owner.
+    /// Creates a store for at most `most` tasks, of which at most `most_each` belong to one owner.
     #[must_use]
     pub fn new(most: usize, most_each: usize) -> Self {
         Self { most, most_each, kept: Mutex::default() }
     }
 
-    /// All that are not to be forgotten.
+    /// Removes expired tasks and returns the others.
     fn kept(&self) -> MutexGuard<'_, Kept> {
         let mut kept = self.kept.lock();
         let now = Timestamp::now();
@@ -224,13 +225,13 @@ impl TaskStore for InMemoryTaskStore {
     }
 }
 
-/// Whether a task stays as it is.
+/// Returns whether a task with this status has ended. Such a task does not change any more.
 #[must_use]
 pub fn has_ended(status: TaskStatus) -> bool {
     matches!(status, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled)
 }
 
-/// Runs requests as tasks. Clones are the same.
+/// Runs requests as tasks. Clones share their tasks.
 #[derive(Clone)]
 pub struct Tasks(Arc<Shared>);
 
@@ -238,15 +239,15 @@ struct Shared {
     store: Box<dyn TaskStore>,
     limits: TaskLimits,
     owner: Box<dyn Fn(&Context) -> String + Send + Sync>,
-    /// Those that run here.
+    /// The tasks that run in this process, by ID.
     running: Mutex<HashMap<String, Running>>,
 }
 
-/// A task that runs here.
+/// A task that runs in this process.
 struct Running {
     owner: String,
     stop: CancellationToken,
-    /// When it has ended.
+    /// Closes when the task has ended.
     ended: watch::Receiver<()>,
 }
 
@@ -257,15 +258,18 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// Tasks that are kept there, all of one owner: whoever may ask, sees them all. Make one for each connection, or see
-    /// [`owned_by`](Self::owned_by), where there are several clients. A store that several share may be in an [`Arc`].
+    /// Creates tasks that all have the same owner, so that every peer can see all of them.
+    ///
+    /// If there are several clients, create one `Tasks` for each connection or use [`owned_by`](Self::owned_by). To
+    /// share a store, put it in an [`Arc`].
     pub fn new(store: impl TaskStore, limits: TaskLimits) -> Self {
         Self::owned_by(store, limits, |_| String::new())
     }
 
-    /// Tasks that are kept there, each for the one who has asked for it: whoever `owner` says that is, such as the name of
-    /// an authenticated user, which a layer of middleware knows. To all others there is no such task. What a request says
-    /// of its maker is no proof of who that is.
+    /// Creates tasks that only their owners can see. For all others, a task does not exist.
+    ///
+    /// `owner` returns the owner of a request, for example the name of the authenticated user that a middleware layer
+    /// has determined. Do not use data from the request itself, such as the peer info: any client can forge it.
     pub fn owned_by(
         store: impl TaskStore,
         limits: TaskLimits,
@@ -274,11 +278,14 @@ impl Tasks {
         Self(Arc::new(Shared { store: Box::new(store), limits, owner: Box::new(owner), running: Mutex::default() }))
     }
 
-    /// A router whose handler of a request may be run as a task too, where the capability for it is declared. `support`
-    /// says of a tool's name whether that tool may; other requests have no names.
+    /// Adds two things to a router: a handler that can also run as a task, and handlers for the `tasks/*` requests.
     ///
-    /// The handler's context lasts as long as the task: what is sent with it says which task it belongs to, and a call to
-    /// the other side lets the task wait for input.
+    /// Requests run as tasks only if this side has declared the capability for it; see [`capability`]. `support`
+    /// returns whether a request can run as a task. Its argument is the request's [subject](Context::subject), such as
+    /// the name of the tool, or `None` if the request has no subject.
+    ///
+    /// The handler's context lasts as long as the task. Messages sent through it carry the task's ID, and while a call
+    /// to the peer is pending, the task's status is `input_required`.
     #[must_use]
     pub fn on<R: TaskRequest<Params: Send + 'static>>(
         &self,
@@ -293,8 +300,10 @@ impl Tasks {
                 Err(error) => return Box::pin(ready(Err(error))),
             };
             let refused = match (&task, support(request.context.subject())) {
-                (Some(_), TaskSupport::Forbidden) => Some("may not be run as a task"),
-                (None, TaskSupport::Required) if declared::<R>(&request.context) => Some("must be run as a task"),
+                (Some(_), TaskSupport::Forbidden) => Some("cannot run as a task; send the request without `task`"),
+                (None, TaskSupport::Required) if declared::<R>(&request.context) => {
+                    Some("must run as a task; add `task` to the params")
+                }
                 _ => None,
             };
             if let Some(why) = refused {
@@ -322,7 +331,7 @@ impl Tasks {
         self.answering(router.handle(Some(R::REVISION), R::METHOD, handle))
     }
 
-    /// A router that answers what is asked of tasks.
+    /// Adds handlers for the `tasks/*` requests.
     fn answering(&self, router: Router) -> Router {
         let this = self.clone();
         let get = move |context: Context, params: <GetTaskRequest as Request>::Params| {
@@ -363,7 +372,7 @@ impl Tasks {
             )
     }
 
-    /// Answers with a task, and lets it run.
+    /// Creates a task, starts it and returns it as the result.
     async fn begin(
         self,
         context: Context,
@@ -391,11 +400,11 @@ impl Tasks {
         });
         let (created, creation) = oneshot::channel();
         let span = tracing::info_span!("task", method = context.method(), %id);
-        // By itself, so that it is done whole even if the request is taken back meanwhile.
+        // Spawned, so that it runs to its end even if the request is cancelled meanwhile.
         let work = async move {
             let stored = waiting.tasks.0.store.create(entry).await;
             let is_there = stored.is_ok();
-            // Whoever has taken the request back does not know of it.
+            // If the request was cancelled, the peer does not know the task.
             let is_wanted = created.send(stored).is_ok();
             if is_there {
                 let outcome = match is_wanted {
@@ -411,7 +420,7 @@ impl Tasks {
         Ok(RawJson::from(&CreateTaskResult::new(task)))
     }
 
-    /// Room for a task that runs here.
+    /// Reserves a slot for a running task.
     fn slot(&self, id: &str, owner: &str) -> Result<(Slot, CancellationToken), ErrorObject> {
         let (stop, (ends, ended)) = (CancellationToken::new(), watch::channel(()));
         let mut running = self.running();
@@ -426,10 +435,10 @@ impl Tasks {
     async fn find(&self, context: &Context, id: &str) -> Result<Entry, ErrorObject> {
         let owner = (self.0.owner)(context);
         let found = self.0.store.get(id).await?.filter(|entry| entry.owner == owner);
-        found.ok_or_else(|| errors::invalid_params_in_words("params.taskId: there is no such task"))
+        found.ok_or_else(|| errors::invalid_params_in_words("params.taskId: unknown or expired task"))
     }
 
-    /// Waits until a task has ended.
+    /// Waits until a task has ended and returns its outcome.
     async fn outcome(&self, context: &Context, id: &str) -> Result<RawJson, ErrorObject> {
         loop {
             let ended = self.running().get(id).map(|running| running.ended.clone());
@@ -439,21 +448,21 @@ impl Tasks {
                 return result.ok().flatten().ok_or_else(errors::internal);
             }
             match ended {
-                // Nobody ever says anything there: it ends with the task.
+                // No value is ever sent: the channel closes when the task ends.
                 Some(mut ended) => drop(ended.changed().await),
-                // It runs somewhere else.
+                // The task runs in another process.
                 None => tokio::time::sleep(self.0.limits.poll_interval.max(SHORTEST_POLL)).await,
             }
         }
     }
 
     async fn cancel(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
-        let over = || errors::invalid_params_in_words("params.taskId: the task has ended already");
+        let over = || errors::invalid_params_in_words("params.taskId: the task has already ended");
         let before = self.find(context, id).await?.task;
         if has_ended(before.status) {
             return Err(over());
         }
-        // Whoever runs it has the last word, so that it is said once how it has ended.
+        // A task that runs here records its own end, so that its final status is sent only once.
         let running = self.running().get(id).map(|running| (running.stop.clone(), running.ended.clone()));
         match running {
             Some((stop, mut ended)) => {
@@ -471,9 +480,12 @@ impl Tasks {
 
     async fn list(&self, context: &Context, cursor: Option<String>) -> Result<RawJson, ErrorObject> {
         let after = match cursor {
-            // A cursor is the id that it begins after, and such ids are ours.
+            // A cursor is the ID of the last task on the previous page, in the format of `new_id`.
             Some(cursor) if cursor.len() == ID && cursor.bytes().all(|byte| byte.is_ascii_hexdigit()) => Some(cursor),
-            Some(_) => return Err(errors::invalid_params_in_words("params.cursor: not a cursor of this list")),
+            Some(_) => {
+                let why = "params.cursor: invalid cursor; use the `nextCursor` of a previous page";
+                return Err(errors::invalid_params_in_words(why));
+            }
             None => None,
         };
         let page = self.0.limits.page.max(1);
@@ -497,7 +509,7 @@ impl fmt::Debug for Tasks {
     }
 }
 
-/// The room of a task that runs here. However it ends, there is room again.
+/// The slot of a running task. Dropping it frees the slot.
 struct Slot {
     tasks: Tasks,
     id: String,
@@ -510,26 +522,26 @@ impl Drop for Slot {
     }
 }
 
-/// What becomes of a task that runs here.
+/// The state of a task that runs in this process.
 struct Waiting {
     tasks: Tasks,
     id: String,
-    /// Who is told of it.
+    /// The peer that receives status notifications.
     told: Peer,
-    /// How many calls to the other side it waits for.
+    /// The number of pending calls to the peer.
     calls: AtomicUsize,
     over: AtomicBool,
-    /// As it is kept. Held while that is changed and told, so that it is told in the order in which it happens.
+    /// The task as stored. Locked while a change is stored and sent, which keeps the notifications in order.
     task: tokio::sync::Mutex<Task>,
 }
 
-/// How a task ends.
+/// How a task ended.
 enum Ending {
     Outcome(Outcome),
     Cancelled,
-    /// Before anybody knew of it.
+    /// The request was cancelled before the peer learned the task's ID.
     Unknown,
-    /// Nobody can ask for it any more.
+    /// The task has expired.
     Forgotten,
 }
 
@@ -543,14 +555,14 @@ fn now_as(task: Task, status: TaskStatus, message: Option<String>) -> Task {
     Task { status, status_message: message, last_updated_at: spelt(Timestamp::now()), ..task }
 }
 
-/// How long the notification of a task's status may wait for room. The task keeps its place meanwhile.
+/// How long a status notification may wait for room in the outbox. The task occupies its slot meanwhile.
 const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often one looks at a task that runs somewhere else, at most.
+/// The minimum interval for polling a task that runs in another process, and for retrying to store the end of a task.
 const SHORTEST_POLL: Duration = Duration::from_millis(50);
 
 impl Waiting {
-    /// Runs the handler, once whoever wants the task knows of it.
+    /// Runs the handler after the response with the task is in the outbox.
     async fn work(
         self: &Arc<Self>,
         context: Context,
@@ -580,7 +592,7 @@ impl Waiting {
                 false => Ending::Outcome(Err(errors::internal())),
             }
         });
-        // Tasks that the handler has spawned report nothing more either.
+        // From here on, futures that the handler has spawned cannot send messages for this task.
         self.over.store(true, Ordering::SeqCst);
         if !matches!(ending, Ending::Outcome(_)) {
             inside.end();
@@ -598,7 +610,7 @@ impl Waiting {
                 (TaskStatus::Cancelled, Some(CANCELLED.to_owned()), Err(cancelled()))
             }
             Ending::Outcome(Ok(result)) if result.text().len() > self.tasks.0.limits.result_bytes => {
-                tracing::error!(bytes = result.text().len(), "a result that is too large to be kept");
+                tracing::error!(bytes = result.text().len(), "a task's result exceeds `TaskLimits::result_bytes`");
                 (TaskStatus::Failed, Some("the result is too large".to_owned()), Err(errors::internal()))
             }
             Ending::Outcome(Ok(result)) if is_error(&result) => (TaskStatus::Failed, None, Ok(result)),
@@ -608,9 +620,9 @@ impl Waiting {
         let mut task = self.task.lock().await;
         let ended = now_as(task.clone(), status, message);
         let (begun, mut pause) = (Instant::now(), SHORTEST_POLL);
-        // What nobody keeps is lost: it is tried for as long as somebody may ask.
+        // The outcome exists only here until it is stored, so retry until the task expires.
         while let Err(error) = self.tasks.0.store.advance(ended.clone(), Some(outcome.clone())).await {
-            tracing::error!(%error, id = ended.task_id, "the end of a task cannot be kept");
+            tracing::error!(%error, id = ended.task_id, "cannot store the outcome of a task");
             if begun.elapsed() > ttl {
                 return;
             }
@@ -624,7 +636,7 @@ impl Waiting {
     }
 
     async fn tell(&self, task: &Task) {
-        // A client that does not read, or is gone, can still ask.
+        // A peer that misses the notification can still poll.
         let told = self.told.raw_notify(TaskStatusNotification::METHOD, Some(RawJson::from(task)));
         let _ = tokio::time::timeout(NOTIFICATION_TIMEOUT, told).await;
     }
@@ -663,14 +675,14 @@ impl TaskScope for Waiting {
                     self.tell(&task).await;
                 }
                 Ok(false) => {}
-                Err(error) => tracing::error!(%error, id = next.task_id, "the state of a task cannot be kept"),
+                Err(error) => tracing::error!(%error, id = next.task_id, "cannot store the status of a task"),
             }
         }
         .boxed()
     }
 }
 
-/// Whether a tool says of its result that it is none.
+/// Returns whether a result is a tool's error, with `isError` set.
 fn is_error(result: &RawJson) -> bool {
     let is_error = result.read(|result| {
         let [is_error] = Picked::values(result, &["isError"]);
@@ -679,7 +691,7 @@ fn is_error(result: &RawJson) -> bool {
     is_error.unwrap_or(false)
 }
 
-/// The member `task` of some params.
+/// Decodes `task` of the params.
 fn asked_for(request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> {
     let Some(params) = &request.params else { return Ok(None) };
     let task = params.read(|params| {
@@ -689,15 +701,17 @@ fn asked_for(request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> 
     task.and_then(|task| task).map_err(|error| errors::invalid_params(&error.at_key("params")))
 }
 
-/// Whether this side has said that requests of a type may be run as tasks.
+/// Returns whether this side has declared the capability to run requests of type `R` as tasks.
 fn declared<R: Request>(context: &Context) -> bool {
     let mut path = vec!["tasks", "requests"];
     path.extend(R::METHOD.split('/'));
     context.peer().protocol().has_declared(&path)
 }
 
-/// The capability `tasks`, for those who answer requests of these methods as tasks. Without `list` nobody can ask which
-/// tasks there are, which is right where it is not known who asks.
+/// Returns the `tasks` capability for a server or client that runs requests of these methods as tasks.
+///
+/// Set `list` to also declare `tasks/list`. Leave it unset if requests have no authenticated sender: clients could
+/// list each other's tasks.
 #[must_use]
 pub fn capability(methods: &[&str], list: bool) -> serde_json::Value {
     let mut requests = json!({});
@@ -726,10 +740,11 @@ where
     }
 }
 
-/// How many characters an id has.
+/// The number of characters of a task ID.
 const ID: usize = 32;
 
-/// Nobody can guess it, and the first digits are of the time, so that lists are in order.
+/// Creates a task ID. It starts with the time, so that IDs sort by age, and ends with 80 random bits, so that it cannot
+/// be guessed.
 fn new_id() -> Result<String, ErrorObject> {
     let random = random::<10>().map_err(|error| errors::of(error.into()))?;
     let time = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
@@ -746,15 +761,15 @@ fn millis(duration: Duration) -> i64 {
 }
 
 impl Peer {
-    /// A request that is answered with a task: its params say so, whether they did or not.
+    /// Sends a request that runs as a task and returns the task. Adds `task` to the params if they lack it.
     pub fn call_task<R: TaskRequest>(&self, params: R::Params) -> Call<R::TaskResult> {
         let mut params: JsonObject = member(&params).and_then(|params| params.decode().ok()).unwrap_or_default();
         params.entry("task").or_insert_with(|| json!({}));
         self.call_as(R::METHOD, R::REVISION, Some(RawJson::from(&params)))
     }
 
-    /// What a task's request is answered with in the end, which is waited for. Give it the time that it takes:
-    /// [`Call::idle_timeout`].
+    /// Waits for a task and returns the result of its request. Set [`Call::idle_timeout`] to the time the task may
+    /// take.
     pub fn task_result<R: TaskRequest>(&self, id: &str) -> Call<R::Result> {
         let params = RawJson::from(&json!({ "taskId": id }));
         self.call_as(GetTaskPayloadRequest::METHOD, R::REVISION, Some(params))

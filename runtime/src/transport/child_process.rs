@@ -1,4 +1,4 @@
-//! Servers that run as child processes.
+//! Servers that run as child processes and communicate over stdio.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,42 +15,45 @@ use super::seam::{Incoming, Outgoing};
 
 use crate::util::lock::Mutex;
 
-/// A server that runs as a child of this process. Dropping it kills it.
+/// A server that runs as a child process. Dropping this kills the process.
 #[derive(Debug)]
 pub struct ChildProcess {
     child: Child,
-    /// How long it is waited for at each step of [`close`](Self::close).
+    /// How long each step of [`close`](Self::close) waits for the process to exit. Defaults to 5 seconds.
     pub patience: Duration,
 }
 
-/// A child process, and its pipes.
+/// A child process and its pipes.
 pub(crate) struct Spawned {
     pub(crate) server: ChildProcess,
     pub(crate) input: ChildStdin,
     pub(crate) output: ChildStdout,
-    /// The end of what it writes to standard error.
+    /// The last part of what the process writes to standard error.
     pub(crate) last_output: LastOutput,
-    /// Reads standard error to its end.
+    /// The task that reads standard error until it closes.
     pub(crate) logging: JoinHandle<()>,
 }
 
 impl ChildProcess {
-    /// Starts a server. What it writes to standard error is logged, line by line.
-    /// [`connect_command`](crate::ClientBuilder::connect_command) also connects to it, and starts it again where that helps.
+    /// Starts a server and returns the process and its two streams. `longest` is the maximum length of an incoming
+    /// line, in bytes.
+    ///
+    /// Each line that the server writes to standard error is logged. To also connect to the server, and to restart it
+    /// if needed, use [`connect_command`](crate::ClientBuilder::connect_command).
     ///
     /// # Errors
     ///
-    /// It cannot be started.
+    /// Fails if the process cannot be started.
     pub fn start(mut command: Command, longest: usize) -> io::Result<(Self, impl Incoming, impl Outgoing)> {
         let Spawned { server, input, output, .. } = Self::spawn(&mut command)?;
         Ok((server, lines::receive(output, longest), lines::send(input)))
     }
 
-    /// As [`start`](Self::start), with the pipes as they are.
+    /// Like [`start`](Self::start), but returns the pipes.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Spawned> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn()?;
-        let piped = || io::Error::other("the child has no pipes");
+        let piped = || io::Error::other("the child process has no pipes");
         let input: ChildStdin = child.stdin.take().ok_or_else(piped)?;
         let output: ChildStdout = child.stdout.take().ok_or_else(piped)?;
         let errors = child.stderr.take().ok_or_else(piped)?;
@@ -60,7 +63,7 @@ impl ChildProcess {
         let logging = tokio::spawn(async move {
             let mut errors = BufReader::new(errors);
             let mut line = Vec::new();
-            // A line without end is logged in pieces.
+            // Lines of more than 64 KiB are logged in pieces.
             while (&mut errors).take(64 << 10).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
                 kept.push(&line);
                 tracing::info!(child = id, "{}", String::from_utf8_lossy(&line).trim_end());
@@ -76,12 +79,14 @@ impl ChildProcess {
         self.child.wait().await
     }
 
-    /// Waits for the server to end, now that its input is closed; then asks it to (by `SIGTERM`, where there are
-    /// signals), and in the end kills it.
+    /// Waits for the process to exit. If it does not exit in time, sends `SIGTERM` (on Unix), waits again, and then
+    /// kills it.
+    ///
+    /// Close its standard input first, by dropping the outgoing sink. Each step waits for [`patience`](Self::patience).
     ///
     /// # Errors
     ///
-    /// It cannot be waited for.
+    /// Fails if the process cannot be waited for, signalled or killed.
     pub async fn close(mut self) -> io::Result<ExitStatus> {
         if let Ok(status) = tokio::time::timeout(self.patience, self.child.wait()).await {
             return status;
@@ -98,7 +103,7 @@ impl ChildProcess {
     }
 }
 
-/// The end of what a process wrote to standard error, at most [`LAST_OUTPUT`] bytes.
+/// The last bytes that a process wrote to standard error, at most [`LAST_OUTPUT`] of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastOutput(Arc<Mutex<VecDeque<u8>>>);
 
@@ -112,7 +117,8 @@ impl LastOutput {
         kept.drain(..excess);
     }
 
-    /// The lines, without one whose beginning is lost unless there is no other. Control characters become spaces.
+    /// Returns the last lines. A first line whose beginning is lost is omitted, unless it is the only one. Control
+    /// characters become spaces.
     pub(crate) fn text(&self) -> String {
         let mut kept = self.0.lock();
         let mut bytes: &[u8] = kept.make_contiguous();
@@ -137,7 +143,7 @@ mod tests {
         output.push(b"one\n\x1btwo\r\n");
         assert_eq!(output.text(), "one\n two");
         output.push(&[b'x'; LAST_OUTPUT - 6]);
-        assert_eq!(output.text(), "x".repeat(LAST_OUTPUT - 6), "the line before has lost its beginning");
+        assert_eq!(output.text(), "x".repeat(LAST_OUTPUT - 6), "the earlier line is cut and must be omitted");
         output.push(&[b'y'; 3 * LAST_OUTPUT]);
         assert_eq!(output.text(), "y".repeat(LAST_OUTPUT));
     }

@@ -1,4 +1,4 @@
-//! One message a line, over anything that bytes can be read from and written to.
+//! Newline-delimited messages over any reader and writer.
 
 use std::io;
 
@@ -11,11 +11,13 @@ use tokio_util::codec::{Decoder, Encoder, FramedRead, FramedWrite};
 use super::scan::Scanner;
 use super::seam::{Incoming, Outgoing, ReceiveError};
 
-/// The length that a line may have unless something else is asked for: 64 MiB.
+/// The default maximum length of a line, in bytes: 64 MiB.
 pub const LONGEST: usize = 64 << 20;
 
-/// The messages that arrive on a reader. A line of more than `longest` bytes is an error of its own, and the next one is
-/// read; blank lines, carriage returns before the end and a byte order mark in front are no part of messages.
+/// Creates a stream of the messages on a reader, one per line.
+///
+/// A line of more than `longest` bytes yields [`ReceiveError::TooLong`], and reading continues with the next line.
+/// Blank lines, white space around a message and a leading byte order mark are ignored.
 pub fn receive<R: AsyncRead + Send + 'static>(reader: R, longest: usize) -> impl Incoming + use<R> {
     FramedRead::new(reader, Lines::new(longest)).map(|line| match line {
         Ok(line) => line,
@@ -23,19 +25,19 @@ pub fn receive<R: AsyncRead + Send + 'static>(reader: R, longest: usize) -> impl
     })
 }
 
-/// Where messages leave through a writer. None may contain a line feed.
+/// Creates a sink that writes each message to a writer as one line. Messages must not contain line feeds.
 pub fn send<W: AsyncWrite + Send + 'static>(writer: W) -> impl Outgoing + use<W> {
     FramedWrite::new(writer, Lines::new(0))
 }
 
-/// The codec.
+/// The codec for newline-delimited messages.
 #[derive(Debug)]
 struct Lines {
     longest: usize,
-    /// How much of the buffer is known to have no end of a line.
+    /// How many bytes of the buffer are known to contain no line feed.
     searched: usize,
     skip: Skip,
-    /// Nothing was read before.
+    /// Whether nothing has been read yet.
     at_start: bool,
 }
 
@@ -44,9 +46,9 @@ struct Lines {
 enum Skip {
     #[default]
     No,
-    /// It is, and not identified yet.
+    /// The line is skipped, and its message is not identified yet.
     Scanning(Box<Scanner>),
-    /// It is, and the receiver knows.
+    /// The line is skipped, and the error is reported.
     Reported,
 }
 
@@ -55,13 +57,13 @@ impl Lines {
         Self { longest, searched: 0, skip: Skip::No, at_start: true }
     }
 
-    /// A line without its end, and without what is no part of the message; `None` if nothing is left.
+    /// Returns the message of a line, without surrounding white space. `None` if the line is blank.
     fn message(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let line = self.without_mark(line).trim_ascii();
         (!line.is_empty()).then(|| line.to_vec())
     }
 
-    /// Without the byte order mark that may begin the stream.
+    /// Strips a byte order mark from the start of the stream.
     fn without_mark<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
         let mark = std::mem::take(&mut self.at_start).then(|| line.strip_prefix(b"\xef\xbb\xbf")).flatten();
         mark.unwrap_or(line)
@@ -71,7 +73,7 @@ impl Lines {
         !matches!(self.skip, Skip::No)
     }
 
-    /// Skips a part of a line that is too long. Reports the line once, when it is identified.
+    /// Skips a part of a line that is too long. Returns an error once, as soon as the message is identified.
     fn skip_part(&mut self, bytes: &[u8]) -> Option<<Self as Decoder>::Item> {
         let bytes = self.without_mark(bytes);
         if let Skip::No = self.skip {
@@ -83,7 +85,7 @@ impl Lines {
         Some(Err(ReceiveError::TooLong { limit: self.longest, message }))
     }
 
-    /// Ends a line that is too long. Reports it unless that is done.
+    /// Ends a line that is too long. Returns an error unless it was reported before.
     fn skip_end(&mut self) -> Option<<Self as Decoder>::Item> {
         let Skip::Scanning(scanner) = std::mem::take(&mut self.skip) else { return None };
         Some(Err(ReceiveError::TooLong { limit: self.longest, message: scanner.finish() }))
@@ -91,7 +93,7 @@ impl Lines {
 }
 
 impl Decoder for Lines {
-    /// A line too long is no error of the stream's, which would end it.
+    /// Lines that are too long are items and not codec errors, because a codec error ends the stream.
     type Item = Result<Vec<u8>, ReceiveError>;
     type Error = io::Error;
 
@@ -122,7 +124,7 @@ impl Decoder for Lines {
         }
     }
 
-    /// The last line may have no end.
+    /// Accepts a last line without a line feed.
     fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         if let Some(item) = self.decode(buffer)? {
             return Ok(Some(item));
@@ -137,7 +139,7 @@ impl Encoder<Vec<u8>> for Lines {
     type Error = io::Error;
 
     fn encode(&mut self, message: Vec<u8>, buffer: &mut BytesMut) -> io::Result<()> {
-        debug_assert!(!message.contains(&b'\n'), "messages are written on one line");
+        debug_assert!(!message.contains(&b'\n'), "a message must not contain a line feed");
         buffer.reserve(message.len() + 1);
         buffer.put_slice(&message);
         buffer.put_u8(b'\n');
@@ -149,13 +151,13 @@ impl Encoder<Vec<u8>> for Lines {
 mod tests {
     use super::*;
 
-    /// What arrives if the bytes come in pieces of this size.
+    /// Returns the messages and errors received if the bytes arrive in pieces of this size.
     async fn received(bytes: &[u8], piece: usize, longest: usize) -> Vec<String> {
         let (mut writer, reader) = tokio::io::duplex(piece);
         let bytes = bytes.to_vec();
         tokio::spawn(async move {
             use tokio::io::AsyncWriteExt;
-            writer.write_all(&bytes).await.expect("the reader is there");
+            writer.write_all(&bytes).await.expect("the reader is open");
         });
         let words = |item: Result<Vec<u8>, ReceiveError>| match item {
             Ok(message) => String::from_utf8_lossy(&message).into_owned(),
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_messages_however_they_come() {
+    async fn reads_one_message_per_line_in_any_chunking() {
         let table: &[(&str, &[&str])] = &[
             ("a\nb\n", &["a", "b"]),
             ("a\r\nb\r\n", &["a", "b"]),
@@ -175,15 +177,15 @@ mod tests {
             ("", &[]),
             ("a", &["a"]),
             ("12345678\na\n", &["12345678", "a"]),
-            ("123456789\na\n", &["a message of more than 8 bytes", "a"]),
+            ("123456789\na\n", &["a message is longer than 8 bytes", "a"]),
             (
                 "a\n123456789012345678901234567890\nb\n123456789",
-                &["a", "a message of more than 8 bytes", "b", "a message of more than 8 bytes"],
+                &["a", "a message is longer than 8 bytes", "b", "a message is longer than 8 bytes"],
             ),
-            ("{\"a\": 123456789}\nb\n", &["a message of more than 8 bytes", "b"]),
+            ("{\"a\": 123456789}\nb\n", &["a message is longer than 8 bytes", "b"]),
             (
                 "{\"a\": 123456789\nb\n{\"a\": 12345",
-                &["a message of more than 8 bytes", "b", "a message of more than 8 bytes"],
+                &["a message is longer than 8 bytes", "b", "a message is longer than 8 bytes"],
             ),
         ];
         for (bytes, expected) in table {

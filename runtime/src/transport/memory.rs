@@ -1,9 +1,9 @@
-//! Connections within a process.
+//! In-memory transports.
 
 use super::lines;
 use super::seam::{Incoming, Outgoing};
 
-/// Two ends of a connection within this process.
+/// Creates an in-memory connection and returns its two ends, each a stream and a sink of messages.
 #[must_use]
 pub fn duplex() -> ((impl Incoming, impl Outgoing), (impl Incoming, impl Outgoing)) {
     let (here, there) = tokio::io::duplex(64 << 10);

@@ -1,18 +1,18 @@
-//! Identifies a message that is too long to keep, from its bytes as they pass.
+//! Identifies a message that is too long to keep while its bytes are skipped.
 
 use mcpgen_types::RequestId;
 use memchr::memchr2;
 
 use super::seam::Skipped;
 
-/// Reads the top-level keys and the `id` of a JSON-RPC message. Memory is bounded: an id of more than [`LONGEST_ID`] bytes
-/// is not read, and nothing else is kept.
+/// Reads the top-level keys and the `id` of a JSON-RPC message. Memory is bounded: it ignores an ID of more than
+/// [`LONGEST_ID`] bytes and keeps nothing else.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
     state: State,
-    /// Inside a string, be it a key or part of a value.
+    /// Whether the scanner is inside a string, either a key or part of a value.
     in_string: bool,
-    /// The last byte was a backslash.
+    /// Whether the last byte was a backslash.
     is_escaped: bool,
     /// How many arrays and objects are open within a value.
     depth: usize,
@@ -23,9 +23,9 @@ pub(crate) struct Scanner {
     has_result: bool,
 }
 
-/// Longer ids are not read.
+/// The maximum length of an ID, in bytes. Longer IDs are ignored.
 const LONGEST_ID: usize = 1024;
-/// No name that is looked for is longer, even if each of its characters is escaped.
+/// The maximum length of a key, in bytes. The keys that matter fit even if each of their characters is escaped.
 const LONGEST_KEY: usize = 64;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -72,7 +72,7 @@ impl Scanner {
         (self.state == State::Invalid).then_some(Skipped::Unknown)
     }
 
-    /// The identity of a message that has ended.
+    /// Returns the identity of a message that has ended.
     pub(crate) fn finish(&self) -> Skipped {
         match (&self.id, self.state) {
             (Id::Absent, State::End) if self.has_method && !self.has_result => Skipped::Notification,
@@ -89,7 +89,7 @@ impl Scanner {
         }
     }
 
-    /// A byte between keys and values.
+    /// Reads a byte between keys and values.
     fn between(&mut self, byte: u8) {
         self.state = match (self.state, byte) {
             (state, byte) if byte.is_ascii_whitespace() => state,
@@ -114,7 +114,7 @@ impl Scanner {
         };
     }
 
-    /// Reads on in a key; returns how many bytes that took.
+    /// Reads more of a key. Returns the number of bytes read.
     fn key(&mut self, bytes: &[u8]) -> usize {
         let read = self.string(bytes);
         let text = if self.in_string { &bytes[..read] } else { &bytes[..read - 1] };
@@ -125,7 +125,7 @@ impl Scanner {
         read
     }
 
-    /// Reads on in a value; returns how many bytes that took.
+    /// Reads more of a value. Returns the number of bytes read.
     fn value(&mut self, bytes: &[u8], is_id: bool) -> usize {
         let mut read = 0;
         while let (Some(&byte), State::Value { .. }) = (bytes.get(read), self.state) {
@@ -154,7 +154,7 @@ impl Scanner {
         read
     }
 
-    /// Reads on in a string, through its closing quote; returns how many bytes that took.
+    /// Reads more of a string, up to and including its closing quote. Returns the number of bytes read.
     fn string(&mut self, bytes: &[u8]) -> usize {
         let mut read = usize::from(std::mem::take(&mut self.is_escaped));
         while let Some(found) = bytes.get(read..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
@@ -163,7 +163,7 @@ impl Scanner {
                 self.in_string = false;
                 return read;
             }
-            // Whatever follows a backslash does not end the string.
+            // The character after a backslash does not end the string.
             if read == bytes.len() {
                 self.is_escaped = true;
                 return read;
@@ -174,7 +174,8 @@ impl Scanner {
     }
 }
 
-/// Appends what there is room for, and one byte more, so that a text that is cut does not pass for a whole one.
+/// Appends bytes up to a length of `most`. Marks a longer text with a NUL byte, so that it does not parse as a complete
+/// one.
 fn keep(text: &mut Vec<u8>, bytes: &[u8], most: usize) {
     let room = (most + 1).saturating_sub(text.len());
     text.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
     use crate::jsonrpc::envelope::{Envelope, scan};
 
-    /// The result of scanning bytes in pieces, each beginning where the one before ended.
+    /// Scans the bytes in pieces of these lengths, and then the rest.
     fn scanned(mut bytes: &[u8], pieces: &[usize]) -> Skipped {
         let mut scanner = Scanner::default();
         for piece in pieces {
@@ -210,7 +211,7 @@ mod tests {
         scanner.scan(bytes).unwrap_or_else(|| scanner.finish())
     }
 
-    /// What the envelope's reader makes of the whole message.
+    /// Identifies the whole message with the envelope reader.
     fn read(text: &str) -> Skipped {
         let Ok(document) = scan(text) else { return Skipped::Unknown };
         match Envelope::read(&document) {
@@ -274,7 +275,7 @@ mod tests {
         })
     }
 
-    /// The members that identify a message, and any others, in any order.
+    /// Generates the members that identify a message and some others, in any order.
     fn members() -> impl Strategy<Value = Vec<(String, Value)>> {
         let id = prop_oneof![any::<i64>().prop_map(Value::from), ".{0,6}".prop_map(Value::from)];
         let id = prop_oneof![4 => id.prop_map(|id| vec![("id", id)]), 1 => Just(vec![])];
@@ -291,7 +292,7 @@ mod tests {
         members.prop_shuffle()
     }
 
-    /// The text of a message, with white space and escapes or without.
+    /// Formats a message, with or without white space and escapes.
     fn written(members: &[(String, Value)], spaced: bool, escaped: bool) -> String {
         let space = if spaced { " \t" } else { "" };
         let member = |(name, value): &(String, Value)| {

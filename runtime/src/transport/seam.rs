@@ -1,4 +1,4 @@
-//! What a transport is: a stream of incoming messages and a sink for outgoing ones.
+//! The traits and errors of transports: a stream of incoming messages and a sink for outgoing ones.
 
 use std::error::Error;
 use std::{fmt, io};
@@ -7,23 +7,24 @@ use futures_util::{Sink, Stream};
 use mcpgen_types::RequestId;
 use tower::BoxError;
 
-/// What a transport could not deliver.
+/// An error from the incoming stream of a transport.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
     /// A message is longer than the transport's limit. It is skipped, and the next one is read.
-    #[error("a message of more than {limit} bytes")]
+    #[error("a message is longer than {limit} bytes")]
     TooLong {
         /// The limit, in bytes.
         limit: usize,
-        /// The message, as far as it could be identified.
+        /// The identity of the message, if its bytes reveal it.
         message: Skipped,
     },
-    /// A request that was to be sent has no answer, though others may have: only that one fails.
+    /// An outgoing request could not be delivered, or its response could not be received. Other requests are not
+    /// affected.
     #[error("request {id} has no response")]
     Undelivered {
-        /// The request.
+        /// The request's ID.
         id: RequestId,
-        /// Why.
+        /// The cause.
         #[source]
         why: Undelivered,
     },
@@ -32,23 +33,23 @@ pub enum ReceiveError {
     Io(#[from] io::Error),
 }
 
-/// A message that was skipped because of its length. Only its top-level keys and its id were read.
+/// A message that was skipped because of its length. Only its top-level keys and its ID were read.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Skipped {
-    /// A request with this id.
+    /// A request with this ID.
     Request(RequestId),
     /// A notification.
     Notification,
-    /// A response to the request with this id, either a result or an error.
+    /// A response to the request with this ID, either a result or an error.
     Response(RequestId),
-    /// A batch, a message without a readable id, or not a JSON-RPC message.
+    /// A batch, a message without a readable ID, or not a JSON-RPC message.
     Unknown,
 }
 
 /// Why a request or its response could not be delivered.
 ///
-/// It is displayed as the transport's error, whose source is its own.
+/// Displays as the transport's error and has the same source.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Undelivered {
@@ -59,7 +60,7 @@ pub struct Undelivered {
 }
 
 impl Undelivered {
-    /// Creates an error of a transport.
+    /// Wraps a transport's error.
     pub fn new(reached: bool, error: impl Into<BoxError>) -> Self {
         Self { reached, error: error.into() }
     }
@@ -77,12 +78,16 @@ impl Error for Undelivered {
     }
 }
 
-/// Messages as they arrive, not read yet. There is nothing to implement: every such stream is one.
+/// A stream of incoming messages, not yet parsed.
+///
+/// You do not implement this trait. Every stream of such items implements it.
 pub trait Incoming: Stream<Item = Result<Vec<u8>, ReceiveError>> + Send + 'static {}
 
 impl<S: Stream<Item = Result<Vec<u8>, ReceiveError>> + Send + 'static> Incoming for S {}
 
-/// Where messages leave, each on one line. There is nothing to implement: every such sink is one.
+/// A sink for outgoing messages, each without line feeds.
+///
+/// You do not implement this trait. Every sink for byte vectors with I/O errors implements it.
 pub trait Outgoing: Sink<Vec<u8>, Error = io::Error> + Send + 'static {}
 
 impl<S: Sink<Vec<u8>, Error = io::Error> + Send + 'static> Outgoing for S {}

@@ -1,7 +1,6 @@
-//! The standard input and output of this process.
+//! A transport over the standard input and output of this process.
 //!
-//! Pipes and sockets are read and written without blocking a thread; files and terminals, which cannot be, on threads
-//! of their own.
+//! Pipes and sockets use non-blocking I/O. Files and terminals do not support it and use blocking threads.
 
 use std::io;
 use std::pin::Pin;
@@ -11,28 +10,29 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::lines;
 use super::seam::{Incoming, Outgoing};
 
-/// Something to read from.
+/// A boxed reader.
 pub type Reader = Pin<Box<dyn AsyncRead + Send>>;
-/// Something to write to.
+/// A boxed writer.
 pub type Writer = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// The process's own standard input and output, one message a line of at most so many bytes.
+/// Opens a transport over the process's standard input and output, with one message per line. `longest` is the maximum
+/// length of an incoming line, in bytes.
 ///
-/// Nothing else may be written to standard output. Logs go to standard error.
+/// Write nothing else to standard output. Write logs to standard error.
 ///
 /// # Errors
 ///
-/// They cannot be registered with the runtime, which must be one with I/O.
+/// Fails if standard input or output cannot be registered with the tokio runtime, which must have I/O enabled.
 pub fn stdio(longest: usize) -> io::Result<(impl Incoming, impl Outgoing)> {
     let (reader, writer) = own()?;
     Ok((lines::receive(reader, longest), lines::send(writer)))
 }
 
-/// The process's own standard input and output.
+/// Opens the process's standard input and output.
 ///
 /// # Errors
 ///
-/// They cannot be registered with the runtime.
+/// Fails if standard input or output cannot be duplicated, inspected or registered with the tokio runtime.
 #[cfg(unix)]
 pub fn own() -> io::Result<(Reader, Writer)> {
     use std::fs::File;
@@ -56,7 +56,8 @@ pub fn own() -> io::Result<(Reader, Writer)> {
         kind if kind.is_socket() => Box::pin(socket(&input)?),
         _ => Box::pin(tokio::io::stdin()),
     };
-    // What shares its end with standard error would make that non-blocking too, and lose what is logged.
+    // If standard output and standard error are the same file, non-blocking mode would apply to both, and logs would be
+    // lost.
     let shared = same_file(&output, &duplicate(&io::stderr())?);
     let writer: Writer = match kind(&output)? {
         kind if kind.is_fifo() && !shared => Box::pin(pipe::Sender::from_file(output)?),
@@ -73,11 +74,11 @@ fn same_file(a: &std::fs::File, b: &std::fs::File) -> bool {
     id(a) == id(b)
 }
 
-/// The process's own standard input and output.
+/// Opens the process's standard input and output.
 ///
 /// # Errors
 ///
-/// None here.
+/// Never fails on this platform.
 #[cfg(not(unix))]
 pub fn own() -> io::Result<(Reader, Writer)> {
     Ok((Box::pin(tokio::io::stdin()), Box::pin(tokio::io::stdout())))

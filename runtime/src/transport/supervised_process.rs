@@ -1,4 +1,4 @@
-//! A server process and the task that waits for it.
+//! A server process that is supervised by a task.
 
 use std::io;
 use std::pin::Pin;
@@ -30,28 +30,28 @@ struct Shared {
     input: Input,
     last_output: LastOutput,
     has_spoken: AtomicBool,
-    /// How long the process has for each step of its end, once it is to end.
+    /// How long to wait at each step of stopping the process. `None` until it is asked to stop.
     stop: watch::Sender<Option<Duration>>,
     exit: watch::Receiver<Option<Exit>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Exit {
-    /// `None` if it could not be found out.
+    /// The exit status, or `None` if waiting for the process failed.
     status: Option<ExitStatus>,
-    /// Before it was asked to.
+    /// Whether the process exited before it was asked to.
     is_unexpected: bool,
 }
 
-/// How long a process has to exit once its input is closed, and again after `SIGTERM`.
+/// How long a process may take to exit after its input is closed, and again after `SIGTERM`.
 pub(crate) const STOP: Duration = Duration::from_secs(5);
-/// How long a process has to exit after it has closed its output.
+/// How long a process may take to exit after it has closed its output.
 const EXIT: Duration = Duration::from_secs(1);
-/// How long to read on in standard error after the exit. A grandchild may keep it open.
+/// How long to keep reading standard error after the process exits. A grandchild may keep it open.
 const OUTPUT: Duration = Duration::from_millis(200);
 
 impl Process {
-    /// Starts a server. The streams fail if it exits with an error.
+    /// Starts a server. The incoming stream yields an error if the process exits unsuccessfully without being asked to.
     pub(crate) fn start(
         command: &mut Command,
         line_limit: usize,
@@ -78,35 +78,35 @@ impl Process {
         Ok((process, incoming, outgoing))
     }
 
-    /// Closes the input of the process, whose output is still read. Nothing can be sent from then on.
+    /// Closes the input of the process, so that nothing more can be sent. Its output is still read.
     pub(crate) fn close_input(&self) {
         self.0.input.lock().take();
     }
 
-    /// Whether it has written a line.
+    /// Returns whether the process has written a line.
     pub(crate) fn has_spoken(&self) -> bool {
         self.0.has_spoken.load(Ordering::Relaxed)
     }
 
-    /// Its program and arguments.
+    /// Returns the program and its arguments.
     pub(crate) fn program(&self) -> &str {
         &self.0.program
     }
 
-    /// The last lines that it wrote to standard error.
+    /// Returns the last lines that the process wrote to standard error.
     pub(crate) fn last_output(&self) -> String {
         self.0.last_output.text()
     }
 
-    /// Closes the input, waits this long for the process to exit, and as long again after `SIGTERM`; then kills it. The
-    /// patience of the first call counts.
+    /// Closes the input and waits up to `patience` for the process to exit. Then sends `SIGTERM`, waits as long again,
+    /// and kills it. If called more than once, the first `patience` applies.
     pub(crate) async fn stop(&self, patience: Duration) {
         self.close_input();
         self.0.stop.send_if_modified(|stop| stop.replace(patience).is_none());
         self.exited().await;
     }
 
-    /// The status of a process that exits soon, without having been asked to.
+    /// Waits briefly for the process to exit. Returns its status if it exits without being asked to.
     pub(crate) async fn unexpected_exit(&self) -> Option<ExitStatus> {
         let exit = tokio::time::timeout(EXIT, self.exited()).await.ok()??;
         exit.status.filter(|_| exit.is_unexpected)
@@ -114,11 +114,11 @@ impl Process {
 
     async fn exited(&self) -> Option<Exit> {
         let mut exit = self.0.exit.clone();
-        // The sender is dropped only with the runtime.
+        // Waiting fails only if the runtime shuts down, which drops the sender.
         exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit)
     }
 
-    /// Why the output of the process has ended, unless it exits with success.
+    /// Returns why the output of the process has ended, unless it exited successfully or was asked to exit.
     async fn failure(&self) -> Option<io::Error> {
         let status = self.unexpected_exit().await?;
         let words = format!("the server `{}` {}{}", self.program(), exited(status), trailer(&self.last_output()));
@@ -131,7 +131,7 @@ impl Process {
     }
 }
 
-/// The input of a process, which can be closed from outside of the connection.
+/// The standard input of a process. It can be closed independently of the connection.
 #[derive(Clone, Debug)]
 struct Input(Arc<Mutex<Option<ChildStdin>>>);
 
@@ -178,15 +178,15 @@ async fn supervise(
         }
     };
     let _ = tokio::time::timeout(OUTPUT, &mut logging).await;
-    let status = status.inspect_err(|error| tracing::warn!(%error, "cannot wait for a server")).ok();
+    let status = status.inspect_err(|error| tracing::warn!(%error, "cannot wait for a server process to exit")).ok();
     Exit { status, is_unexpected }
 }
 
-/// A phrase such as `exited with status 1`.
+/// Describes how a process exited, such as `exited with status 1`.
 pub(crate) fn exited(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return format!("was ended by signal {signal}");
+        return format!("was killed by signal {signal}");
     }
     match status.code() {
         Some(code) => format!("exited with status {code}"),
@@ -194,7 +194,7 @@ pub(crate) fn exited(status: ExitStatus) -> String {
     }
 }
 
-/// The end of an error message about a server that wrote this to standard error.
+/// Formats the last output of a server as the end of an error message. Returns an empty string if there is no output.
 pub(crate) fn trailer(output: &str) -> String {
     match output {
         "" => String::new(),
@@ -202,10 +202,10 @@ pub(crate) fn trailer(output: &str) -> String {
     }
 }
 
-/// The most characters of a command that an error quotes.
+/// The maximum number of characters of a command that an error message quotes.
 const LONGEST_COMMAND: usize = 120;
 
-/// The program and its arguments.
+/// Formats a command's program and arguments in one short line.
 pub(crate) fn describe(command: &Command) -> String {
     let command = command.as_std();
     let words = std::iter::once(command.get_program()).chain(command.get_args());

@@ -1,4 +1,4 @@
-//! Locks without poisoning: a panic in a handler must not disable what it has locked.
+//! Locks without poisoning: a panic in a handler must not make the data that it locked unusable.
 
 use std::sync::{self, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 

@@ -1,4 +1,4 @@
-//! What the standard library lacks.
+//! Small additions to the standard library.
 
 pub(crate) mod lock;
 pub(crate) mod random;

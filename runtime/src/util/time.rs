@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Waits until the limit has passed, and returns it. Without a limit it waits forever.
+/// Sleeps for `limit` and returns it. Without a limit, waits forever.
 pub(crate) async fn expired(limit: Option<Duration>) -> Duration {
     match limit {
         Some(limit) => {

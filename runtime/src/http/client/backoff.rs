@@ -2,25 +2,26 @@
 
 use std::time::Duration;
 
-/// The shortest pause that a server can ask for.
+/// The shortest pause that a server can request.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// The longest pause, whatever a server asks for.
+/// The longest pause before the random part is added, even if a server requests more.
 const LONGEST: Duration = Duration::from_secs(5 * 60);
 
-/// A pause doubles at most this often.
+/// The maximum number of times that a pause doubles.
 const DOUBLINGS: u32 = 6;
 
-/// The first pause before a stream is reopened: the server's `retry` within limits, or `pause` without one.
+/// Returns the first pause before a stream is reopened: the server's `retry`, raised to 100 ms, or `pause` without one.
+/// At most five minutes.
 pub(super) fn base(retry: Option<Duration>, pause: Duration) -> Duration {
     retry.map_or(pause, |retry| retry.max(SHORTEST)).min(LONGEST)
 }
 
-/// The pause after so many attempts: `base`, doubled for each of them, and up to an eighth more at random, so that the
-/// clients of a server that restarts do not return all at once.
+/// Returns the pause after this many attempts: `base`, doubled for each attempt, plus up to an eighth at random, so
+/// that the clients of a restarted server do not reconnect at the same time.
 pub(super) fn delay(base: Duration, attempts: u32) -> Duration {
     let delay = base.saturating_mul(1 << attempts.min(DOUBLINGS)).min(LONGEST);
-    // Without randomness the pause is still long enough.
+    // If the system has no random numbers, the pause is still long enough.
     let random = getrandom::u32().unwrap_or(0);
     delay + (delay / 8).mul_f64(f64::from(random) / f64::from(u32::MAX))
 }

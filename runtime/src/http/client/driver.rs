@@ -1,4 +1,4 @@
-//! What becomes of each message that a client sends.
+//! Sends the client's messages: requests, notifications, responses and cancellations.
 
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard};
@@ -23,19 +23,19 @@ use crate::protocol::modern::PROTOCOL_VERSION as VERSION_KEY;
 use crate::transport::{ReceiveError, Undelivered};
 use crate::util::lock::Mutex;
 
-/// Where what arrives goes.
+/// Passes received messages to the connection.
 type Arrive = mpsc::Sender<Result<Vec<u8>, ReceiveError>>;
 
-/// How long a cancellation waits for the headers of the response to its request.
+/// How long a cancellation waits for the response headers of the request that it cancels.
 const RECEIPT: Duration = Duration::from_secs(1);
 
-/// How often a request is made again because of its authorization.
+/// The maximum number of times that a request is repeated after a 401 or 403.
 const MOST_CHALLENGES: usize = 3;
 
-/// Bytes of the notifications that wait for the server to accept them.
+/// The maximum bytes of queued notifications.
 const NOTIFICATIONS: u32 = 8 << 20;
 
-/// Bytes of the answers and cancellations that wait for the server to accept them.
+/// The maximum bytes of responses and cancellations that the server has not accepted yet.
 const ANSWERS: u32 = 64 << 20;
 
 pub(super) struct Driver(Arc<Shared>);
@@ -46,36 +46,37 @@ pub(super) struct Shared {
     pub(super) options: Options,
     arrive: Arrive,
     state: Mutex<State>,
-    /// Held while a session begins.
+    /// Held while a session is being replaced.
     pub(super) beginning: tokio::sync::Mutex<()>,
-    /// A permit is a request in flight.
+    /// One permit per request in flight.
     room: Semaphore,
     notify: mpsc::UnboundedSender<Unsent>,
     notifications: Room,
     answers: Room,
-    /// Ends requests and streams.
+    /// Cancels requests and streams.
     pub(super) closing: CancellationToken,
-    /// Ends all else.
+    /// Cancels all other tasks.
     ended: CancellationToken,
 }
 
 #[derive(Default)]
 pub(super) struct State {
-    /// What messages that say no revision are sent under: those of a session, and notifications where there is none.
+    /// The session and revision for messages without per-request metadata: all messages of a session, and notifications
+    /// of modern revisions.
     pub(super) under: Under,
-    /// What the session began with.
+    /// The `initialize` request of the session, sent again to replace the session.
     pub(super) initialize: Option<Arc<Sent>>,
     /// Closes the session's GET stream.
     pub(super) listening: CancellationToken,
-    /// Sessions that were replaced since a request was last answered.
+    /// Counts the sessions that were replaced since the last response to a request.
     pub(super) restarts: Restarts,
-    /// Requests that are not answered yet.
+    /// Pending requests.
     waiting: HashMap<RequestId, Waiting>,
-    /// The arguments of tools that are headers too.
+    /// The arguments of each tool that are repeated in headers.
     tools: HashMap<String, Arc<Vec<Header>>>,
 }
 
-/// A session, and the revision that is spoken.
+/// The session and revision that a message is sent with.
 #[derive(Clone, Default)]
 pub(super) struct Under {
     pub(super) session: Option<HeaderValue>,
@@ -84,22 +85,23 @@ pub(super) struct Under {
 
 struct Waiting {
     over: CancellationToken,
-    /// Takes the notification that cancels it; `None` for a request without a session, which ends with its stream.
+    /// Receives the notification that cancels the request. `None` for a request of a modern revision, which is
+    /// cancelled by closing its response stream.
     cancel: Option<oneshot::Sender<Option<Unsent>>>,
 }
 
-/// A message that is sent.
+/// A message to send.
 pub(super) struct Sent {
     pub(super) bytes: Vec<u8>,
-    /// `None` for answers.
+    /// `None` for responses.
     pub(super) method: Option<String>,
-    /// The revision that it says, if it is of those without sessions.
+    /// The revision in the per-request metadata, if the message has any.
     version: Option<String>,
     headers: HeaderMap,
     progress: watch::Sender<Progress>,
 }
 
-/// How far a message has come on its way to the server.
+/// The progress of sending a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Progress {
     Queued,
@@ -116,7 +118,7 @@ impl Sent {
 }
 
 impl Driver {
-    /// A driver, and the notifications for [`run`](Self::run).
+    /// Creates a driver, and the queue of notifications for [`run`](Self::run).
     pub(super) fn new(
         url: reqwest::Url,
         client: reqwest::Client,
@@ -142,7 +144,7 @@ impl Driver {
         (Self(Arc::new(shared)), notifications)
     }
 
-    /// Sends messages until there are no more, or until the reader of incoming messages is dropped. Then ends the session.
+    /// Sends messages until the queue is closed or the receiver of incoming messages is dropped. Then ends the session.
     pub(super) async fn run(self, mut queued: mpsc::Receiver<Vec<u8>>, notifications: Notifications) {
         let Self(shared) = self;
         let _ended = shared.ended.clone().drop_guard();
@@ -163,10 +165,10 @@ impl Driver {
         shared.closing.cancel();
         let sent = async { tokio::join!(shared.notifications.is_empty(), shared.answers.is_empty()) };
         if tokio::time::timeout(shared.options.patience, sent).await.is_err() {
-            tracing::warn!("the connection ends with messages that the server has not accepted");
+            tracing::warn!("connection closed with messages that the server has not accepted");
         }
         shared.ended.cancel();
-        // A session that was about to begin is ended first.
+        // A replacement in progress ends its new session first.
         let _beginning = shared.beginning.lock().await;
         let under = shared.state().under.clone();
         shared.leave(&under).await;
@@ -178,13 +180,13 @@ impl Shared {
         self.state.lock()
     }
 
-    /// Sends a message. Requests, cancellations and answers are sent beside each other, notifications in their order: none
-    /// of them waits for another kind.
+    /// Sends a message. Requests, cancellations and responses are sent concurrently, notifications in order. No kind
+    /// waits for another.
     async fn take(self: &Arc<Self>, bytes: Vec<u8>) {
         let (id, sent) = self.look(bytes);
         match (id, sent.method.as_deref()) {
             (Some(id), _) => self.send_request(id, sent),
-            // No request is sent before the server knows that the session is ready.
+            // Wait until the server has accepted this notification before any request is sent.
             (None, Some("notifications/initialized")) => {
                 if self.post_in_time(&sent).await {
                     self.listen().await;
@@ -203,12 +205,12 @@ impl Shared {
     /// Queues a notification.
     fn notify(&self, sent: Sent) {
         if let Some(notification) = self.notifications.admit(sent) {
-            // It is read until the driver has ended.
+            // The receiver lives until the driver has ended.
             let _ = self.notify.send(notification);
         }
     }
 
-    /// Posts the queued notifications, one after another.
+    /// Posts the queued notifications in order.
     async fn send_in_order(self: Arc<Self>, mut notifications: Notifications) {
         let send = async {
             while let Some(notification) = notifications.recv().await {
@@ -221,7 +223,7 @@ impl Shared {
         }
     }
 
-    /// Posts a message that waits for no other.
+    /// Posts a message independently of other messages.
     async fn send_unsent(self: Arc<Self>, unsent: Unsent) {
         tokio::select! {
             () = self.ended.cancelled() => {}
@@ -229,18 +231,19 @@ impl Shared {
         }
     }
 
-    /// Posts a message that has no response. A failure is logged.
+    /// Posts a message that gets no response, within [`Options::patience`]. Logs a failure and returns whether the
+    /// server accepted the message.
     async fn post_in_time(self: &Arc<Self>, sent: &Sent) -> bool {
         let method = sent.method.as_deref().unwrap_or("response");
         match tokio::time::timeout(self.options.patience, self.post(sent)).await {
             Ok(Ok(_)) => return true,
-            Ok(Err(error)) => tracing::warn!(method, %error, "a message was not delivered"),
-            Err(_) => tracing::warn!(method, "a message was not accepted in time"),
+            Ok(Err(error)) => tracing::warn!(method, %error, "failed to send a message"),
+            Err(_) => tracing::warn!(method, "timed out sending a message"),
         }
         false
     }
 
-    /// Makes a request in a task, so that others can be made beside it.
+    /// Spawns a task that sends a request and receives its response.
     fn send_request(self: &Arc<Self>, id: RequestId, sent: Sent) {
         let over = self.closing.child_token();
         let (cancel, cancelled) = oneshot::channel();
@@ -253,7 +256,7 @@ impl Shared {
         });
     }
 
-    /// Makes a request, until it is answered or cancelled.
+    /// Sends a request and waits for its response or its cancellation.
     async fn run_request(
         self: &Arc<Self>,
         id: &RequestId,
@@ -273,7 +276,8 @@ impl Shared {
                 return;
             }
         };
-        // The server knows nothing of a request that was not sent, and would ignore a cancellation that comes before it.
+        // A request that was not sent needs no cancellation. The server would ignore one that arrives before the
+        // request.
         let mut progress = sent.progress.subscribe();
         if *progress.borrow() == Progress::Queued {
             return;
@@ -289,20 +293,20 @@ impl Shared {
         }
     }
 
-    /// Cancels a request by a notification.
+    /// Handles a `notifications/cancelled` from the client.
     fn cancel(&self, sent: Sent) {
         let waiting = |id| self.state().waiting.get_mut(&id).map(|it| (it.over.clone(), it.cancel.take()));
         let cancel = match cancelled(&sent.bytes).and_then(waiting) {
-            // Nothing tells more of a request without a session than the end of its stream.
+            // In modern revisions, closing the response stream cancels the request.
             Some((over, None)) => return over.cancel(),
             Some((_, Some(cancel))) => cancel,
             None => return self.notify(sent),
         };
-        // The request may be answered in this moment.
+        // Fails if the response has just arrived, which is fine.
         let _ = cancel.send(self.answers.admit(sent));
     }
 
-    /// What a message is, and the id of a request.
+    /// Parses a message to be sent. Returns its ID if it is a request.
     fn look(&self, bytes: Vec<u8>) -> (Option<RequestId>, Sent) {
         let mut sent = Sent::new(bytes, None);
         let text = String::from_utf8_lossy(&sent.bytes);
@@ -320,7 +324,7 @@ impl Shared {
         let mut state = self.state();
         let is_modern = match &version {
             Some(version) => {
-                // Where there is a session, it stays what it is.
+                // An existing session keeps its revision.
                 if state.initialize.is_none() {
                     state.under.version = HeaderValue::from_str(version).ok();
                 }
@@ -336,9 +340,9 @@ impl Shared {
         (id, sent)
     }
 
-    /// Makes a request, and sees to it that its answer arrives.
+    /// Sends a request and delivers its response and the messages before it.
     async fn request(self: &Arc<Self>, id: &RequestId, sent: Arc<Sent>) -> Result<(), HttpError> {
-        // Not where messages are taken: those that let others be answered must get through.
+        // Wait here and not in `take`, so that responses and cancellations are still sent when all permits are in use.
         let _room = match sent.method.as_deref() {
             Some("subscriptions/listen") => None,
             _ => self.room.acquire().await.ok(),
@@ -387,7 +391,8 @@ impl Shared {
         }
     }
 
-    /// Sends a message, and says in which session. If there is no session any more, it is sent to a new one.
+    /// Posts a message and returns the HTTP response and the session that was used. If the session is lost, begins a
+    /// new one and posts the message again.
     async fn post(self: &Arc<Self>, sent: &Sent) -> Result<(reqwest::Response, Option<HeaderValue>), HttpError> {
         let under = self.under(sent);
         let response = self.send(Method::POST, Some(sent), &under).await?;
@@ -400,7 +405,7 @@ impl Shared {
         Ok((succeeded(response).await?, under.session))
     }
 
-    /// What a message is sent under.
+    /// Returns the session and revision to send a message with.
     fn under(&self, sent: &Sent) -> Under {
         let known = self.state().under.clone();
         match sent.version.as_deref() {
@@ -409,7 +414,7 @@ impl Shared {
         }
     }
 
-    /// One request of HTTP, with the headers of a message, if it brings one.
+    /// Sends one HTTP request, with the headers and body of a message if one is given.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -425,7 +430,8 @@ impl Shared {
         self.send_with(method, headers, sent, under).await
     }
 
-    /// One request of HTTP, made again where its authorization was not enough.
+    /// Like [`send`](Self::send), but with the given headers. Repeats the request with new authorization after a 401 or
+    /// 403, at most [`MOST_CHALLENGES`] times.
     pub(super) async fn send_with(
         &self,
         method: Method,
@@ -472,7 +478,7 @@ impl Shared {
         }
     }
 
-    /// The headers that tools want to have, from the list of them.
+    /// Learns from the result of `tools/list` which arguments are repeated in headers.
     fn learn(&self, message: &[u8]) {
         let known = !self.state().tools.is_empty();
         let text = String::from_utf8_lossy(message);
@@ -483,7 +489,7 @@ impl Shared {
         for tool in result.get("tools").and_then(Value::as_array).into_iter().flatten() {
             let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
             let schema = tool.get("inputSchema").and_then(Value::as_object);
-            // Those that are wrong are nobody's to call.
+            // Tools with invalid annotations are not callable, so they need no headers.
             let annotated = schema.and_then(|schema| header_params::headers(schema).ok()).unwrap_or_default();
             let mut state = self.state();
             match annotated.is_empty() {
@@ -494,11 +500,11 @@ impl Shared {
     }
 
     pub(super) async fn deliver(&self, message: Vec<u8>) {
-        // Nobody listens any more: the driver will see it.
+        // Fails if the receiver was dropped. The driver detects that and ends.
         let _ = self.arrive.send(Ok(message)).await;
     }
 
-    /// A request has no answer but this. A server that says why is believed.
+    /// Fails a request. If the error body is a JSON-RPC error response, delivers that instead of the HTTP error.
     async fn fail(&self, id: &RequestId, error: HttpError) {
         let said = match &error {
             HttpError::Status { status, body } => said(*status, body, id),
@@ -520,7 +526,7 @@ impl Shared {
     }
 }
 
-/// The headers that repeat what the body of a request says.
+/// Returns the headers that repeat parts of the body of a request.
 fn mirrored(
     method: &str,
     params: Option<Cursor<'_>>,
@@ -546,7 +552,7 @@ fn mirrored(
     headers
 }
 
-/// The request that a notification cancels.
+/// Returns the ID of the request that a notification cancels.
 fn cancelled(bytes: &[u8]) -> Option<RequestId> {
     let document = scan(String::from_utf8_lossy(bytes)).ok()?;
     let Ok(Envelope::Notification { params: Some(params), .. }) = Envelope::read(&document) else { return None };
@@ -554,14 +560,14 @@ fn cancelled(bytes: &[u8]) -> Option<RequestId> {
     RequestId::decode(id?).ok()
 }
 
-/// The revision that the params of a request say, in those without sessions.
+/// Returns the revision in the per-request metadata of the params.
 fn version_of(params: Option<Cursor<'_>>) -> Option<String> {
     let [meta] = Picked::values(params?, &["_meta"]);
     let [version] = Picked::values(meta?, &[VERSION_KEY]);
     version?.string().ok()
 }
 
-/// The revision that an answer to `initialize` agrees on.
+/// Returns the negotiated revision from the response to `initialize`.
 pub(super) fn agreed(message: &[u8]) -> Option<HeaderValue> {
     result_of(message, |result| {
         let [version] = Picked::values(result, &["protocolVersion"]);
@@ -569,7 +575,7 @@ pub(super) fn agreed(message: &[u8]) -> Option<HeaderValue> {
     })
 }
 
-/// Reads the result in a message that is a response.
+/// Reads the result of a message if it is a successful response.
 fn result_of<R>(message: &[u8], read: impl FnOnce(Cursor<'_>) -> Option<R>) -> Option<R> {
     let document = scan_bytes(message).ok()?;
     document.check_depth().ok()?;
@@ -579,7 +585,7 @@ fn result_of<R>(message: &[u8], read: impl FnOnce(Cursor<'_>) -> Option<R>) -> O
     }
 }
 
-/// Whether a message is the answer to a request.
+/// Returns whether a message is the response to a request.
 fn answers(message: &[u8], id: &RequestId) -> bool {
     let Ok(document) = scan_bytes(message) else { return false };
     match Envelope::read(&document) {
@@ -589,8 +595,8 @@ fn answers(message: &[u8], id: &RequestId) -> bool {
     }
 }
 
-/// The error that the body of a refusal is, as the answer to a request. One without an id is it only where it says what is
-/// wrong with the message: otherwise it may be of whatever stands before the server.
+/// Converts the body of an HTTP error to an error response for a request, if it is a JSON-RPC error. An error without
+/// an ID counts only with status 400 or 404; with other statuses it may come from a proxy.
 fn said(status: StatusCode, body: &str, id: &RequestId) -> Option<Vec<u8>> {
     let of_message = matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND);
     let document = scan(body).ok()?;
@@ -602,7 +608,7 @@ fn said(status: StatusCode, body: &str, id: &RequestId) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether it may be otherwise the next time.
+/// Returns whether an error is transient, so that another attempt may succeed.
 pub(super) fn is_passing(error: &HttpError) -> bool {
     match error {
         HttpError::Http(_) => true,
@@ -611,7 +617,7 @@ pub(super) fn is_passing(error: &HttpError) -> bool {
     }
 }
 
-/// A response that is a success, or an error with what it says.
+/// Returns a successful response unchanged. Converts any other to [`HttpError::Status`] with its body.
 pub(super) async fn succeeded(response: reqwest::Response) -> Result<reqwest::Response, HttpError> {
     let status = response.status();
     if status.is_success() {

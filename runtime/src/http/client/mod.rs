@@ -1,4 +1,4 @@
-//! The client's side of Streamable HTTP.
+//! The client side of Streamable HTTP.
 //!
 //! ```no_run
 //! use mcpgen_runtime::Client;
@@ -11,10 +11,11 @@
 //! # }
 //! ```
 //!
-//! What is sent to a server that keeps sessions goes to the session; when that is lost, a new one is begun. A session is lost
-//! when the server answers a message with 404, or the reopening of a stream that had worked. A 404 to the first attempt to
-//! open a stream means, like 405, that the server has none. What a server of
-//! 2026-07-28 wants to have in headers is put there.
+//! With a server that keeps sessions, all messages belong to one session. If the session is lost, the client begins a
+//! new one. A session is lost when the server responds with 404 to a message, or to reopening a GET stream that had
+//! worked. A 404 to the first attempt to open the GET stream means, like 405, that the server has none.
+//!
+//! With a server of revision 2026-07-28, the client sets the headers that repeat parts of each request.
 
 mod backoff;
 mod driver;
@@ -42,45 +43,48 @@ use tower::BoxError;
 use self::driver::Driver;
 use crate::transport::{Incoming, Outgoing, lines};
 
-/// How a client reaches a server.
+/// Settings of an HTTP client connection.
 #[derive(Clone)]
 pub struct Options {
-    /// What sends the requests: with proxies, certificates, redirects and time limits of your own. Without it one is made that
-    /// has no time limit but for connecting, follows redirects within the same host only, and has rustls with the
-    /// certificates that the system trusts; if the process has installed no cryptography for rustls by then, ring is.
+    /// The reqwest client that sends the requests. Set it to configure proxies, certificates, redirects and timeouts.
+    ///
+    /// The default client has no timeout except 30 s for connecting. It follows redirects only with status 307 or 308,
+    /// and only to the same origin or from http to https on the same host. It uses rustls with the certificates that
+    /// the system trusts, and installs ring as the process's crypto provider for rustls if none is installed.
     pub client: Option<reqwest::Client>,
-    /// Headers of each request.
+    /// Headers to send with each request.
     pub headers: HeaderMap,
-    /// Asked for the header `Authorization` of each request.
+    /// Provides the `Authorization` header of each request.
     pub authorization: Option<Arc<dyn Authorize>>,
-    /// Requests at a time; more wait. Those that last (`subscriptions/listen`) are not counted.
+    /// The maximum number of concurrent requests. Further requests wait. `subscriptions/listen` does not count.
+    /// Default: 256.
     pub requests: usize,
-    /// Bytes of a message.
+    /// The maximum bytes of a received message. Default: 64 MiB.
     pub longest: usize,
-    /// How often a stream that ended is reopened before it is given up. Only a message starts the count again: an event ID
-    /// does not, nor does a stream that opens and ends. Default: 5.
+    /// How often a stream that ended is reopened before the client gives it up. Only a message resets the count: a new
+    /// event ID does not, nor does a stream that opens and ends. Default: 5.
     ///
     /// The session's GET stream is reopened for as long as the session lasts, once it has worked.
     pub attempts: u32,
-    /// The first pause before a stream is reopened, unless the server sends `retry`. It doubles with each attempt, up to 64
-    /// times. Default: 1 s.
+    /// The first pause before a stream is reopened, unless the server sends `retry`. It doubles with each attempt, up
+    /// to 64 times. Default: 1 s.
     ///
-    /// A `retry` counts as at least 100 ms. No pause is longer than five minutes, but for up to an eighth that is added at
-    /// random.
+    /// A `retry` below 100 ms counts as 100 ms. A pause is at most five minutes, plus up to an eighth at random.
     ///
-    /// The pauses between sessions that are lost in a row are the same. The first lost session is replaced at once. After
-    /// five without a request answered in between, requests fail with [`SessionLost`](HttpError::SessionLost), and one more
-    /// session is begun after each pause.
+    /// Restarts of lost sessions use the same pauses, except that the first lost session is replaced at once. After
+    /// five restarts without a response to a request, requests fail with [`SessionLost`](HttpError::SessionLost), and
+    /// one more session is begun after each pause.
     pub pause: Duration,
-    /// How long a server may take to accept a notification or a response, to begin a new session in place of a lost one, or
-    /// to end one. When the connection closes, the messages that wait are still sent within this time. Default: 30 s.
+    /// The timeout for the server to accept a notification or a response, to begin a new session in place of a lost
+    /// one, or to end a session (at most 5 s). When the connection closes, queued messages are still sent within this
+    /// time. Default: 30 s.
     ///
-    /// Requests do not wait for these messages. Notifications wait in order, at most 1,024 and 8 MiB of them; answers to
-    /// the server's requests are sent independently, at most 1,024 and 64 MiB at a time. Messages beyond are dropped with a
-    /// warning.
+    /// Requests do not wait for queued messages. Notifications are sent in order, with at most 1,024 messages and 8 MiB
+    /// queued. Cancellations and responses to the server's requests are sent concurrently, at most 1,024 messages and
+    /// 64 MiB at a time. Messages beyond these limits are dropped with a warning.
     pub patience: Duration,
-    /// Called when a session that was lost has been replaced by a new one: what was said in the old one once for all, such as
-    /// subscriptions and the level of events, has to be said again.
+    /// Called when a lost session has been replaced by a new one. The new session has none of the old one's state, so
+    /// use this to send subscriptions and the log level again.
     pub on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
@@ -106,114 +110,121 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Gives tokens to requests.
+/// Provides the `Authorization` header of requests.
 pub trait Authorize: Send + Sync + 'static {
-    /// The value of `Authorization` for a request, such as `Bearer …`; `None` to send none. It is asked for again, with what
-    /// the server said, when that answers 401 or 403; `None` gives up then.
+    /// Returns the value of `Authorization` for a request, such as `Bearer …`, or `None` to send no header.
+    ///
+    /// If the server responds with 401 or 403, this is called again with the server's challenge, up to three times per
+    /// request. Return `None` to give up; the request then fails with the server's status.
     ///
     /// # Errors
     ///
-    /// There is no token to be had: the request fails with it.
+    /// Return an error if no token is available. The request fails with [`HttpError::Authorization`].
     fn authorize<'a>(&'a self, refused: Option<&'a Challenge>) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>>;
 }
 
-/// What a server says to a request that it does not authorize.
+/// The server's response to an unauthorized request.
 #[derive(Clone, Debug)]
 pub struct Challenge {
-    /// 401 or 403.
+    /// The status: 401 or 403.
     pub status: StatusCode,
     /// The values of `WWW-Authenticate`.
     pub challenges: Vec<HeaderValue>,
 }
 
-/// Why a request over HTTP came to nothing.
+/// An error that made an HTTP request fail.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// The server answered with a status that is no success, and with no message.
-    #[error("the server answers {status}{}{}", if body.is_empty() { "" } else { ": " }, beginning(body))]
+    /// The server responded with an error status and no JSON-RPC message.
+    #[error("the server responded with {status}{}{}", if body.is_empty() { "" } else { ": " }, beginning(body))]
     Status {
-        /// The status.
+        /// The HTTP status.
         status: StatusCode,
-        /// What it says.
+        /// The response body. Empty if it is longer than 64 KiB or cannot be read.
         body: String,
     },
-    /// The server could not be reached, or the connection broke.
+    /// The server could not be reached, or the connection failed.
     #[error("{}", chain(.0))]
     Http(reqwest::Error),
-    /// The answer could not be read.
+    /// The response could not be read, or the server did not begin a new session in time.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// There is no token to be had.
+    /// [`Authorize`] failed to provide a token.
     #[error("not authorized: {0}")]
     Authorization(BoxError),
-    /// The stream ended before there was an answer, and could not be come back to.
-    #[error("the stream ended before there was an answer")]
+    /// The HTTP response ended without a JSON-RPC response and could not be resumed, or the connection closed.
+    #[error("the stream ended before the response arrived")]
     NoAnswer,
-    /// The response is neither JSON nor a stream of events.
-    #[error("the server answers with {0:?}, which is neither JSON nor a stream of events")]
+    /// The content type of the HTTP response is neither JSON nor an event stream.
+    #[error("the server responded with content type {0:?}, which is neither JSON nor an event stream")]
     ContentType(String),
-    /// The session was lost, and a new one could not be begun.
-    #[error("the session has ended, and in a new one the server agrees on another revision: {0:?}")]
+    /// The session was lost, and the server chose a different revision for the new one.
+    #[error("the session was lost, and the server chose another revision for the new one: {0:?}")]
     Session(Option<HeaderValue>),
-    /// The server lost too many sessions in a row without answering a request in any of them. A new one is begun later, see
-    /// [`Options::pause`].
-    #[error("the server lost {times} sessions in a row without answering a request; a new one is begun later")]
+    /// The server lost too many sessions in a row without responding to a request in any of them. The client begins
+    /// another session later: see [`Options::pause`].
+    #[error("the server lost {times} sessions in a row without responding to a request; try again later")]
     SessionLost {
-        /// How many sessions were replaced since a request was last answered.
+        /// The number of sessions that were replaced since the last response to a request.
         times: u32,
     },
 }
 
-/// As much of a refusal as people want to see, on one line.
+/// Returns the first 512 characters of an error body, on one line.
 fn beginning(body: &str) -> String {
     body.chars().take(512).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
-/// All that caused it is said already.
+/// Not `#[from]`: the message already contains all causes, so they must not be a `source` too.
 impl From<reqwest::Error> for HttpError {
     fn from(error: reqwest::Error) -> Self {
         Self::Http(error)
     }
 }
 
-/// An error with all that caused it.
+/// Formats an error with all its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Why there is no way to a server.
+/// An error from [`open`].
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It is no address of a place of the web.
-    #[error("{url:?} is no address of a server: {why}")]
+    /// The URL is invalid.
+    #[error("invalid server URL {url:?}: {why}")]
     Url {
-        /// What was given.
+        /// The given URL.
         url: String,
-        /// What is wrong with it.
+        /// Why the URL is invalid.
         why: String,
     },
-    /// There is no client for HTTP to be had.
+    /// The default HTTP client could not be created.
     #[error(transparent)]
     Http(#[from] reqwest::Error),
 }
 
-/// The two halves of a connection to the server at this address. Nothing is sent yet. To be called within a runtime.
+/// Opens a connection to the server at this URL, and returns its two halves. Sends nothing yet.
 ///
 /// # Errors
 ///
-/// It is no address, or there is no client for HTTP to be had.
+/// Fails if the URL is invalid or its scheme is neither `http` nor `https`, or if the default HTTP client cannot be
+/// created.
+///
+/// # Panics
+///
+/// Panics if called outside of a Tokio runtime.
 pub fn open(url: &str, options: Options) -> Result<(impl Incoming, impl Outgoing), OpenError> {
     let wrong = |why: &dyn fmt::Display| OpenError::Url { url: url.to_owned(), why: why.to_string() };
     let parsed: reqwest::Url = url.parse().map_err(|why| wrong(&why))?;
     if !matches!(parsed.scheme(), "http" | "https") {
-        return Err(wrong(&"it is neither of http nor of https"));
+        return Err(wrong(&"the scheme must be `http` or `https`"));
     }
     let client = match &options.client {
         Some(client) => client.clone(),
         None => {
             if rustls::crypto::CryptoProvider::get_default().is_none() {
-                // Somebody else may have done it in this moment.
+                // Fails if another thread has just installed a provider, which is fine.
                 let _ = rustls::crypto::ring::default_provider().install_default();
             }
             let redirects = reqwest::redirect::Policy::custom(redirect);
@@ -228,7 +239,7 @@ pub fn open(url: &str, options: Options) -> Result<(impl Incoming, impl Outgoing
     Ok((incoming, HttpSink { queue: PollSender::new(queue), driver }))
 }
 
-/// What is sent is meant for one server: nobody else gets it, and not in the open if it was not.
+/// Follows redirects only within one server, and never from https to http, because requests carry credentials.
 fn redirect(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Action {
     let Some(before) = attempt.previous().last() else { return attempt.follow() };
     let next = attempt.url();
@@ -240,7 +251,7 @@ fn redirect(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Actio
     }
 }
 
-/// Where messages leave. Closed when the session has ended.
+/// Sends outgoing messages to the driver. Closing it waits until the driver has ended the session.
 struct HttpSink {
     queue: PollSender<Vec<u8>>,
     driver: JoinHandle<()>,

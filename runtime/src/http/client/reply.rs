@@ -1,4 +1,4 @@
-//! What a server answers with: a message, or events.
+//! The body of a successful HTTP response: a message or an event stream.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use tokio_util::io::StreamReader;
 use super::HttpError;
 use crate::http::sse::{Event, Events};
 
-/// A response that was not refused.
+/// A successful HTTP response.
 pub(super) enum Reply {
     Nothing,
     Message(Vec<u8>),
     Events(EventStream),
 }
 
-/// Events as they come, and where they are gone on with.
+/// An event stream, and what is needed to resume it.
 pub(super) struct EventStream {
     events: futures_util::stream::BoxStream<'static, std::io::Result<Event>>,
-    /// The id of the last event.
+    /// The ID of the last event.
     pub(super) last: Option<String>,
-    /// How long to wait before coming back.
+    /// The last `retry` from the server: how long to wait before reconnecting.
     pub(super) retry: Option<Duration>,
 }
 
@@ -33,13 +33,13 @@ impl EventStream {
         Self { events: events.boxed(), last: None, retry: None }
     }
 
-    /// The next message; `None` if the stream has ended, however that came.
+    /// Waits for the next message. Returns `None` if the stream has ended or failed.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
             let event = match self.events.next().await? {
                 Ok(event) => event,
                 Err(error) => {
-                    tracing::debug!(%error, "a stream broke off");
+                    tracing::debug!(%error, "an event stream failed");
                     return None;
                 }
             };
@@ -53,7 +53,12 @@ impl EventStream {
 }
 
 impl Reply {
-    /// What a response that is a success brings.
+    /// Reads a successful response. The status 202 or 204 means that it has no message.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the content type is neither JSON nor an event stream, or if a JSON body is longer than `longest` bytes
+    /// or cannot be read.
     pub(super) async fn of(response: reqwest::Response, longest: usize) -> Result<Self, HttpError> {
         if matches!(response.status().as_u16(), 202 | 204) {
             return Ok(Self::Nothing);
@@ -68,12 +73,12 @@ impl Reply {
     }
 }
 
-/// A body that is no longer than this.
+/// Reads a body of at most `longest` bytes.
 pub(super) async fn whole(mut response: reqwest::Response, longest: usize) -> Result<Vec<u8>, HttpError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         if body.len() + chunk.len() > longest {
-            return Err(std::io::Error::other(format!("a message of more than {longest} bytes")).into());
+            return Err(std::io::Error::other(format!("message is larger than {longest} bytes")).into());
         }
         body.extend_from_slice(&chunk);
     }

@@ -1,4 +1,4 @@
-//! Sessions: how one begins, how a lost one is replaced, and how one ends.
+//! Begins sessions, replaces lost ones, and ends them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,27 +11,28 @@ use super::reply::Reply;
 use super::{HttpError, backoff};
 use crate::http::headers::SESSION;
 
-/// How many sessions in a row are replaced without a request answered in any of them.
+/// The maximum number of sessions that are replaced in a row without a response to a request in any of them.
 const MOST_RESTARTS: u32 = 5;
 
-/// Sent when a session has begun.
+/// The notification that completes the handshake.
 const READY: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// Sessions that were replaced since a request was last answered.
+/// Counts the sessions that were replaced since the last response to a request.
 #[derive(Debug, Default)]
 pub(super) struct Restarts {
     count: u32,
-    /// When the last one was replaced.
+    /// When the last session was replaced.
     last: Option<Instant>,
 }
 
 impl Restarts {
-    /// Counts a restart, and returns how long to wait before it: the first one is made at once, the pause before each
-    /// further one doubles.
+    /// Counts a restart and returns how long to wait before it. The first restart happens at once; the pause before
+    /// each further one doubles.
     ///
     /// # Errors
     ///
-    /// There were too many, and the pause after the last one is not over.
+    /// Fails with [`HttpError::SessionLost`] after [`MOST_RESTARTS`] restarts, until the pause after the last one is
+    /// over.
     fn next(&mut self, pause: Duration, now: Instant) -> Result<Duration, HttpError> {
         let due = self.last.and_then(|last| last.checked_add(backoff::delay(pause, self.count.saturating_sub(1))));
         let wait = due.map_or(Duration::ZERO, |due| due.saturating_duration_since(now));
@@ -45,15 +46,15 @@ impl Restarts {
 }
 
 impl Shared {
-    /// Replaces a lost session by a new one, unless that has happened meanwhile.
+    /// Replaces a lost session by a new one, unless another task has already done so.
     ///
-    /// It continues if the caller is dropped, so that the server is not left with an unknown session.
+    /// The replacement continues if the caller is dropped, so that no unknown session is left on the server.
     pub(super) async fn begin_again(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
         let (this, lost) = (Arc::clone(self), lost.clone());
         tokio::spawn(async move { this.replace(&lost).await }).await.map_err(std::io::Error::other)?
     }
 
-    /// Until the new session has begun, no other message is sent in it.
+    /// Replaces the session. No other message is sent in the new session before its handshake is complete.
     async fn replace(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
         let _one = self.beginning.lock().await;
         let (initialize, under, wait) = {
@@ -63,7 +64,7 @@ impl Shared {
             };
             (initialize, state.under.clone(), state.restarts.next(self.options.pause, Instant::now())?)
         };
-        tracing::warn!(?wait, "the session has ended; a new one is begun");
+        tracing::warn!(?wait, "the session was lost; beginning a new one");
         let begun = self.begin(&initialize, &under, wait).await?;
         self.state().under = begun;
         self.listen().await;
@@ -73,15 +74,15 @@ impl Shared {
         Ok(())
     }
 
-    /// Begins a session after a pause, in the revision of the one before. Ends the session if that fails, takes longer than
-    /// the patience, or the connection closes meanwhile.
+    /// Begins a session after a pause, with the revision of the previous one. Ends the new session if the handshake
+    /// fails or exceeds [`Options::patience`](super::Options::patience), or if the connection closes meanwhile.
     async fn begin(&self, initialize: &Sent, before: &Under, pause: Duration) -> Result<Under, HttpError> {
         let mut begun = Under::default();
         let ready = async {
             tokio::time::sleep(pause).await;
             // All requests wait for the new session.
             let ready = tokio::time::timeout(self.options.patience, self.make_ready(initialize, before, &mut begun));
-            let late = "the server did not begin a session in time";
+            let late = "timed out waiting for the server to begin a session";
             ready.await.map_err(|_| std::io::Error::new(std::io::ErrorKind::TimedOut, late))?
         };
         let ready = tokio::select! {
@@ -108,8 +109,8 @@ impl Shared {
         succeeded(self.send(Method::POST, Some(&ready), begun).await?).await.map(drop)
     }
 
-    /// Sends `initialize`. The session is stored as soon as the server names it, and the revision once the server agrees on
-    /// one.
+    /// Sends `initialize`. Stores the session ID as soon as the response headers arrive, and the revision once the
+    /// result arrives.
     async fn initialize(&self, initialize: &Sent, begun: &mut Under) -> Result<(), HttpError> {
         let response = self.send(Method::POST, Some(initialize), &Under::default()).await?;
         let response = succeeded(response).await?;
@@ -128,7 +129,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Tells the server that a session is not needed any more.
+    /// Ends a session on the server with DELETE. Waits for at most [`Options::patience`](super::Options::patience) or 5
+    /// seconds, whichever is shorter. A failure is logged.
     pub(super) async fn leave(&self, under: &Under) {
         if under.session.is_none() {
             return;
@@ -136,8 +138,8 @@ impl Shared {
         let patience = self.options.patience.min(Duration::from_secs(5));
         match tokio::time::timeout(patience, self.send(Method::DELETE, None, under)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "the session could not be ended"),
-            Err(_) => tracing::debug!("the session was not ended in time"),
+            Ok(Err(error)) => tracing::debug!(%error, "failed to end the session"),
+            Err(_) => tracing::debug!("timed out ending the session"),
         }
     }
 }
@@ -165,7 +167,7 @@ mod tests {
             let refused = restarts.next(pause, Instant::now());
             assert!(matches!(refused, Err(HttpError::SessionLost { times: 5 })), "{refused:?}");
         }
-        // One more is made after each pause, which grows on.
+        // After each pause one more restart is allowed. The pause keeps growing.
         tokio::time::sleep(Duration::from_secs(20)).await;
         assert!(restarts.next(pause, Instant::now()).is_ok_and(|wait| wait.is_zero()));
         assert!(restarts.next(pause, Instant::now()).is_err());

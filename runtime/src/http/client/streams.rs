@@ -19,8 +19,13 @@ use crate::http::headers::LAST_EVENT;
 const OPENING: Duration = Duration::from_secs(1);
 
 impl Shared {
-    /// Delivers the messages of a stream, until the answer is among them. A stream of a session is reopened after its last
-    /// event, for as long as it is that session.
+    /// Delivers the messages of a stream up to and including the response. If `session` is given, a stream that ends
+    /// early is resumed after its last event, as long as that session is current.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the stream ends before the response and cannot be resumed within
+    /// [`Options::attempts`](super::Options::attempts).
     pub(super) async fn follow(
         &self,
         mut events: EventStream,
@@ -39,7 +44,7 @@ impl Shared {
             }
             let under = self.state().under.clone();
             let is_same = session.as_ref() == Some(&under.session);
-            // A new event ID without a message is no progress: a server could send one for ever.
+            // A new event ID without a message is no progress: a server could send such events forever.
             let Some(last) = events.last.clone().filter(|_| is_same && attempts < self.options.attempts) else {
                 return Err(HttpError::NoAnswer);
             };
@@ -51,7 +56,7 @@ impl Shared {
                     events = again;
                     (events.last, events.retry) = (Some(last), retry);
                 }
-                // It may be there again the next time.
+                // The next attempt may succeed.
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -77,9 +82,9 @@ impl Shared {
         }
     }
 
-    /// Opens the session's GET stream and keeps it open until the session is replaced. Closes the stream of the previous
-    /// session. The stream is opened before any request is sent, because messages that the server sends without it may be
-    /// lost.
+    /// Opens the session's GET stream and keeps it open until the session is replaced. Closes the stream of the
+    /// previous session. The stream is opened before any request is sent, because messages that the server sends
+    /// without it may be lost.
     pub(super) fn listen(self: &Arc<Self>) -> BoxFuture<'static, ()> {
         let (this, listening) = (Arc::clone(self), self.closing.child_token());
         let under = {
@@ -94,18 +99,19 @@ impl Shared {
                 ended = this.hear(under, begun) => match ended {
                     // The server has no GET stream.
                     Err(HttpError::Status { status: StatusCode::METHOD_NOT_ALLOWED, .. }) | Ok(()) => {}
-                    Err(error) => tracing::warn!(%error, "the stream for messages outside of requests is given up"),
+                    Err(error) => tracing::warn!(%error, "gave up the stream for messages outside of requests"),
                 },
             }
         });
-        // A server may say nothing, not even that it will, before there is something to say.
+        // A server may not even send response headers before it has a message to send.
         tokio::time::timeout(OPENING, is_begun).map(drop).boxed()
     }
 
     /// Delivers the messages of the session's stream.
     ///
-    /// A stream that has worked is reopened for as long as the session lasts: without it the client would never again hear
-    /// of changes while its requests still succeed. One that never worked is given up after `Options::attempts`.
+    /// A stream that has worked is reopened for as long as the session lasts. Without it the client would receive no
+    /// more notifications although its requests still succeed. A stream that never worked is given up after
+    /// `Options::attempts`.
     async fn hear(self: &Arc<Self>, under: Under, begun: oneshot::Sender<()>) -> Result<(), HttpError> {
         let (mut attempts, mut last, mut retry, mut begun) = (0_u32, None::<String>, None, Some(begun));
         let mut worked = false;
@@ -122,10 +128,10 @@ impl Shared {
                     }
                     (last, retry) = (events.last.or(last), events.retry.or(retry));
                 }
-                // What came after it is not kept: then without it.
+                // The server no longer retains the events after `last`. Open a new stream instead.
                 Err(HttpError::Status { status: StatusCode::BAD_REQUEST, .. }) if last.is_some() => last = None,
                 Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if under.session.is_some() => {
-                    // To the first request it means that the server has no stream, not that the session is lost.
+                    // A 404 to the first request means that the server has no GET stream, not that the session is lost.
                     return if worked { self.begin_again(&under.session).await } else { Ok(()) };
                 }
                 Err(error) if is_passing(&error) && (worked || attempts < self.options.attempts) => {}
@@ -134,7 +140,8 @@ impl Shared {
             let base = self.base(retry);
             let (pause, least) = (backoff::delay(base, attempts), backoff::delay(base, 0));
             attempts = attempts.saturating_add(1);
-            // The pause is between two attempts: a quiet stream that stayed open for longer is reopened soon.
+            // The pause counts from the previous attempt, so an idle stream that stayed open for longer is reopened
+            // soon.
             tokio::time::sleep(pause.saturating_sub(opened.elapsed()).max(least)).await;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Messages without a response that wait to be posted: notifications, in order, and answers to the server's requests.
+//! Queued messages that get no response: notifications, in order, and responses to the server's requests.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::driver::Sent;
 
-/// The most messages of a kind that wait.
+/// The maximum number of queued messages of a kind.
 const MOST: u32 = 1024;
 
-/// A message that waits to be posted, and the room that it takes until it is.
+/// A queued message, and its permits until it is posted.
 pub(super) struct Unsent {
     pub(super) sent: Sent,
     _room: OwnedSemaphorePermit,
 }
 
-/// Room for unsent messages of a kind: at most 1,024 of them, and at most so many bytes. A message larger than that needs
-/// all the room.
+/// Limits the queued messages of a kind to 1,024 and to a number of bytes. A message with more bytes than the limit
+/// takes all permits.
 pub(super) struct Room {
     permits: Arc<Semaphore>,
     bytes: u32,
@@ -28,27 +28,28 @@ impl Room {
         Self { permits: Arc::new(Semaphore::new(bytes as usize)), bytes }
     }
 
-    /// Takes a message if there is room for it. If not, it is dropped with a warning: to wait would hold up requests.
+    /// Admits a message. If the limit is reached, drops the message with a warning, because waiting would delay
+    /// requests.
     pub(super) fn admit(&self, sent: Sent) -> Option<Unsent> {
         let size = u32::try_from(sent.bytes.len()).unwrap_or(u32::MAX).clamp(self.bytes / MOST, self.bytes);
         match Arc::clone(&self.permits).try_acquire_many_owned(size) {
             Ok(room) => Some(Unsent { sent, _room: room }),
             Err(_) => {
                 let method = sent.method.as_deref().unwrap_or("response");
-                tracing::warn!(method, "a message is dropped: too many wait for the server to accept them");
+                tracing::warn!(method, "dropped a message: too many are waiting for the server to accept them");
                 None
             }
         }
     }
 
-    /// Waits until no message waits.
+    /// Waits until all admitted messages are posted or dropped.
     pub(super) async fn is_empty(&self) {
         // The semaphore is never closed.
         let _ = self.permits.acquire_many(self.bytes).await;
     }
 }
 
-/// The notifications that wait, in order. [`Room`] bounds them.
+/// The queued notifications, in order. [`Room`] limits them.
 pub(super) type Notifications = mpsc::UnboundedReceiver<Unsent>;
 
 #[cfg(test)]
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bounds_messages_in_number_and_bytes() {
+    async fn limits_messages_in_number_and_bytes() {
         let room = Room::new(1 << 20);
         let many: Vec<_> = (0..2000).map_while(|_| room.admit(message(1))).collect();
         assert_eq!(many.len(), 1024);

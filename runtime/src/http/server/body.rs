@@ -1,4 +1,4 @@
-//! What responses are made of.
+//! Response bodies: single messages, event streams and errors.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -47,7 +47,7 @@ impl http_body::Body for Body {
     }
 }
 
-/// One message.
+/// Creates a JSON response from a serialized message.
 pub(super) fn json(status: StatusCode, message: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::whole(message));
     *response.status_mut() = status;
@@ -55,7 +55,7 @@ pub(super) fn json(status: StatusCode, message: Bytes) -> Response<Body> {
     response
 }
 
-/// Bytes that hold `guard` until the HTTP server has written or dropped them.
+/// Returns bytes that hold `guard` until the HTTP server has written or dropped them.
 pub(super) fn holding<G: Send + 'static>(bytes: impl AsRef<[u8]> + Send + 'static, guard: G) -> Bytes {
     Bytes::from_owner(Holding { bytes, _guard: guard })
 }
@@ -71,7 +71,7 @@ impl<B: AsRef<[u8]>, G> AsRef<[u8]> for Holding<B, G> {
     }
 }
 
-/// Events, as they come.
+/// Creates an event stream response.
 pub(super) fn events(events: impl Stream<Item = Bytes> + Send + 'static) -> Response<Body> {
     let frames = events.map(|event| Ok(Frame::data(event)));
     let mut response = Response::new(Body(StreamBody::new(frames).boxed_unsync()));
@@ -82,17 +82,19 @@ pub(super) fn events(events: impl Stream<Item = Bytes> + Send + 'static) -> Resp
     response
 }
 
-/// Nothing.
+/// Creates a response without a body.
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::whole(Bytes::new()));
     *response.status_mut() = status;
     response
 }
 
-/// The most bytes of what an error quotes from the request: its id, message and data. Unread errors hold no place.
+/// The maximum bytes of each part of an error that can quote the request: its ID, message and data. An error response
+/// that the client does not read counts toward no limit, so it must stay small.
 const MAX_QUOTED: usize = 1024;
 
-/// An error of no request, or of one. A long id becomes null, a long message is cut, and long data is left out.
+/// Creates an error response. An ID longer than [`MAX_QUOTED`] becomes null, a longer message is truncated, and longer
+/// data is dropped.
 pub(super) fn error(status: StatusCode, id: ErrorId, mut error: ErrorObject) -> Response<Body> {
     let id = match id {
         ErrorId::Id(RequestId::String(id)) if id.len() > MAX_QUOTED => ErrorId::Null,
@@ -110,7 +112,7 @@ pub(super) fn error(status: StatusCode, id: ErrorId, mut error: ErrorObject) -> 
 impl From<Refusal> for Response<Body> {
     fn from(refusal: Refusal) -> Self {
         let Refusal { status, why, header } = refusal;
-        tracing::debug!(%status, why, "a request is refused");
+        tracing::debug!(%status, why, "request refused");
         let mut response = error(status, ErrorId::Absent, errors::invalid_request(&why));
         response.headers_mut().extend(header);
         response

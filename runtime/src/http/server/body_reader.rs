@@ -1,4 +1,4 @@
-//! Reads request bodies within a number of bytes for all of them together.
+//! Reads request bodies within a shared byte limit.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use super::Options;
 use super::host_filter::Refusal;
 use super::quota::{Kind, Quota, Quotas};
 
-/// Room for the request bodies that are being read.
+/// The buffer space for all request bodies that are being read.
 pub(super) struct Bodies {
-    /// A permit is a byte that has arrived.
+    /// One permit per received byte.
     room: Arc<Semaphore>,
-    /// A quarter of the room, for the first [`SMALL`] bytes of each body, so that a few large ones do not keep it from all
-    /// small ones.
+    /// A quarter of the space, reserved for the first [`SMALL`] bytes of each body, so that a few large bodies do not
+    /// block small ones.
     small: Arc<Semaphore>,
     quotas: Arc<Quotas>,
     longest: usize,
@@ -29,10 +29,10 @@ pub(super) struct Bodies {
     timeout: Duration,
 }
 
-/// How many bytes of a body are small.
+/// The size in bytes up to which a body may use the reserved quarter.
 const SMALL: usize = 64 << 10;
 
-/// The room of a body. Given back on drop.
+/// The space that a body occupies. Released on drop.
 #[derive(Debug, Default)]
 pub(super) struct Charge {
     room: Vec<OwnedSemaphorePermit>,
@@ -54,8 +54,8 @@ impl Bodies {
         }
     }
 
-    /// Reads a body. Takes room for bytes as they arrive, so a body that does not arrive takes none, and never waits for
-    /// room, so bodies do not wait for each other.
+    /// Reads a body. Reserves space as bytes arrive, so a stalled body occupies only what it has sent. Never waits for
+    /// space: a body that exceeds a limit is refused, so bodies cannot block each other.
     pub(super) async fn read<B>(
         &self,
         parts: &Parts,
@@ -74,7 +74,7 @@ impl Bodies {
             let (mut message, mut charge) = (Vec::new(), Charge::default());
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|error| {
-                    Refusal::bad(format!("the request body could not be read: {}", Into::<BoxError>::into(error)))
+                    Refusal::bad(format!("failed to read the request body: {}", Into::<BoxError>::into(error)))
                 })?;
                 let Ok(data) = frame.into_data() else { continue };
                 if data.remaining() > self.longest - message.len() {
@@ -101,7 +101,7 @@ impl Bodies {
                 }
             };
             if !granted {
-                return Err(Refusal::busy("this owner is sending too many bytes at a time (`Options::body_buffer`)"));
+                return Err(Refusal::busy("this owner's request bodies exceed its share of `Options::body_buffer`"));
             }
         }
         let room = u32::try_from(bytes).ok().and_then(|permits| {
@@ -109,9 +109,7 @@ impl Bodies {
                 (charge.bytes + bytes <= SMALL).then(|| Arc::clone(&self.small).try_acquire_many_owned(permits).ok());
             small.flatten().or_else(|| Arc::clone(&self.room).try_acquire_many_owned(permits).ok())
         });
-        let room = room.ok_or_else(|| {
-            Refusal::busy("too many bytes of request bodies are arriving at a time (`Options::body_buffer`)")
-        })?;
+        let room = room.ok_or_else(|| Refusal::busy("the request bodies being read exceed `Options::body_buffer`"))?;
         charge.bytes += bytes;
         match charge.room.iter_mut().find(|held| Arc::ptr_eq(held.semaphore(), room.semaphore())) {
             Some(held) => held.merge(room),

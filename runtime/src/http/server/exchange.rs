@@ -1,4 +1,4 @@
-//! One request of revision 2026-07-28 and its answer. Nothing of it outlives the response.
+//! A single request of revision 2026-07-28 and its response. No state outlives the HTTP response.
 
 use std::io;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use crate::jsonrpc::errors;
 use crate::peer::outbox::{Line, Outcome, Place};
 use crate::service::router::RequestService;
 
-/// A request that is being answered. Dropped, it is taken back: whoever asked has gone.
+/// A request in progress. Dropping it cancels the request, because the client has closed the response.
 pub(super) struct Exchange {
     running: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
     lines: mpsc::UnboundedReceiver<Line>,
@@ -28,7 +28,8 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Nothing else arrives, and the server may end it.
+    /// Starts handling a request. No other message arrives on its connection. `closing` ends it when the server shuts
+    /// down.
     pub(super) fn begin<S: RequestService>(
         connection: Connection<S>,
         arrived: Inbound,
@@ -60,7 +61,8 @@ impl Exchange {
         self.lines.recv().await
     }
 
-    /// The answer as it is if it comes first, and otherwise as the last of several events.
+    /// Responds with plain JSON if the response is the first message. Otherwise responds with an event stream whose
+    /// last event is the response.
     pub(super) async fn respond(mut self, keep_alive: Duration) -> Response<Body> {
         let first = match self.said(keep_alive).await {
             Sent::Answer(outcome, answer) => {
@@ -75,7 +77,7 @@ impl Exchange {
         body::events(stream::once(std::future::ready(first)).chain(self.events(keep_alive)))
     }
 
-    /// What comes until the answer.
+    /// Returns the remaining events, up to and including the response.
     fn events(self, keep_alive: Duration) -> impl Stream<Item = Bytes> + Send {
         stream::unfold(Some(self), move |this| async move {
             let mut this = this?;
@@ -88,7 +90,7 @@ impl Exchange {
         })
     }
 
-    /// What is said next, if it is said before so long.
+    /// Waits for the next message, for at most `patience`.
     async fn said(&mut self, patience: Duration) -> Sent {
         let message = async {
             loop {
@@ -96,7 +98,7 @@ impl Exchange {
                 match message.place {
                     Place::Answer(_, outcome) => return Sent::Answer(outcome, message.bytes),
                     Place::Unanswered(_) => return Sent::Nothing,
-                    // There is no way back in this revision.
+                    // This revision cannot resume streams.
                     Place::Later(..) => {}
                     Place::Anywhere | Place::Within(_) => return Sent::Message(message.bytes.into()),
                 }
@@ -109,13 +111,13 @@ impl Exchange {
 enum Sent {
     Answer(Outcome, Vec<u8>),
     Message(Bytes),
-    /// Not before it was to be.
+    /// No message arrived in time.
     NotYet,
-    /// And nothing comes any more.
+    /// The connection ended, or the request will not get a response.
     Nothing,
 }
 
-/// The status of a response that is an answer: what is not a matter of HTTP is 200.
+/// Returns the HTTP status for a response. Errors that concern only JSON-RPC have status 200.
 fn status(outcome: Outcome) -> StatusCode {
     match outcome {
         Outcome::Failed(METHOD_NOT_FOUND) | Outcome::Refused(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,

@@ -1,12 +1,12 @@
-//! Who may come in, and how: what is decided by the headers of a request, before its body is read.
+//! Checks the host, origin, method and content types of a request before its body is read.
 
 use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST, HeaderName, ORIGIN, RETRY_AFTER};
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
-/// Which names a server may be called by, and from which pages. A page on the web must not reach a server on the machine of
-/// whoever reads it, not even by a name that leads there.
+/// The hosts and origins that may reach a server. Protects local servers against DNS rebinding: a web page must not
+/// reach a server on its visitor's machine, not even through a host name that resolves to that machine.
 #[derive(Clone, Debug, Default)]
 pub struct AllowedHosts {
     hosts: Hosts,
@@ -23,20 +23,21 @@ enum Hosts {
 }
 
 impl AllowedHosts {
-    /// These hosts, with any port, or with the one that is named: `mcp.example.com`, `localhost:8080`.
+    /// Allows these hosts. A host without a port, such as `mcp.example.com`, matches any port. A host with a port, such
+    /// as `localhost:8080`, matches only that port.
     pub fn these<N: Into<String>>(hosts: impl IntoIterator<Item = N>) -> Self {
         Self { hosts: Hosts::These(hosts.into_iter().map(Into::into).collect()), origins: Vec::new() }
     }
 
-    /// Any host: for a server behind something that looks at the host already. Pages still have to be of the host that
-    /// they call.
+    /// Allows any host. Use it behind a proxy that already checks the host. Web pages must still be from the host and
+    /// port that they call.
     #[must_use]
     pub fn any() -> Self {
         Self { hosts: Hosts::Any, origins: Vec::new() }
     }
 
-    /// Pages of this origin too, such as `https://app.example.com`. A browser asks first whether they may: put a layer that
-    /// answers that (CORS) in front of the endpoint.
+    /// Also allows web pages of this origin, such as `https://app.example.com`. Browsers send a preflight request
+    /// first, so put a CORS layer in front of the endpoint.
     #[must_use]
     pub fn and_origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
@@ -73,7 +74,7 @@ impl AllowedHosts {
         for origin in parts.headers.get_all(ORIGIN) {
             if !origin.to_str().is_ok_and(|origin| self.is_origin(origin, &host)) {
                 let origin = String::from_utf8_lossy(origin.as_bytes());
-                let why = format!("origin `{origin}` is not allowed; add it with `Names::and_origin`");
+                let why = format!("origin `{origin}` is not allowed; add it with `AllowedHosts::and_origin`");
                 return Err(Refusal::new(StatusCode::FORBIDDEN, why));
             }
         }
@@ -81,7 +82,7 @@ impl AllowedHosts {
     }
 }
 
-/// The host that a request is for. Refuses a request that names several, or one with user information.
+/// Returns the host that a request names. Refuses a request that names several, or one with user information.
 fn host(parts: &Parts) -> Result<Authority, Refusal> {
     let mut headers = parts.headers.get_all(HOST).iter();
     let header = headers.next();
@@ -101,7 +102,7 @@ fn host(parts: &Parts) -> Result<Authority, Refusal> {
 
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Why a request is answered with a status and no more.
+/// A request that is refused with an HTTP error status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
@@ -118,7 +119,7 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, why)
     }
 
-    /// A limit is reached. The client may try again.
+    /// Creates a refusal for a limit that is reached. The client may try again after a second.
     pub(super) fn busy(why: impl Into<String>) -> Self {
         let mut busy = Self::new(StatusCode::SERVICE_UNAVAILABLE, why);
         busy.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
@@ -126,24 +127,24 @@ impl Refusal {
     }
 
     fn method(allowed: &'static str) -> Self {
-        let mut refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("this endpoint takes {allowed}"));
+        let mut refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("this endpoint supports only {allowed}"));
         refusal.header = Some((ALLOW, HeaderValue::from_static(allowed)));
         refusal
     }
 }
 
-/// What a request is meant to do.
+/// The operation that a request performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// Bring a message.
+    /// Sends a message.
     Post,
-    /// Hear what the server has to say.
+    /// Opens or resumes an event stream.
     Listen,
-    /// End a session.
+    /// Ends a session.
     End,
 }
 
-/// Looks at a request before its body is read. Only those who keep sessions have streams and ends.
+/// Checks a request before its body is read. GET and DELETE are allowed only if the server keeps sessions.
 pub(super) fn admit(parts: &Parts, allowed_hosts: &AllowedHosts, keeps_sessions: bool) -> Result<Operation, Refusal> {
     allowed_hosts.check(parts)?;
     let operation = match (&parts.method, keeps_sessions) {
@@ -159,7 +160,7 @@ pub(super) fn admit(parts: &Parts, allowed_hosts: &AllowedHosts, keeps_sessions:
         Operation::End => &[],
     };
     if let Some(missing) = accepted.iter().find(|kind| !accepts(&parts.headers, kind)) {
-        let why = format!("`Accept` must have {}: {missing} is missing", accepted.join(" and "));
+        let why = format!("`Accept` must allow {}: {missing} is missing", accepted.join(" and "));
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, why));
     }
     if operation == Operation::Post && !is_json(&parts.headers) {
@@ -168,7 +169,7 @@ pub(super) fn admit(parts: &Parts, allowed_hosts: &AllowedHosts, keeps_sessions:
     Ok(operation)
 }
 
-/// Whether a response may be of this type. Whoever does not say takes any.
+/// Returns whether the client accepts this content type. A request without `Accept` accepts any.
 fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     let mut said = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
     let any = kind.split_once('/').map(|(group, _)| format!("{group}/*"));
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_and_origins_are_known() {
+    fn checks_hosts_and_origins() {
         let local = AllowedHosts::default();
         let these = AllowedHosts::these(["mcp.example.com", "localhost:81"]).and_origin("https://app.example.com");
         let any = AllowedHosts::any();
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_and_types_are_as_they_must_be() {
+    fn checks_methods_and_content_types() {
         let json = ("content-type", "application/json; charset=utf-8");
         let both = ("accept", "application/json, text/event-stream");
         type Case<'a> = (bool, &'a str, &'a [(&'a str, &'a str)], u16);

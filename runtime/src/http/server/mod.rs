@@ -1,4 +1,4 @@
-//! The server's side of Streamable HTTP: a [`Service`] for axum, hyper, or whatever takes those.
+//! The server side of Streamable HTTP: a [`Service`] for axum, hyper or any other tower-based stack.
 //!
 //! ```no_run
 //! use axum::serve::ListenerExt;
@@ -9,21 +9,21 @@
 //! let endpoint = Server::new("greeter", "1.0.0").http(Options::default())?;
 //! let app = axum::Router::new().route_service("/mcp", endpoint);
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
-//! // Without TCP_NODELAY each streamed answer takes 40 ms longer.
+//! // Without TCP_NODELAY each streamed response takes 40 ms longer.
 //! let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
 //! axum::serve(listener, app).await?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Both eras are on one endpoint. A request of 2026-07-28 needs nothing but itself, so that any of several processes may
-//! answer it; a session of an older revision lives in the process that it began in.
+//! One endpoint serves legacy and modern revisions. A request of revision 2026-07-28 is self-contained, so any of
+//! several processes can handle it. A session of an older revision lives in the process that created it.
 //!
 //! # On a network
 //!
-//! `axum::serve` is enough behind a reverse proxy that buffers requests and responses. It waits without limit for a client
-//! that does not finish its headers or does not read its answer, and its graceful shutdown waits for both. Where clients
-//! connect directly, serve with the crate `axum-server` instead:
+//! `axum::serve` is enough behind a reverse proxy that buffers requests and responses. It waits without limit for a
+//! client that does not finish its headers or does not read its response, and its graceful shutdown waits for both. If
+//! clients connect directly, serve with the `axum-server` crate instead:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -49,7 +49,7 @@
 //!     .keep_alive_timeout(Duration::from_secs(10));
 //! tokio::spawn(async move {
 //!     if tokio::signal::ctrl_c().await.is_ok() {
-//!         endpoint.close().await; // Answers what is in flight.
+//!         endpoint.close().await; // Finishes the requests in flight.
 //!         handle.graceful_shutdown(Some(Duration::from_secs(5)));
 //!     }
 //! });
@@ -57,16 +57,16 @@
 //! # }
 //! ```
 //!
-//! An answer holds its place among [`Options::requests`] until it is written, so limit the time of a write too. The example
-//! `server` does so in its acceptor: see `examples/support/listen.rs` in the crate. A write limit does not end
-//! an HTTP/2 client that keeps its flow-control window closed: set [`Options::owner`], or put a proxy in front that reads
-//! answers and limits how long a client may take to fetch them.
+//! A response counts toward [`Options::requests`] until it is written, so set a write timeout too. The `server` example
+//! does so in its acceptor: see `examples/support/listen.rs` in the crate. A write timeout does not disconnect an
+//! HTTP/2 client that keeps its flow-control window closed. Against such clients, set [`Options::owner`], or use a
+//! proxy that buffers responses and limits how long a client may take to read them.
 //!
 //! # Limits
 //!
-//! [`Options`] bounds what all clients take together, and what each session and each owner takes of it. Without
-//! [`Options::owner`] one client can open enough sessions to take everything, so set it wherever clients do not trust each
-//! other: to the authenticated user, or to the client's address.
+//! [`Options`] limits the resources of all clients together, of each session and of each owner. Without
+//! [`Options::owner`] one client can open enough sessions to exhaust the limits, so set it if clients do not trust each
+//! other: to the authenticated user or to the client's address.
 
 mod body;
 mod body_reader;
@@ -118,9 +118,9 @@ use crate::service::router::{RequestService, Router};
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
-/// A server at a place of the web. Clones are the same.
+/// An HTTP endpoint of an MCP server. Clones share all state.
 ///
-/// What a message came with is in [`Context::extensions`](crate::Context::extensions), as [`Parts`].
+/// Handlers find the [`Parts`] of the HTTP request in [`Context::extensions`](crate::Context::extensions).
 #[derive(Clone)]
 pub struct Endpoint<S = Router> {
     requests: S,
@@ -128,9 +128,9 @@ pub struct Endpoint<S = Router> {
 }
 
 struct Shared {
-    /// Take the notifications.
+    /// Handles notifications.
     handlers: Router,
-    /// Say what the server is able to do, besides what it says itself.
+    /// The capabilities that follow from the handlers, in addition to those in the configuration.
     handled: HandlerCapabilities,
     config: CurrentConfig,
     options: Options,
@@ -140,37 +140,38 @@ struct Shared {
     bodies: Bodies,
     requests: Arc<Semaphore>,
     streams: Arc<Semaphore>,
-    /// Bytes of notifications without a session whose handlers run.
+    /// The bytes of sessionless notifications whose handlers are running. See [`NOTIFICATION_BYTES`].
     notifications: Arc<Semaphore>,
     quotas: Arc<Quotas>,
     closing: CancellationToken,
     tasks: TaskTracker,
 }
 
-/// What the server is now.
+/// Returns the current server configuration.
 type CurrentConfig = Box<dyn Fn() -> ServerConfig + Send + Sync>;
 
-/// A request to the endpoint: its head, and who made it, where owners are identified.
+/// The head of an HTTP request, and its owner if [`Options::owner`] is set.
 struct Caller {
     parts: Parts,
     owner: Option<Arc<str>>,
 }
 
-/// Bytes of notifications without a session whose handlers run, at a time.
+/// The maximum bytes of sessionless notifications whose handlers run at the same time.
 const NOTIFICATION_BYTES: usize = 16 << 20;
 
-/// What such a notification costs at least, so that their number is bounded too.
+/// The minimum that such a notification counts toward [`NOTIFICATION_BYTES`], so that their number is limited too.
 const NOTIFICATION_COST: usize = 16 << 10;
 
 impl<S: RequestService> Endpoint<S> {
-    /// An endpoint of a server: see [`serve`](crate::serve) for the three.
+    /// Creates an endpoint. See [`serve`](crate::serve) for the first three parameters.
     pub fn new(config: impl Into<ServerConfig>, requests: S, handlers: Router, options: Options) -> Self {
         let config = config.into();
         let handled = handlers.handled(Role::Server);
         Self::of(move || config.clone(), requests, (handlers, handled), options)
     }
 
-    /// An endpoint of a server that may change: the second of the routers has the handlers that say what it is able to do.
+    /// Like [`Endpoint::new`], but reads the configuration anew for each session and request, and takes the
+    /// capabilities of the handlers separately.
     pub(crate) fn of(
         config: impl Fn() -> ServerConfig + Send + Sync + 'static,
         requests: S,
@@ -200,21 +201,21 @@ impl<S: RequestService> Endpoint<S> {
         }
     }
 
-    /// Sessions that there are.
+    /// Returns the number of sessions.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.shared.sessions().len()
     }
 
-    /// Refuses new requests, ends all streams and sessions, and waits until requests in flight are answered and their answers
-    /// are read, but at most twice [`Limits::drain`](crate::Limits::drain). Call it before you stop the HTTP server, which
-    /// waits for open streams.
+    /// Shuts the endpoint down. Refuses new requests, ends all streams and sessions, and waits until requests in flight
+    /// have their responses and the clients have read them, for at most twice [`Limits::drain`](crate::Limits::drain)
+    /// and at least a second. Call it before you stop the HTTP server, which waits for open streams.
     pub async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
         let patience = self.shared.options.limits.drain.saturating_mul(2).max(Duration::from_secs(1));
         if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
-            tracing::warn!(left = self.shared.tasks.len(), "some answers are not read");
+            tracing::warn!(left = self.shared.tasks.len(), "shutdown timed out with unfinished requests or sessions");
         }
     }
 
@@ -254,7 +255,7 @@ impl<S: RequestService> Endpoint<S> {
         }
     }
 
-    /// A message of a session.
+    /// Handles a POST for a session, or one that begins a session.
     async fn post_to_session(
         &self,
         caller: Caller,
@@ -274,7 +275,7 @@ impl<S: RequestService> Endpoint<S> {
             }
             (None, false) => {
                 return Err(Refusal::bad(
-                    "a message of a session needs `Mcp-Session-Id`, as `initialize` was answered",
+                    "`Mcp-Session-Id` is required; send the value from the `initialize` response",
                 ));
             }
         };
@@ -285,7 +286,7 @@ impl<S: RequestService> Endpoint<S> {
         }
         let arrived = Inbound { bytes, extensions: Some(Arc::new(caller.parts)) };
         let posted_message = PostedMessage { arrived, requests: permit.map(|permit| (posted.ids(), permit)) };
-        // From here on the inbox of the session bounds the bytes.
+        // From here on the session's inbox limits the bytes.
         drop(charge);
         let (mut response, outcome) = session.post(posted_message, used).await?;
         match (begins, outcome) {
@@ -299,7 +300,7 @@ impl<S: RequestService> Endpoint<S> {
         Ok(response)
     }
 
-    /// A request that needs no session, or a notification of no session.
+    /// Handles a POST without a session.
     async fn exchange(
         &self,
         caller: Caller,
@@ -309,14 +310,14 @@ impl<S: RequestService> Endpoint<S> {
         let shared = &self.shared;
         let (id, method) = match &posted.message {
             Some((Some(id), method)) => (id.clone(), method.as_str()),
-            // In these revisions a request is cancelled by closing its response.
+            // In modern revisions a client cancels a request by closing its response stream.
             Some((None, method)) if method == "notifications/cancelled" => {
                 return Ok(body::empty(StatusCode::ACCEPTED));
             }
             Some((None, _)) => return self.notify(caller, bytes),
-            None => return Err(Refusal::bad("a single request or notification is expected")),
+            None => return Err(Refusal::bad("the body must be a single request or notification")),
         };
-        // Whoever begins a session knows nothing of these headers, and is told what is spoken here.
+        // A legacy client that sends `initialize` does not know these headers. Its error lists the supported revisions.
         let begins = posted.begins && !posted.is_meant;
         if let Some(why) = shared.check(&caller.parts, &posted, method).err().filter(|_| !begins) {
             let error = errors::header_mismatch(&why);
@@ -328,22 +329,22 @@ impl<S: RequestService> Endpoint<S> {
         };
         let arrived = Inbound { bytes, extensions: Some(Arc::new(caller.parts)) };
         let exchange = Exchange::begin(self.connection(), arrived, shared.closing.clone(), permit);
-        // From here on the permit bounds the bytes.
+        // From here on the permit limits the bytes.
         drop((charge, posted));
         Ok(exchange.respond(shared.options.keep_alive).await)
     }
 
-    /// Hands a notification of no session to its handlers.
+    /// Passes a sessionless notification to its handlers.
     fn notify(&self, caller: Caller, bytes: Vec<u8>) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
         let quota = shared.quota(&caller, Kind::Notifications, shared.options.requests_per_owner);
         let quota = quota.ok_or_else(|| {
-            Refusal::busy("too many notifications of this owner are being handled (`Options::requests_per_owner`)")
+            Refusal::busy("too many notifications of this owner are in progress (`Options::requests_per_owner`)")
         })?;
         let cost = u32::try_from(bytes.len().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
         let room = Arc::clone(&shared.notifications).try_acquire_many_owned(cost);
         let room = room.map_err(|_| {
-            Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are being handled"))
+            Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are in progress"))
         })?;
         let arrived = Inbound { bytes, extensions: Some(Arc::new(caller.parts)) };
         let arrived = futures_util::stream::once(std::future::ready(Ok(arrived)));
@@ -358,26 +359,26 @@ impl<S: RequestService> Endpoint<S> {
         Ok(body::empty(StatusCode::ACCEPTED))
     }
 
-    /// A connection for one message without a session.
+    /// Creates a connection for one sessionless message.
     fn connection(&self) -> Connection<S> {
         let shared = &self.shared;
         let (protocol, limits) = (shared.config().modern(&shared.handled), shared.options.limits.clone());
         Connection::new(self.requests.clone(), shared.handlers.clone(), Arc::new(protocol), limits)
     }
 
-    /// Begins a session. Evicts the least recently used idle one if there are too many.
+    /// Begins a session. At the session limit it evicts the least recently used idle session first.
     fn begin(&self, caller: &Caller) -> Result<Used, Refusal> {
         let shared = &self.shared;
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let random = random::<20>().ok();
         let id = random
             .map(|bytes| (hex(&bytes[..16]), hex(&bytes[16..])))
-            .ok_or_else(|| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random bytes"))?;
+            .ok_or_else(|| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "no random bytes are available"))?;
         let most = shared.options.sessions_per_owner;
         let quota = || shared.quota(caller, Kind::Sessions, most);
         let evicted = || caller.owner.as_ref().is_some_and(|owner| shared.sessions().evict_of(owner));
         let quota = quota().or_else(|| evicted().then(quota).flatten()).ok_or_else(|| {
-            Refusal::busy(format!("this owner uses {most} sessions, its limit (`Options::sessions_per_owner`)"))
+            Refusal::busy(format!("this owner has {most} sessions in use, its limit (`Options::sessions_per_owner`)"))
         })?;
         let (session, running) = Session::begin(
             id,
@@ -397,7 +398,7 @@ impl<S: RequestService> Endpoint<S> {
         drop(sessions);
         let (shared, ended) = (Arc::clone(shared), session);
         self.shared.tasks.spawn(async move {
-            // However it ends, it is forgotten.
+            // Removes the session from the registry, even on a panic.
             let _forgotten = Forgotten { shared, session: ended };
             running.await;
         });
@@ -406,7 +407,7 @@ impl<S: RequestService> Endpoint<S> {
 
     fn listen(&self, caller: &Caller) -> Result<Response<Body>, Refusal> {
         let used = self.shared.session(caller)?;
-        let used = used.ok_or_else(|| Refusal::bad("a stream of a session needs `Mcp-Session-Id`"))?;
+        let used = used.ok_or_else(|| Refusal::bad("`Mcp-Session-Id` is required to open a stream"))?;
         let session = Arc::clone(&used.0);
         let permit = self.shared.stream(caller, Some(&session))?;
         session.listen(caller.parts.headers.get(LAST_EVENT), used, permit)
@@ -437,7 +438,10 @@ impl Shared {
         }
     }
 
-    /// The session that a request names, if it names one. It is in use from here on, so it is not evicted meanwhile.
+    /// Returns the session named by `Mcp-Session-Id`, if the header is present. Marks the session as in use, so it is
+    /// not evicted until the result is dropped.
+    ///
+    /// Fails with 404 if the session does not exist, has ended, or belongs to another owner.
     fn session(&self, caller: &Caller) -> Result<Option<Used>, Refusal> {
         let Some(id) = caller.parts.headers.get(SESSION) else { return Ok(None) };
         let used = id.to_str().ok().and_then(|id| {
@@ -451,7 +455,7 @@ impl Shared {
         Ok(Some(used))
     }
 
-    /// Whoever says a revision says one that there is.
+    /// Rejects unsupported `MCP-Protocol-Version` values.
     fn check_version(&self, parts: &Parts) -> Result<(), Refusal> {
         match said_version(parts)? {
             None => Ok(()),
@@ -460,7 +464,7 @@ impl Shared {
                 match spoken.iter().any(|known| known.as_str() == version) {
                     true => Ok(()),
                     false => Err(Refusal::bad(format!(
-                        "`MCP-Protocol-Version`: {version:?} is not supported here, but {}",
+                        "`MCP-Protocol-Version` {version:?} is not supported; supported revisions: {}",
                         spoken.iter().map(|known| known.as_str()).collect::<Vec<_>>().join(", ")
                     ))),
                 }
@@ -468,7 +472,8 @@ impl Shared {
         }
     }
 
-    /// Whether a message is meant for a server without sessions: by what it says of itself, otherwise by its header.
+    /// Returns whether a message belongs to a modern revision. Its `_meta` decides; without per-request metadata the
+    /// `MCP-Protocol-Version` header does.
     fn is_modern(&self, parts: &Parts, posted: &RequestBody) -> Result<bool, Refusal> {
         if !self.keeps_sessions || !self.speaks_modern {
             return Ok(self.speaks_modern);
@@ -485,28 +490,28 @@ impl Shared {
         }
     }
 
-    /// Whether the headers of a request say what its body says.
+    /// Checks that the headers of a modern request match its body.
     fn check(&self, parts: &Parts, posted: &RequestBody, method: &str) -> Result<(), String> {
         let headers = &parts.headers;
-        let missing = |name: &http::HeaderName| format!("{name} is missing");
+        let missing = |name: &http::HeaderName| format!("header `{name}` is missing");
         let version = said_version(parts).map_err(|refusal| refusal.why)?;
         let version = version.ok_or_else(|| missing(&PROTOCOL_VERSION))?;
         match &posted.version {
             Some(said) if *said != version => {
-                return Err(format!("{PROTOCOL_VERSION} is {version:?}, and the body says {said:?}"));
+                return Err(format!("header `{PROTOCOL_VERSION}` is {version:?}, but the body has {said:?}"));
             }
             _ => {}
         }
         match headers.get_all(METHOD).iter().collect::<Vec<_>>()[..] {
             [] => return Err(missing(&METHOD)),
             [said] if said.as_bytes() == method.as_bytes() => {}
-            _ => return Err(format!("{METHOD} is not the method of the body, {method:?}")),
+            _ => return Err(format!("header `{METHOD}` does not match the method of the body, {method:?}")),
         }
         if headers::named_by(method).is_some() {
             match (headers::only(headers, &NAME)?, &posted.subject) {
                 (said, subject) if said == *subject => {}
                 (None, _) => return Err(missing(&NAME)),
-                (Some(said), _) => return Err(format!("{NAME} is {said:?}, and the body says something else")),
+                (Some(said), _) => return Err(format!("header `{NAME}` is {said:?}, which does not match the body")),
             }
         }
         match &posted.subject {
@@ -522,17 +527,17 @@ impl Shared {
     }
 }
 
-/// The revision that the headers say.
+/// Returns the value of the `MCP-Protocol-Version` header.
 fn said_version(parts: &Parts) -> Result<Option<&str>, Refusal> {
     let mut values = parts.headers.get_all(PROTOCOL_VERSION).iter();
     match (values.next().map(|value| value.to_str()), values.next()) {
         (None, _) => Ok(None),
         (Some(Ok(version)), None) => Ok(Some(version)),
-        _ => Err(Refusal::bad(format!("{PROTOCOL_VERSION} is no text, or is there more than once"))),
+        _ => Err(Refusal::bad(format!("header `{PROTOCOL_VERSION}` must occur once and be ASCII text"))),
     }
 }
 
-/// A session that has ended.
+/// Removes a session from the registry on drop.
 struct Forgotten {
     shared: Arc<Shared>,
     session: Arc<Session>,

@@ -1,4 +1,4 @@
-//! How an endpoint takes requests, and its limits.
+//! Settings of an endpoint.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,57 +17,62 @@ use crate::protocol::header_params::Header;
 pub struct Options {
     /// The hosts and origins that are allowed. Default: this machine only.
     pub allowed_hosts: AllowedHosts,
-    /// Limits of each session, and of each request without a session.
+    /// The limits of each session, and of each sessionless request.
     pub limits: Limits,
-    /// Bytes of a request body. A larger one is refused with 413, at once if `Content-Length` announces it. Default: 4 MiB.
+    /// The maximum bytes of a request body. A larger body is refused with 413, at once if `Content-Length` announces
+    /// it. Default: 4 MiB.
     pub body: usize,
-    /// Bytes of all request bodies that are being read at a time, counted as they arrive. Announced bytes do not count. At
-    /// least one body of [`body`](Self::body) bytes fits. Each owner gets at most a quarter, where
-    /// [`owner`](Self::owner) is set. Default: 64 MiB.
+    /// The maximum bytes of all request bodies that are being read at the same time. Bytes count when they arrive, not
+    /// when they are announced. At least one body of [`body`](Self::body) bytes always fits. If [`owner`](Self::owner)
+    /// is set, each owner gets a quarter of this, or one body if that is more. Default: 64 MiB.
     pub body_buffer: usize,
-    /// How long a body may take to arrive. Default: 30 seconds.
+    /// The timeout for receiving a request body. A slower body is refused with 408. Default: 30 seconds.
     pub reading: Duration,
-    /// Requests in flight. A request counts until its answer has been written, or until its handler has ended if the
-    /// client has gone. A batch counts once. Responses, notifications and request bodies that are still arriving do not
-    /// count. Default: 1024.
+    /// The maximum number of requests in flight. A request counts until its response is written, or until its handler
+    /// ends if the client has disconnected. A batch counts once. Responses, notifications and request bodies that are
+    /// still arriving do not count. Default: 1024.
     pub requests: usize,
-    /// Requests in flight in one session, and, counted separately, its open streams. Default: 256.
+    /// The maximum number of requests in flight in one session and, counted separately, of its open streams. Default:
+    /// 256.
     pub requests_per_session: usize,
-    /// Requests in flight of one owner, and, counted separately, its notifications without a session whose handlers run,
-    /// where [`owner`](Self::owner) is set. Default: 256.
+    /// The maximum number of requests in flight of one owner and, counted separately, of its sessionless notifications
+    /// whose handlers are running. Applies if [`owner`](Self::owner) is set. Default: 256.
     pub requests_per_owner: usize,
-    /// Open streams: subscriptions and GET requests. Default: 4096.
+    /// The maximum number of open streams: subscriptions and GET requests. Default: 4096.
     pub streams: usize,
-    /// Open streams of one owner, where [`owner`](Self::owner) is set. Default: 1024.
+    /// The maximum number of open streams of one owner. Applies if [`owner`](Self::owner) is set. Default: 1024.
     pub streams_per_owner: usize,
-    /// Sessions. At the limit a new session evicts the least recently used idle one: one without open requests, open
-    /// streams and requests that are being handled. If none is idle, the new one is refused. Default: 10,000.
+    /// The maximum number of sessions. At the limit a new session evicts the least recently used idle session. A
+    /// session is idle if it has no open HTTP requests or streams and no running handlers. If no session is idle, the
+    /// new session is refused. Default: 10,000.
     pub sessions: usize,
-    /// Sessions of one owner, where [`owner`](Self::owner) is set. At the limit a new session evicts the owner's least
-    /// recently used idle one. Default: 2,500.
+    /// The maximum number of sessions of one owner. Applies if [`owner`](Self::owner) is set. At the limit a new
+    /// session evicts the owner's least recently used idle session. Default: 2,500.
     pub sessions_per_owner: usize,
-    /// How long a session is kept without an open request or stream. A session that is not used after `initialize` is kept
-    /// for at most a minute. Default: 30 minutes.
+    /// How long a session without an open HTTP request or stream is kept. A session that is never used after
+    /// `initialize` is kept for at most a minute. Default: 30 minutes.
     pub idle: Duration,
-    /// Bytes of events that a session keeps, over all its streams, for a client that resumes a stream. A client that
-    /// resumes after a larger answer was produced gets an error in its place. This is also how many bytes a client may
-    /// leave unread on the stream of a GET request. Default: 256 KiB.
+    /// The maximum bytes of events that a session retains, over all its streams, for clients that resume a stream. A
+    /// larger response is not retained: a client that resumes gets an error response instead. Also the maximum bytes
+    /// that a client may leave unread on the stream of a GET request before that stream is closed. Default: 256 KiB.
     pub replay: usize,
-    /// How often a comment is sent on a silent stream. Default: 15 seconds.
+    /// The interval of keep-alive comments on an idle stream. Default: 15 seconds.
     pub keep_alive: Duration,
-    /// Identifies who makes a request, by what an authentication layer has put into the request's extensions. A session
-    /// belongs to the owner that began it; for others it does not exist. Also the key of the limits per owner: without
-    /// authentication it may be the client's address. Called once per request, before the body is read. Default: none.
+    /// Identifies the owner of a request, usually from the extensions that an authentication layer has set. A session
+    /// belongs to the owner that began it; requests of other owners get 404. The owner is also the key of the limits
+    /// per owner: without authentication, use the client's address. Called once per request, before the body is read.
+    /// Default: `None`.
     pub owner: Option<Owner>,
-    /// Tool arguments that are repeated in headers, by tool name: [`headers`](crate::protocol::header_params::headers) finds them in
-    /// a tool's schema. A [`Server`](crate::Server) fills this in for its own tools.
+    /// Returns the arguments of a tool that clients repeat in headers, by tool name.
+    /// [`headers`](crate::protocol::header_params::headers) extracts them from a tool's schema. A
+    /// [`Server`](crate::Server) sets this for its own tools.
     pub tool_headers: Option<ToolHeaders>,
 }
 
-/// Finds the arguments of a tool that are repeated in headers.
+/// Returns the arguments of a tool that are repeated in headers.
 pub type ToolHeaders = Arc<dyn Fn(&str) -> Vec<Header> + Send + Sync>;
 
-/// Identifies who makes a request.
+/// Returns the owner of a request, such as the ID of the authenticated user.
 pub type Owner = Arc<dyn Fn(&Parts) -> String + Send + Sync>;
 
 impl Default for Options {

@@ -1,4 +1,4 @@
-//! Places for requests and streams in progress, within the limits of the endpoint, the session and the owner.
+//! Permits for requests and streams in progress, within the limits of the endpoint, the session and the owner.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use super::quota::{Kind, Quota};
 use super::session::Session;
 use super::{Caller, Shared};
 
-/// Held while something is handled, and until its answer is written.
+/// A permit for one request or stream. Held until its response is written.
 pub(super) type Permit = Arc<Place>;
 
-/// A place among the requests or streams in progress.
+/// One of the limited number of requests or streams in progress.
 pub(super) struct Place {
     _total: OwnedSemaphorePermit,
     _session: Option<OwnedSemaphorePermit>,
     _owner: Option<Quota>,
-    /// [`Endpoint::close`](super::Endpoint::close) waits for it.
+    /// Makes [`Endpoint::close`](super::Endpoint::close) wait for the request.
     _token: TaskTrackerToken,
 }
 
-/// The limits that one kind of place is within.
+/// The limits of one kind of permit.
 struct Limited {
     kind: Kind,
     what: &'static str,
@@ -32,7 +32,8 @@ struct Limited {
 }
 
 impl Shared {
-    /// Counts one more for the owner. `None` if that exceeds the limit, `Some(None)` where owners are not identified.
+    /// Takes one unit of the owner's quota. Returns `None` if that exceeds the limit, and `Some(None)` if
+    /// [`Options::owner`](super::Options::owner) is not set.
     pub(super) fn quota(&self, caller: &Caller, kind: Kind, limit: usize) -> Option<Option<Quota>> {
         match &caller.owner {
             Some(owner) => self.quotas.take(owner, kind, 1, limit).map(Some),
@@ -40,7 +41,7 @@ impl Shared {
         }
     }
 
-    /// A place for a request, within the limits of its session, its owner and the endpoint.
+    /// Takes a permit for a request. Fails with 503 if the session, the owner or the endpoint is at its limit.
     pub(super) fn request(&self, caller: &Caller, session: Option<&Session>) -> Result<Permit, Refusal> {
         let options = &self.options;
         self.place(
@@ -57,7 +58,7 @@ impl Shared {
         )
     }
 
-    /// A place for a stream, within the limits of its session, its owner and the endpoint.
+    /// Takes a permit for a stream. Fails with 503 if the session, the owner or the endpoint is at its limit.
     pub(super) fn stream(&self, caller: &Caller, session: Option<&Session>) -> Result<Permit, Refusal> {
         let options = &self.options;
         self.place(

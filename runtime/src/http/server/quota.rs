@@ -1,11 +1,11 @@
-//! Limits per owner: how much of the endpoint each one uses.
+//! Resource limits per owner.
 
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard};
 
 use crate::util::lock::Mutex;
 
-/// What is counted.
+/// A kind of resource that is counted per owner.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Requests,
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 
 const KINDS: usize = 5;
 
-/// What each owner uses. Owners that use nothing are not stored.
+/// The current usage of each owner. Owners that use nothing are not stored.
 #[derive(Debug, Default)]
 pub(super) struct Quotas(Mutex<HashMap<Arc<str>, [usize; KINDS]>>);
 
@@ -33,7 +33,7 @@ impl Quotas {
     }
 }
 
-/// A part of an owner's quota. Given back on drop.
+/// A part of an owner's quota. Released on drop.
 #[derive(Debug)]
 pub(super) struct Quota {
     quotas: Arc<Quotas>,
@@ -85,7 +85,7 @@ mod tests {
         assert!(take(&ann, Kind::Sessions, 2).is_some());
         assert!(take(&bob, Kind::Requests, 3).is_some());
         assert!(first.grow(1, 3) && !first.grow(1, 3));
-        assert_eq!(quotas.used().len(), 1, "bob uses nothing now");
+        assert_eq!(quotas.used().len(), 1, "bob has released everything");
         drop(first);
         assert!(quotas.used().is_empty());
     }

@@ -1,4 +1,4 @@
-//! The sessions of an endpoint, and which of them has been idle for longest.
+//! The sessions of an endpoint, ordered for eviction of the least recently used.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,17 +8,16 @@ use tokio::time::Instant;
 use super::quota::Quota;
 use super::session::Session;
 
-/// The sessions of an endpoint, by id and by last use.
+/// The sessions of an endpoint, by ID and by last use.
 #[derive(Default)]
 pub(super) struct Registry {
     by_id: HashMap<String, Entry>,
-    /// By last use as far as it is known. The keys are brought up to date only when a session is to be evicted, so that
-    /// using a session costs nothing here.
+    /// Sessions by last known use. Keys are updated only during eviction, so that using a session costs nothing here.
     by_use: BTreeMap<Key, Arc<Session>>,
     count: u64,
 }
 
-/// When a session was last used, and a number that tells it from others.
+/// The time of last use, and a number that makes the key unique.
 type Key = (Instant, u64);
 
 struct Entry {
@@ -36,7 +35,7 @@ impl Registry {
         self.by_id.get(id).map(|entry| &entry.session)
     }
 
-    /// Adds a session. The quota is held until it is removed.
+    /// Adds a session. Its quota is released when the session is removed.
     pub(super) fn insert(&mut self, session: &Arc<Session>, quota: Option<Quota>) {
         self.count += 1;
         let key = (Instant::now(), self.count);
@@ -53,21 +52,21 @@ impl Registry {
 
     /// Removes and ends the least recently used idle session. Returns `false` if no session is idle.
     ///
-    /// A session whose key is older than its last use moves to its place, so the cost is spread over the requests that used
-    /// it. A session that is in use moves to the end.
+    /// A session that was used since its key was set gets a new key and stays, so the cost is amortized over the
+    /// requests that used it. A session that is in use moves to the end.
     pub(super) fn evict(&mut self) -> bool {
         let start = Instant::now();
         while let Some(((known, number), session)) = self.by_use.pop_first() {
             let used = session.idle_since();
             if used.is_none() && known >= start {
-                // All that follow are in use too.
+                // All sessions from here on are in use too.
                 self.by_use.insert((known, number), session);
                 return false;
             }
             if used.is_some_and(|used| used <= known) {
                 self.by_id.remove(&session.id);
                 session.end();
-                tracing::debug!("the least recently used idle session is evicted");
+                tracing::debug!("evicted the least recently used idle session");
                 return true;
             }
             let key = (used.unwrap_or_else(Instant::now), number);
@@ -79,7 +78,8 @@ impl Registry {
         false
     }
 
-    /// Removes and ends the least recently used idle session of an owner. Returns `false` if none is idle.
+    /// Removes and ends the least recently used idle session of an owner. Returns `false` if the owner has no
+    /// idle session.
     pub(super) fn evict_of(&mut self, owner: &Arc<str>) -> bool {
         let of_owner = self.by_id.values().filter(|entry| entry.session.owner.as_ref() == Some(owner));
         let idle = of_owner.filter_map(|entry| Some((entry.session.idle_since()?, &entry.session)));

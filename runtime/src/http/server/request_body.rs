@@ -1,4 +1,4 @@
-//! What is in the body of a POST.
+//! Parses the body of a POST as far as the HTTP transport needs it.
 
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RawJson, RequestId};
@@ -8,20 +8,20 @@ use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, scan_bytes};
 use crate::jsonrpc::json::Picked;
 use crate::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
 
-/// What is in the body of a POST, as far as it matters to HTTP.
+/// The parts of a POST body that the HTTP transport uses.
 pub(super) struct RequestBody {
-    /// The request or the notification that it is: its id, if it has one, and its method.
+    /// The ID and method of a single request or notification. The ID of a notification is `None`.
     pub(super) message: Option<(Option<RequestId>, String)>,
-    /// The ids of the requests of a batch.
+    /// The IDs of the requests in a batch.
     batch: Vec<RequestId>,
     pub(super) is_batch: bool,
-    /// It begins a session.
+    /// Whether this is an `initialize` request.
     pub(super) begins: bool,
-    /// It says of itself what those without sessions must.
+    /// Whether `_meta` has the per-request metadata of modern revisions.
     pub(super) is_meant: bool,
-    /// The revision that it says.
+    /// The protocol revision in `_meta`.
     pub(super) version: Option<String>,
-    /// What it is about.
+    /// The tool name, prompt name or resource URI that [`NAME`](headers::NAME) repeats.
     pub(super) subject: Option<String>,
     arguments: Option<RawJson>,
 }
@@ -67,7 +67,7 @@ impl RequestBody {
         Ok(posted)
     }
 
-    /// What stands in the params is looked at where it is what it should be; whoever handles it says what is wrong with it.
+    /// Picks members from the params. Ignores members of the wrong type: the handler's params decoding reports those.
     fn look(&mut self, method: &str, params: Option<Cursor<'_>>) {
         let Some(params) = params else { return };
         let [meta, name, uri, arguments] = Picked::values(params, &["_meta", "name", "uri", "arguments"]);

@@ -1,4 +1,4 @@
-//! Sessions: the connections of the revisions until 2025-11-25, of which each message is a request of its own.
+//! Sessions of revisions up to 2025-11-25. A session is one connection whose messages arrive in separate HTTP requests.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,44 +28,46 @@ use crate::protocol::legacy::Legacy;
 use crate::service::router::{RequestService, Router};
 use crate::util::lock::Mutex;
 
-/// How long an answer is waited for before the response becomes a stream.
+/// How long a POST waits for its first message before the HTTP response becomes an event stream.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long a session is kept that nobody goes on with.
+/// How long a session is kept if the client never uses it after `initialize`.
 const UNTOUCHED: Duration = Duration::from_secs(60);
 
-/// How many streams are kept for whoever comes back to them.
+/// The number of resumable streams that a session keeps. Above it, ended streams are dropped, oldest first.
 const MOST_KEPT: usize = 256;
 
-/// Bytes of the messages that have arrived and that the connection has not taken yet. A longer body has the inbox alone.
+/// The maximum bytes of received messages that the connection has not taken yet. If [`Options::body`] is larger, that
+/// is the limit instead.
 const INBOX_BYTES: usize = 16 << 20;
 
-/// What a message in the inbox costs at least, so that the number of messages is bounded too.
+/// The minimum that a message counts toward [`INBOX_BYTES`], so that the number of messages is limited too.
 const MESSAGE_COST: usize = 16 << 10;
 
-/// One client.
+/// A session with one client.
 pub(super) struct Session {
     pub(super) id: String,
-    /// The owner that began it, where owners are identified.
+    /// The owner that began the session, if [`Options::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
-    /// What the ids of its events begin with: those of another session are none of its own.
+    /// The prefix of the session's event IDs. Event IDs of other sessions do not match it.
     mark: String,
     protocol: Arc<Legacy>,
     inbox: mpsc::UnboundedSender<Delivery>,
     inbox_room: Arc<Semaphore>,
-    /// Requests in flight.
+    /// One permit per request in flight.
     pub(super) requests: Arc<Semaphore>,
-    /// Open streams.
+    /// One permit per open stream.
     pub(super) open_streams: Arc<Semaphore>,
     streams: Mutex<Streams>,
-    /// Bytes that all streams retain for a client that resumes.
+    /// The bytes that all streams together retain for clients that resume.
     retained: Arc<AtomicUsize>,
-    /// What belongs to no request.
+    /// The stream for messages that belong to no request. Clients read it with GET.
     alone: Arc<Stream>,
-    /// HTTP requests that are open, and when the last one ended.
+    /// The number of open HTTP requests.
     open: AtomicUsize,
+    /// When the last HTTP request ended.
     used: Mutex<Instant>,
-    /// Something came after what began it.
+    /// Whether the client has used the session after `initialize`.
     touched: AtomicBool,
     end: CancellationToken,
     replay: usize,
@@ -74,27 +76,27 @@ pub(super) struct Session {
 
 #[derive(Default)]
 struct Streams {
-    /// How many there were.
+    /// The number of streams created so far.
     count: u64,
-    /// Of requests that are not answered yet.
+    /// The streams of pending requests.
     waiting: HashMap<RequestId, Waiting>,
-    /// Those that have become streams of events, oldest first.
+    /// Streams whose HTTP response is an event stream, oldest first.
     kept: VecDeque<Arc<Stream>>,
     ended: bool,
 }
 
 struct Waiting {
     stream: Arc<Stream>,
-    /// Others have the same stream, and the same answer.
+    /// Whether other requests share the stream and its single response message.
     in_batch: bool,
-    /// It is handled, be anybody there to read the answer or not.
+    /// Held while the request is handled, even if the client has disconnected.
     _permit: Permit,
 }
 
-/// What a client has sent, as far as it matters here.
+/// The content of a POST.
 pub(super) struct PostedMessage {
     pub(super) arrived: Inbound,
-    /// The requests in it: their ids, and the permit to handle them.
+    /// The IDs of its requests, and the permit to handle them.
     pub(super) requests: Option<(Vec<RequestId>, Permit)>,
 }
 
@@ -105,7 +107,7 @@ struct Delivery {
 }
 
 impl Session {
-    /// A session, and what runs it until it ends.
+    /// Creates a session. Returns it with the future that runs it until it ends.
     pub(super) fn begin<S: RequestService>(
         (id, mark): (String, String),
         owner: Option<Arc<str>>,
@@ -171,12 +173,12 @@ impl Session {
         self.alone.end();
     }
 
-    /// Somebody goes on with it.
+    /// Records that the client uses the session after `initialize`.
     pub(super) fn touch(&self) {
         self.touched.store(true, Ordering::SeqCst);
     }
 
-    /// Ends it: nothing more arrives, and what was asked is answered for a while.
+    /// Ends the session: it accepts no more messages. Requests in flight may still finish within the drain time.
     pub(super) fn end(&self) {
         self.end.cancel();
     }
@@ -185,11 +187,11 @@ impl Session {
         self.end.is_cancelled()
     }
 
-    /// Ends when nobody has used it for so long.
+    /// Completes when the session has been idle for this long.
     async fn unused(&self, idle: Duration) {
         loop {
             let idle = if self.touched.load(Ordering::SeqCst) { idle } else { idle.min(UNTOUCHED) };
-            // In this order: a request that ends in between has set the time.
+            // Read in this order: an HTTP request that ends in between has already set the time.
             let is_open = self.open.load(Ordering::SeqCst) > 0;
             let used = *self.used.lock();
             match used.checked_add(idle) {
@@ -200,7 +202,8 @@ impl Session {
         }
     }
 
-    /// When it was last used; `None` while a request or stream is open or a handler runs.
+    /// Returns when the session was last used. Returns `None` while an HTTP request or stream is open or a handler
+    /// runs.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.open.load(Ordering::SeqCst) == 0 && self.streams().waiting.is_empty();
         is_idle.then(|| *self.used.lock())
@@ -210,18 +213,18 @@ impl Session {
         self.streams.lock()
     }
 
-    /// The revision that was agreed on, once it was.
+    /// Returns the negotiated revision. Returns `None` before the handshake.
     pub(super) fn revision(&self) -> Option<Revision> {
         self.protocol.peer_info().map(|peer_info| peer_info.revision)
     }
 
-    /// Whether several messages may come at once.
+    /// Returns whether the negotiated revision supports batches.
     pub(super) fn takes_batches(&self) -> bool {
         self.protocol.batches()
     }
 
-    /// Each message goes to one stream: that of its request while that has no answer, otherwise the one that belongs to no
-    /// request.
+    /// Routes each outgoing message to one stream: the stream of its request while that is pending, otherwise the
+    /// stream for messages that belong to no request.
     async fn route(self: Arc<Self>, mut lines: Lines) -> std::io::Result<()> {
         while let Some(Some(Line { message, room })) = lines.recv().await {
             match message.place {
@@ -234,7 +237,7 @@ impl Session {
                     }
                 }
                 Place::Later(id, after) => {
-                    // Without the event that says where to go on there is no way back.
+                    // Older revisions do not send the initial event whose ID a client needs to resume.
                     if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
                         && let Some(waiting) = self.streams().waiting.get(&id)
                     {
@@ -257,7 +260,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whoever does not read it must not keep others from being answered: what is too much for it, it has to come back for.
+    /// Pushes a message that belongs to no request. A client that leaves too many bytes unread is disconnected from
+    /// that stream and must resume it, so that it cannot delay the responses on other streams.
     fn push_alone(&self, message: Vec<u8>, room: Option<OwnedSemaphorePermit>) {
         self.alone.push(message, None, room);
         if self.alone.unread() > self.replay {
@@ -265,7 +269,8 @@ impl Session {
         }
     }
 
-    /// The stream of a request that has its answer now. The requests of a batch have one answer.
+    /// Removes a pending request and returns its stream. For a batch, removes all its requests: they have one response
+    /// message.
     fn answered(&self, id: &RequestId) -> Option<Arc<Stream>> {
         let mut streams = self.streams();
         let Waiting { stream, in_batch, .. } = streams.waiting.remove(id)?;
@@ -275,7 +280,8 @@ impl Session {
         Some(stream)
     }
 
-    /// Hands what a client has sent to the connection, and responds as soon as there is an answer or an event.
+    /// Passes a POST to the connection. Completes with the first message of its stream: with plain JSON if that is the
+    /// response, otherwise, or after [`PATIENCE`], with an event stream. A POST without requests completes at once.
     pub(super) async fn post(
         self: &Arc<Self>,
         posted_message: PostedMessage,
@@ -286,7 +292,7 @@ impl Session {
             return Err(gone());
         }
         let room = Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.bytes.len()));
-        let room = room.map_err(|_| Refusal::busy("too many messages of this session wait to be handled"))?;
+        let room = room.map_err(|_| Refusal::busy("too many unhandled messages in this session"))?;
         let delivery = Delivery { arrived, _room: room };
         let Some((ids, permit)) = requests else {
             self.inbox.send(delivery).map_err(|_| gone())?;
@@ -295,7 +301,7 @@ impl Session {
         let stream = match self.expect(&ids, &permit) {
             Ok(stream) => stream,
             Err(Some(id)) => {
-                let error = errors::invalid_request("a request of this id is not answered yet");
+                let error = errors::invalid_request("a request with this ID is still pending");
                 return Ok((body::error(StatusCode::BAD_REQUEST, ErrorId::Id(id), error), None));
             }
             Err(None) => return Err(gone()),
@@ -316,7 +322,11 @@ impl Session {
         Ok((self.events(reader, 0, first, (used, permit)), None))
     }
 
-    /// A stream for the answers to these requests; the id of one that has one already, or nothing if the session has ended.
+    /// Creates a stream for the responses to these requests.
+    ///
+    /// # Errors
+    ///
+    /// Returns the ID of a request that is already pending, or `None` if the session has ended.
     fn expect(&self, ids: &[RequestId], permit: &Permit) -> Result<Arc<Stream>, Option<RequestId>> {
         let mut streams = self.streams();
         if streams.ended {
@@ -335,7 +345,8 @@ impl Session {
         Ok(stream)
     }
 
-    /// Keeps a stream, so that a client can resume it. Forgets the oldest one that has ended if there are too many.
+    /// Keeps a stream so that a client can resume it. Drops the oldest ended stream if more than [`MOST_KEPT`] are
+    /// kept.
     fn keep(&self, stream: &Arc<Stream>) {
         let mut streams = self.streams();
         streams.kept.push_back(Arc::clone(stream));
@@ -348,7 +359,7 @@ impl Session {
         self.tidy();
     }
 
-    /// Bounds what all streams of the session retain together. Drops the oldest first.
+    /// Limits the bytes that all streams of the session retain together. Drops events of the oldest streams first.
     fn tidy(&self) {
         let excess = || self.retained.load(Ordering::SeqCst).saturating_sub(self.replay);
         if excess() == 0 {
@@ -364,7 +375,7 @@ impl Session {
         }
     }
 
-    /// What belongs to no request, or what was missed of a stream.
+    /// Handles a GET: opens the stream for messages that belong to no request, or resumes a stream after `last_event`.
     pub(super) fn listen(
         self: &Arc<Self>,
         last_event: Option<&HeaderValue>,
@@ -381,14 +392,14 @@ impl Session {
             Some((number.parse::<u64>().ok()?, event.parse::<u64>().ok()?))
         });
         let Some((number, after)) = place else {
-            return Err(Refusal::bad("`Last-Event-ID` is none of this server's"));
+            return Err(Refusal::bad("`Last-Event-ID` is not an event ID of this session"));
         };
         let stream = match number {
             0 => Some(Arc::clone(&self.alone)),
             _ => self.streams().kept.iter().find(|kept| kept.number == number).cloned(),
         };
         let reader = stream.and_then(|stream| stream.read(after));
-        let reader = reader.ok_or_else(|| Refusal::bad("what came after this event is not kept any more"))?;
+        let reader = reader.ok_or_else(|| Refusal::bad("the events after `Last-Event-ID` are no longer retained"))?;
         Ok(self.events(reader, after, None, (used, permit)))
     }
 
@@ -396,7 +407,8 @@ impl Session {
         format!("{}-{}-{event}", self.mark, reader.stream.number)
     }
 
-    /// Events for a reader; the first of them says where to go on, in the revisions that have such a one.
+    /// Creates the event stream response for a reader. Since revision 2025-11-25 its first event is empty and carries
+    /// the ID from which a client resumes.
     fn events(
         self: &Arc<Self>,
         reader: Reader,
@@ -413,12 +425,12 @@ impl Session {
     }
 }
 
-/// The answer to whoever wants something of a session that is not there.
+/// Creates the refusal for a session that does not exist or has ended.
 pub(super) fn gone() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "there is no such session, or it has ended: begin a new one")
+    Refusal::new(StatusCode::NOT_FOUND, "session not found or ended; begin a new one with `initialize`")
 }
 
-/// Says which session a response belongs to.
+/// Sets the `Mcp-Session-Id` header of a response.
 pub(super) fn name(response: &mut Response<Body>, session: &Session) {
     if let Ok(id) = HeaderValue::from_str(&session.id) {
         response.headers_mut().insert(SESSION, id);
@@ -429,12 +441,12 @@ fn inbox_bytes(body: usize) -> usize {
     body.clamp(INBOX_BYTES, u32::MAX as usize)
 }
 
-/// What a message of this size costs in the inbox.
+/// Returns the number of inbox permits for a message of this size.
 fn inbox_cost(size: usize) -> u32 {
     u32::try_from(size.max(MESSAGE_COST)).unwrap_or(u32::MAX)
 }
 
-/// While a session is used: it is not idle, and not evicted.
+/// Marks a session as in use until dropped, so that it is neither idle nor evicted.
 pub(super) struct Used(pub(super) Arc<Session>);
 
 impl Used {
@@ -452,9 +464,9 @@ impl Drop for Used {
     }
 }
 
-/// What is told to one reader.
+/// Encodes the messages of a stream as server-sent events.
 struct SseWriter {
-    /// Dropped before `used`, which bounds what the stream retains without a reader.
+    /// Must be dropped before `used`, whose drop limits what the stream retains without a reader.
     reader: Reader,
     ready: VecDeque<Bytes>,
     ended: bool,
@@ -476,7 +488,7 @@ impl SseWriter {
             Next::Message(number, message, outcome) => {
                 let id = self.used.0.event_id(&self.reader, number);
                 let event = sse::event(Some(&id), &message);
-                // The response ends with the answer, perhaps before it is written.
+                // The response stream may be dropped before its last event is written, so the event holds the permit.
                 let holds = outcome.is_some();
                 self.ready.push_back(if holds { body::holding(event, Arc::clone(&self.permit)) } else { event });
                 self.used.0.tidy();

@@ -1,4 +1,4 @@
-//! A stream of messages that a client reads, loses, and comes back to.
+//! A stream of messages that a client can resume.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,16 +12,18 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use crate::peer::outbox::Outcome;
 use crate::util::lock::Mutex;
 
-/// The messages of one request, or those that belong to no request. Messages that were handed out are retained, up to a
-/// number of bytes, for a client that resumes. A message that is still to be read holds its room in the outbox, so that its
-/// sender waits; without a reader it is retained instead.
+/// The messages of one request, or those that belong to no request.
+///
+/// Delivered messages are retained, up to a number of bytes, for a client that resumes. While a reader is attached, an
+/// undelivered message holds its permits in the outbox, so that the sender waits. Without a reader it is retained
+/// instead.
 #[derive(Debug)]
 pub(super) struct Stream {
-    /// What the ids of its events begin with.
+    /// The number of the stream, a part of its event IDs.
     pub(super) number: u64,
-    /// How many bytes are retained.
+    /// The maximum bytes that are retained.
     replay: usize,
-    /// What all streams of the session retain.
+    /// The bytes that all streams of the session retain.
     total: Arc<AtomicUsize>,
     state: Mutex<State>,
     changed: Notify,
@@ -30,16 +32,16 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 struct State {
     events: VecDeque<Event>,
-    /// Bytes of the events that no reader is about to take.
+    /// The bytes of retained events: with a reader the delivered ones, otherwise all.
     retained: usize,
-    /// Numbers of events begin with 1; 0 is what was received before any.
+    /// The number of the last event. Event numbers begin with 1; 0 means before the first event.
     last: u64,
-    /// What was handed out last.
+    /// The number of the last delivered event.
     taken: u64,
-    /// There is one reader at a time; a new one takes the place of the one before.
+    /// The number of the current reader. A new reader replaces the previous one.
     reader: u64,
     is_read: bool,
-    /// Whoever reads is to go, and to come back after so long.
+    /// Set if the reader is to disconnect and reconnect after this delay.
     later: Option<Duration>,
     ended: bool,
 }
@@ -52,30 +54,30 @@ struct Event {
     room: Option<OwnedSemaphorePermit>,
 }
 
-/// Which request a message answers, and how.
+/// The request that a response belongs to, and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
     pub(super) id: RequestId,
     pub(super) outcome: Outcome,
 }
 
-/// What a reader sees next.
+/// The next item for a reader.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
-    /// A message: its number, and how it answers the request, if it does.
+    /// A message: its number, and the outcome if it is a response.
     Message(u64, Bytes, Option<Outcome>),
-    /// It is to come back after so long.
+    /// The reader is to disconnect and reconnect after this delay.
     Later(Duration),
 }
 
 impl Stream {
-    /// A stream that retains at most `replay` bytes, and counts what it retains in `total`.
+    /// Creates a stream that retains at most `replay` bytes and adds what it retains to `total`.
     pub(super) fn new(number: u64, replay: usize, total: &Arc<AtomicUsize>) -> Arc<Self> {
         let total = Arc::clone(total);
         Arc::new(Self { number, replay, total, state: Mutex::default(), changed: Notify::new() })
     }
 
-    /// Puts a message at the end. With an answer it is the last one.
+    /// Appends a message. A response is the last message of the stream.
     pub(super) fn push(&self, message: Vec<u8>, answer: Option<Answer>, room: Option<OwnedSemaphorePermit>) {
         self.change(|state| {
             state.last += 1;
@@ -89,24 +91,24 @@ impl Stream {
         self.changed.notify_waiters();
     }
 
-    /// Nothing more comes.
+    /// Ends the stream: no more messages follow.
     pub(super) fn end(&self) {
         self.state().ended = true;
         self.changed.notify_waiters();
     }
 
-    /// Whoever reads is to go, and to come back after so long.
+    /// Asks the reader to disconnect and to reconnect after this delay.
     pub(super) fn later(&self, after: Duration) {
         self.state().later = Some(after);
         self.changed.notify_waiters();
     }
 
-    /// Whether nothing more comes.
+    /// Returns whether the stream has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.state().ended
     }
 
-    /// Bytes that whoever reads has not taken yet.
+    /// Returns the bytes that wait for the current reader. Returns 0 without a reader.
     pub(super) fn unread(&self) -> usize {
         let state = self.state();
         if !state.is_read {
@@ -115,7 +117,7 @@ impl Stream {
         state.events.iter().rev().take_while(|event| event.number > state.taken).map(|event| event.message.len()).sum()
     }
 
-    /// Whoever reads has to come back for the rest.
+    /// Disconnects the current reader. The client has to resume the stream for the rest.
     pub(super) fn send_away(&self) {
         self.change(|state| {
             state.reader += 1;
@@ -124,17 +126,19 @@ impl Stream {
         self.changed.notify_waiters();
     }
 
-    /// Retains `excess` bytes less, as far as it retains that much.
+    /// Drops at least `excess` retained bytes, or all if fewer are retained.
     pub(super) fn shrink(&self, excess: usize) {
         self.change(|state| state.trim(state.retained.saturating_sub(excess)));
     }
 
-    /// Reads what comes after this event, and takes the place of whoever reads now. `None` if not all of it is kept.
+    /// Creates a reader that starts after this event and replaces the current reader. Returns `None` if some of the
+    /// events after it are no longer retained, or if the event does not exist.
     pub(super) fn read(self: &Arc<Self>, after: u64) -> Option<Reader> {
         self.change(|state| (state.first() <= after + 1 && after <= state.last).then(|| self.reader(state, after)))
     }
 
-    /// Reads what nobody has taken yet and is kept.
+    /// Creates a reader that starts with the first event that is undelivered and available. Replaces the current
+    /// reader.
     pub(super) fn go_on(self: &Arc<Self>) -> Reader {
         self.change(|state| {
             let after = state.taken.max(state.first() - 1);
@@ -151,7 +155,7 @@ impl Stream {
         Reader { stream: Arc::clone(self), reader: state.reader }
     }
 
-    /// Changes what is retained, within the limit.
+    /// Changes the state, then applies the limit and updates `total`.
     fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.state();
         let before = state.retained;
@@ -177,12 +181,13 @@ impl Drop for Stream {
 }
 
 impl State {
-    /// The number of the first event that is kept, or of the next one.
+    /// Returns the number of the first available event, or of the next event if no event is available.
     fn first(&self) -> u64 {
         self.events.front().map_or(self.last + 1, |event| event.number)
     }
 
-    /// With a reader, the events that it has not taken are no longer retained. Without one, all are, and hold no room.
+    /// Attaches or detaches a reader. With a reader only delivered events count as retained. Without one all events
+    /// count, and they release their outbox permits.
     fn read_by(&mut self, is_read: bool) {
         self.is_read = is_read;
         let taken = self.taken;
@@ -193,7 +198,7 @@ impl State {
         self.retained = retained.map(|event| event.message.len()).sum();
     }
 
-    /// Drops the oldest retained events until no more than `most` bytes are retained.
+    /// Drops the oldest events until at most `most` bytes are retained.
     fn trim(&mut self, most: usize) {
         if self.retained <= most {
             return;
@@ -203,13 +208,13 @@ impl State {
             let Some(first) = self.events.pop_front() else { break };
             self.retained = self.retained.saturating_sub(first.message.len());
             if first.number > self.taken {
-                tracing::warn!("a message without a reader is dropped: the session retains too many bytes");
+                tracing::warn!("dropped a message that no client has read: the session retains too many bytes");
             }
         }
     }
 
-    /// Puts an error in place of an answer that is too large to retain, so that a client that resumes is not left without an
-    /// answer.
+    /// Replaces a response that is too large to retain by an error response, so that a client that resumes still gets a
+    /// response.
     fn replace_answer(&mut self, most: usize) {
         let Some(last) = self.events.back_mut() else { return };
         let size = last.message.len();
@@ -224,15 +229,15 @@ impl State {
     }
 }
 
-/// The error in place of an answer of this size; `None` if it is not smaller.
+/// Creates the error response that replaces a response of this size. Returns `None` if it would not be smaller.
 fn too_large_to_keep(id: &RequestId, size: usize) -> Option<Bytes> {
-    let why = format!("the answer of {size} bytes was too large to keep until the stream was resumed");
+    let why = format!("the response of {size} bytes was too large to retain until the stream was resumed");
     let error = ErrorMessage::new(ErrorId::Id(id.clone()), ErrorObject::new(ErrorCode::INTERNAL_ERROR, why));
     let error = mcpgen_types::to_vec(&error);
     (error.len() < size).then(|| error.into())
 }
 
-/// Reads a stream. Dropped, it leaves the stream to whoever comes back.
+/// Reads a stream. Dropping it detaches it, so that a client can resume the stream.
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) stream: Arc<Stream>,
@@ -240,7 +245,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// The next thing, as soon as it is there; `None` after the last one, or once somebody else reads.
+    /// Waits for the next item. Returns `None` after the last one, or when another reader has replaced this one.
     pub(super) async fn next(&mut self) -> Option<Next> {
         loop {
             let changed = self.stream.changed.notified();
@@ -253,7 +258,7 @@ impl Reader {
         }
     }
 
-    /// What there is to say now: `None` if there is nothing.
+    /// Returns the result of [`next`](Self::next) if it is available now.
     fn now(&self) -> Option<Option<Next>> {
         self.stream.change(|state| {
             if state.reader != self.reader {
@@ -276,7 +281,7 @@ impl Reader {
         })
     }
 
-    /// What was handed out last.
+    /// Returns the number of the last delivered event.
     pub(super) fn taken(&self) -> u64 {
         self.stream.state().taken
     }
@@ -299,7 +304,7 @@ mod tests {
 
     use super::*;
 
-    /// What a reader is told now, as text.
+    /// Reads the available items as text.
     fn told(reader: &mut Reader) -> Vec<String> {
         let mut told = Vec::new();
         loop {
@@ -318,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_back_hears_what_was_missed() {
+    fn resumes_after_the_last_event() {
         let stream = Stream::new(7, 10, &Arc::default());
         let say = |text: &str| stream.push(text.into(), None, None);
         let mut reader = stream.go_on();
@@ -328,26 +333,26 @@ mod tests {
         drop(reader);
         say("c");
         let mut reader = stream.read(1).expect("kept");
-        assert_eq!(told(&mut reader), ["2 b", "3 c"], "from where it wants");
+        assert_eq!(told(&mut reader), ["2 b", "3 c"], "starts after event 1");
         let mut other = stream.go_on();
         say("d");
-        assert_eq!(told(&mut reader), ["end"], "there is one reader");
+        assert_eq!(told(&mut reader), ["end"], "the new reader has replaced this one");
         drop(reader);
-        assert_eq!(told(&mut other), ["4 d"], "the one before has gone, not this one");
+        assert_eq!(told(&mut other), ["4 d"], "dropping the replaced reader does not detach this one");
         stream.later(Duration::from_millis(5));
         assert_eq!(told(&mut other), ["later 5"]);
         drop(other);
         say("0123456789");
         stream.push(b"z".into(), answer(), None);
-        assert!(stream.read(4).is_none(), "not all of it is kept");
-        assert!(stream.read(9).is_none(), "there was no such event");
+        assert!(stream.read(4).is_none(), "event 5 is no longer retained");
+        assert!(stream.read(9).is_none(), "event 9 does not exist");
         let mut last = stream.read(5).expect("kept");
         assert_eq!(told(&mut last), ["6 z", "end"]);
         assert_eq!(told(&mut stream.go_on()), ["end"]);
     }
 
     #[test]
-    fn what_nobody_has_taken_holds_its_room() {
+    fn undelivered_messages_hold_outbox_permits() {
         let (room, total) = (Arc::new(Semaphore::new(100)), Arc::<AtomicUsize>::default());
         let stream = Stream::new(1, 10, &total);
         let now = || (room.available_permits(), total.load(Ordering::SeqCst));
@@ -360,13 +365,13 @@ mod tests {
         for _ in 0..5 {
             say("0123456789");
         }
-        assert_eq!(now(), (50, 0), "somebody will read it");
+        assert_eq!(now(), (50, 0), "undelivered messages are not retained");
         assert_eq!(told(&mut reader).len(), 5);
-        assert_eq!(now(), (100, 10), "it was read");
+        assert_eq!(now(), (100, 10), "delivered messages are retained up to the limit");
         say("0123456789");
         say("0123456789");
         drop(reader);
-        assert_eq!(now(), (100, 10), "nobody is there to read it");
+        assert_eq!(now(), (100, 10), "without a reader, messages are retained");
         assert_eq!(told(&mut stream.go_on()), ["7 0123456789"]);
         drop(stream);
         assert_eq!(total.load(Ordering::SeqCst), 0);
@@ -381,12 +386,12 @@ mod tests {
         stream.push(b"01234567890".into(), answer(), None);
         assert_eq!(told(&mut reader), ["1 0123456789", "2 01234567890", "end"]);
         assert_eq!(total.load(Ordering::SeqCst), 0);
-        assert!(stream.read(1).is_none(), "the answer is not kept");
-        assert!(stream.read(2).is_some(), "nothing is missing after it");
+        assert!(stream.read(1).is_none(), "the response is not retained");
+        assert!(stream.read(2).is_some(), "nothing after event 2 is missing");
     }
 
     #[test]
-    fn keeps_an_error_in_place_of_a_large_answer_that_was_never_read() {
+    fn retains_an_error_in_place_of_a_large_unread_response() {
         let total = Arc::<AtomicUsize>::default();
         let stream = Stream::new(1, 500, &total);
         let reader = stream.go_on();
@@ -394,7 +399,7 @@ mod tests {
         drop(reader);
         assert!((1..=500).contains(&total.load(Ordering::SeqCst)));
         let answer = told(&mut stream.read(0).expect("kept")).remove(0);
-        assert!(answer.contains("the answer of 501 bytes was too large to keep"), "{answer}");
+        assert!(answer.contains("the response of 501 bytes was too large to retain"), "{answer}");
         stream.shrink(500);
         assert_eq!(total.load(Ordering::SeqCst), 0);
     }

@@ -1,8 +1,9 @@
-//! A budget for the evaluation of a schema.
+//! Limits the work of evaluating a schema.
 //!
-//! The `jsonschema` crate evaluates until it is done. Schemas are therefore rewritten so that each costly subschema is
-//! entered through an `if` with the keyword [`KEYWORD`], which charges its cost to the budget of the running evaluation.
-//! When the budget is used up, no subschema is entered any more, and the evaluation ends within the loops it is in.
+//! The `jsonschema` crate has no limit on the work of an evaluation. Schemas are therefore rewritten so that each
+//! costly subschema is entered through an `if` with the keyword [`KEYWORD`], which charges its cost to the budget of
+//! the running evaluation. When the budget is used up, no further subschema is entered, and the evaluation ends as soon
+//! as the current loops do.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -15,18 +16,18 @@ use serde_json::Map;
 /// The keyword that charges the budget. Its value is a [`Cost`].
 pub(super) const KEYWORD: &str = "mcpgen:cost";
 
-/// What an evaluation may use.
+/// The limits of an evaluation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
-    /// Units of work; one takes 3 to 100 ns.
+    /// Units of work. One unit takes 3 to 100 ns.
     pub(super) steps: u64,
-    /// Bytes of stack, from where the evaluation begins.
+    /// Bytes of stack, measured from the start of the evaluation.
     pub(super) stack: usize,
-    /// A bound for work that takes longer than its units say.
+    /// The time limit, in case the work takes longer than its units suggest.
     pub(super) time: Duration,
 }
 
-/// The budget of an evaluation was used up. Whatever the evaluation returned means nothing.
+/// The budget of an evaluation was used up, so its outcome is meaningless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
@@ -44,11 +45,15 @@ thread_local! {
     static METER: Cell<Option<Meter>> = const { Cell::new(None) };
 }
 
-/// How many units pass between two looks at the clock.
+/// The number of units between two checks of the clock.
 const CLOCK_INTERVAL: u64 = 4096;
 
 impl Budget {
     /// Runs an evaluation within this budget.
+    ///
+    /// # Errors
+    ///
+    /// The evaluation used up the budget.
     pub(super) fn run<T>(self, evaluate: impl FnOnce() -> T) -> Result<T, Exhausted> {
         let meter = Meter {
             steps: self.steps,
@@ -66,7 +71,7 @@ impl Budget {
     }
 }
 
-/// Restores the outer meter, also after a panic.
+/// Restores the outer meter when it is dropped, also after a panic.
 struct Restored(Option<Meter>);
 
 impl Drop for Restored {
@@ -75,7 +80,7 @@ impl Drop for Restored {
     }
 }
 
-/// An address near the top of the stack.
+/// Returns an address near the top of the stack.
 #[inline(never)]
 fn stack_position() -> usize {
     let local = 0_u8;
@@ -83,7 +88,7 @@ fn stack_position() -> usize {
 }
 
 impl Meter {
-    /// Charges units of work; `false` once the budget is used up.
+    /// Charges units of work. Returns `false` once the budget is used up.
     fn charge(&mut self, steps: u64) -> bool {
         let before = self.steps;
         let (left, overdrawn) = before.overflowing_sub(steps);
@@ -99,18 +104,18 @@ impl Meter {
     }
 }
 
-/// What it costs to enter a subschema, besides the subschemas that are entered from there.
+/// The cost of entering a subschema, without the subschemas that it enters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
-    /// For any instance.
+    /// Units for any instance.
     pub(super) base: u64,
-    /// For each item or member.
+    /// Units for each item or member.
     pub(super) per_child: u64,
-    /// For each 64 bytes of a string.
+    /// Units for each 64 bytes of a string.
     pub(super) per_text: u64,
-    /// For each 64 bytes of the names of an object's members.
+    /// Units for each 64 bytes of the names of an object's members.
     pub(super) per_names: u64,
-    /// For each value inside an array or object, at any depth.
+    /// Units for each value inside an array or object, at any depth.
     pub(super) per_value: u64,
 }
 
@@ -147,7 +152,7 @@ impl Cost {
     }
 }
 
-/// How many values there are in a value, with each 64 bytes of strings and names as one more.
+/// Returns the number of values in a value, including itself. Each 64 bytes of strings and names count as one more.
 pub(super) fn values(value: &Value) -> u64 {
     let text = |text: &str| text.len() as u64 / 64;
     1 + match value {
@@ -174,12 +179,12 @@ impl<'i> Keyword<'i> for Charge {
     }
 }
 
-/// Makes a [`Charge`] for `jsonschema`.
+/// Creates a [`Charge`] for `jsonschema`.
 pub(super) fn keyword<'a>(
     _schema: &'a Map<String, Value>,
     value: &'a Value,
     _path: Location,
 ) -> Result<Box<dyn for<'i> Keyword<'i>>, ValidationError<'a>> {
-    let cost = Cost::from_value(value).ok_or_else(|| ValidationError::custom("not a cost"))?;
+    let cost = Cost::from_value(value).ok_or_else(|| ValidationError::custom("invalid cost"))?;
     Ok(Box::new(Charge(cost)))
 }

@@ -1,4 +1,4 @@
-//! The subschemas of a schema, and which of them apply others.
+//! The graph of a schema's subschemas and the links between them.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use serde_json::Map;
 
 use super::SchemaError;
 
-/// The most subschemas a schema may have.
+/// The maximum number of subschemas in a schema.
 const MAX_SUBSCHEMAS: usize = 20_000;
 
-/// All subschemas that can be reached from the root, which is the first.
+/// All subschemas that can be reached from the root. The root is the first node.
 pub(super) struct Graph<'s> {
     pub(super) draft: Draft,
     pub(super) nodes: Vec<Node<'s>>,
-    /// Nodes by the address of their object.
+    /// The indices of nodes, by the address of their object.
     places: HashMap<usize, usize>,
     resources: Vec<Resource<'s>>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Graph<'s> {
 pub(super) struct Node<'s> {
     pub(super) keywords: &'s Map<String, Value>,
     resource: usize,
-    /// Subschemas in the keywords, and the targets of references. Without boolean schemas.
+    /// The subschemas in the keywords and the targets of references, without boolean schemas.
     pub(super) links: Vec<Link<'s>>,
 }
 
@@ -34,14 +34,14 @@ pub(super) struct Link<'s> {
     pub(super) target: usize,
 }
 
-/// What a subschema is applied to.
+/// The value that a subschema is applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AppliesTo {
-    /// The same value as the schema that contains it.
+    /// The value that the enclosing schema is applied to.
     Same,
     /// An item, a member, or a member's name.
     Child,
-    /// Nothing, unless it is referred to.
+    /// No value, unless a reference refers to the subschema.
     Nothing,
 }
 
@@ -52,7 +52,7 @@ struct Resource<'s> {
     anchors: HashMap<&'s str, &'s Value>,
 }
 
-/// How a keyword holds subschemas.
+/// The form in which a keyword contains subschemas.
 #[derive(Clone, Copy)]
 pub(super) enum Holds {
     /// A schema, or an array of them.
@@ -61,7 +61,7 @@ pub(super) enum Holds {
     Map,
 }
 
-/// The keywords that hold subschemas.
+/// Returns how a keyword contains subschemas and what they apply to; `None` for all other keywords.
 pub(super) fn holder(keyword: &str) -> Option<(Holds, AppliesTo)> {
     Some(match keyword {
         "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" => (Holds::Schemas, AppliesTo::Same),
@@ -98,12 +98,12 @@ impl<'s> Graph<'s> {
         Ok(graph)
     }
 
-    /// The node of an object in the schema.
+    /// Returns the node of an object in the schema.
     pub(super) fn node_of(&self, object: &Map<String, Value>) -> Option<usize> {
         self.places.get(&std::ptr::from_ref(object).addr()).copied()
     }
 
-    /// Whether a reference is all there is to a schema that has one.
+    /// Returns whether the draft ignores all other keywords next to `$ref`.
     pub(super) fn ignores_siblings_of_ref(&self) -> bool {
         matches!(self.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7)
     }
@@ -136,7 +136,7 @@ impl<'s> Graph<'s> {
         Ok(Some(node))
     }
 
-    /// Registers the names of a schema, and returns the resource it belongs to.
+    /// Registers the ID and the anchors of a schema, and returns the resource that the schema belongs to.
     fn identify(
         &mut self,
         schema: &'s Value,
@@ -144,7 +144,7 @@ impl<'s> Graph<'s> {
         mut resource: usize,
     ) -> Result<usize, SchemaError> {
         if keywords.contains_key("$schema") && draft_of(keywords.get("$schema"))? != self.draft {
-            return Err(SchemaError::Unsupported("more than one dialect".to_owned()));
+            return Err(SchemaError::Unsupported("a schema with more than one dialect".to_owned()));
         }
         let id = if self.draft == Draft::Draft4 { "id" } else { "$id" };
         let mut anchors = Vec::new();
@@ -166,7 +166,7 @@ impl<'s> Graph<'s> {
         Ok(resource)
     }
 
-    /// Links a node to the targets of its references, which are added if they are not known.
+    /// Links a node to the targets of its references, and adds targets that are not in the graph yet.
     fn resolve(&mut self, node: usize) -> Result<(), SchemaError> {
         let Node { keywords, resource, .. } = self.nodes[node];
         for keyword in REFERENCES {
@@ -182,7 +182,7 @@ impl<'s> Graph<'s> {
         Ok(())
     }
 
-    /// The schema that a reference refers to, and its resource.
+    /// Returns the schema that a reference refers to, and its resource.
     fn target(&self, reference: &str, resource: usize) -> Result<(usize, &'s Value), SchemaError> {
         let unresolved = || SchemaError::Unresolved(reference.to_owned());
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
@@ -200,7 +200,8 @@ impl<'s> Graph<'s> {
         Ok((resource, target))
     }
 
-    /// Dynamic references are followed as if they were static, which is the same as long as each name is unique.
+    /// Rejects dynamic anchors that occur more than once. Dynamic references are resolved like static ones, which is
+    /// correct only if each name is unique.
     fn check_dynamic_scopes(&self) -> Result<(), SchemaError> {
         let mut names = HashMap::new();
         for Node { keywords, .. } in &self.nodes {
@@ -210,20 +211,20 @@ impl<'s> Graph<'s> {
                 let count = names.entry(name).or_insert(0_u32);
                 *count += 1;
                 if *count > 1 {
-                    return Err(SchemaError::Unsupported(format!("the dynamic anchor {name:?} occurs twice")));
+                    return Err(SchemaError::Unsupported(format!("more than one dynamic anchor {name:?}")));
                 }
             }
         }
         Ok(())
     }
 
-    /// The schema in a boolean or object that a reference of a node refers to.
+    /// Returns the schema that a reference in a node refers to, as a boolean or an object.
     pub(super) fn referenced(&self, node: usize, reference: &str) -> Result<&'s Value, SchemaError> {
         self.target(reference, self.nodes[node].resource).map(|(_, target)| target)
     }
 }
 
-/// The schemas in a keyword's value.
+/// Returns the schemas in a keyword's value.
 fn held(holds: Holds, value: &Value) -> Vec<&Value> {
     match (holds, value) {
         (Holds::Schemas, Value::Array(schemas)) => schemas.iter().collect(),
@@ -247,7 +248,7 @@ fn draft_of(dialect: Option<&Value>) -> Result<Draft, SchemaError> {
     }
 }
 
-/// Whether a reference refers to one of the official metaschemas, which `jsonschema` has.
+/// Returns whether a reference refers to one of the official metaschemas, which `jsonschema` contains.
 pub(super) fn is_metaschema(reference: &str) -> bool {
     reference.starts_with("https://json-schema.org/draft/") || reference.starts_with("http://json-schema.org/draft-0")
 }

@@ -1,5 +1,5 @@
-//! Checks arguments and results of tools against their schemas. Nothing is fetched: a schema that refers to another
-//! document is refused.
+//! Validates the arguments and results of tools against their schemas. Schemas that refer to other documents are
+//! rejected, so nothing is fetched.
 
 mod budget;
 mod graph;
@@ -16,10 +16,10 @@ use schema::{Schema, Verdict};
 
 use super::{DefinitionError, ToolError};
 
-/// Why values cannot be checked against a schema.
+/// The reason why a schema is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SchemaError {
-    /// It is not a JSON Schema.
+    /// The value is not a JSON Schema.
     #[error("{0}")]
     Invalid(String),
     #[error("the reference {0:?} does not refer to a part of the schema")]
@@ -32,15 +32,15 @@ pub(super) enum SchemaError {
     TooManySubschemas(usize),
     #[error("more than {0} patterns")]
     TooManyPatterns(usize),
-    #[error("with its references expanded, more than {0} subschemas apply to one value")]
+    #[error("more than {0} subschemas apply to one value, with references expanded")]
     TooLarge(u64),
-    #[error("`unevaluatedProperties` and `unevaluatedItems` look into more than {0} subschemas")]
+    #[error("`unevaluatedProperties` and `unevaluatedItems` inspect more than {0} subschemas")]
     TooManyUnevaluated(u64),
-    #[error("a reference loop, or more than {0} subschemas inside each other that apply to one value")]
+    #[error("a reference loop, or more than {0} nested subschemas that apply to one value")]
     TooNested(usize),
 }
 
-/// The schemas of a tool.
+/// The compiled schemas of a tool.
 pub(super) struct Schemas {
     input: Arc<Schema>,
     output: Option<Arc<Schema>>,
@@ -59,20 +59,29 @@ impl Schemas {
         })
     }
 
-    /// Checks the arguments of a call, and returns them. The error is for the model.
+    /// Validates the arguments of a call and returns them.
+    ///
+    /// # Errors
+    ///
+    /// The arguments are invalid, or the check takes too long. The message is written for the model.
     pub(super) async fn check_input(&self, tool: &str, arguments: JsonObject) -> Result<JsonObject, ToolError> {
         let (arguments, verdict) = self.input.check(Value::Object(arguments)).await;
         match (verdict, arguments) {
             (Verdict::Valid, Value::Object(arguments)) => Ok(arguments),
             (Verdict::Invalid(errors), _) => {
-                let why = format!("{tool} takes other arguments: {errors}. Correct them and call it again.");
+                let why = format!("invalid arguments for {tool}: {errors}. Correct them and call the tool again.");
                 Err(ToolError::failed(why))
             }
             _ => Err(ToolError::failed(format!("{tool}: checking the arguments against inputSchema took too long"))),
         }
     }
 
-    /// Checks a result, and returns it. One that does not match the schema is not sent.
+    /// Validates a result and returns it.
+    ///
+    /// # Errors
+    ///
+    /// The result does not match the schema, which is logged and reported as an internal error, or the check takes too
+    /// long.
     pub(super) async fn check_output(
         &self,
         tool: &str,
@@ -98,33 +107,37 @@ async fn check_content(schema: &Arc<Schema>, result: &mut CallToolResult) -> Ver
         return Verdict::Valid;
     }
     let Some(content) = result.structured_content.take() else {
-        return Verdict::Invalid("missing, although the tool has an outputSchema".to_owned());
+        return Verdict::Invalid("missing; the tool has an outputSchema".to_owned());
     };
     let (content, verdict) = schema.check(content).await;
     result.structured_content = Some(content);
     verdict
 }
 
-/// The output schema of a tool that a server lists, compiled.
+/// The compiled output schema of a tool that a server lists.
 pub(crate) struct OutputSchema(Arc<Schema>);
 
 impl OutputSchema {
-    /// Compiles the schema of a tool. `None` if the tool has none, or none that results can be checked against, which is
-    /// logged.
+    /// Compiles the output schema of a tool. Returns `None` if the tool has no output schema, or if the schema is
+    /// rejected, which is logged.
     pub(crate) async fn of(tool: &Tool) -> Option<Self> {
         let value = mcpgen_types::to_value(tool.output_schema.as_ref()?).unwrap_or_default();
-        // A large schema takes long to compile.
+        // Compiling a large schema takes long.
         let compiled = tokio::task::spawn_blocking(move || Schema::new(&value)).await.ok()?;
         match compiled {
             Ok(schema) => Some(Self(Arc::new(schema))),
             Err(error) => {
-                tracing::warn!(tool = tool.name, %error, "results are not checked against the tool's outputSchema");
+                tracing::warn!(tool = tool.name, %error, "outputSchema is rejected; results are not validated");
                 None
             }
         }
     }
 
-    /// Checks the structured content of a result, and returns the result. The error is for people.
+    /// Validates the structured content of a result and returns the result.
+    ///
+    /// # Errors
+    ///
+    /// The content does not match the schema, or the check takes too long. The message is written for people.
     pub(crate) async fn check(&self, mut result: CallToolResult) -> Result<CallToolResult, String> {
         match check_content(&self.0, &mut result).await {
             Verdict::Valid => Ok(result),

@@ -1,8 +1,8 @@
-//! The cost of regular expressions.
+//! Estimates the cost of regular expressions.
 
-/// About how many states a pattern has, which bounds the time to match it per byte of text.
+/// Estimates how many states a pattern has, which bounds the time to match it per byte of text.
 ///
-/// Repetitions multiply: `(a{10}){10}` has a hundred states. The pattern need not be valid.
+/// Repetitions multiply: `(a{10}){10}` has a hundred states. The pattern does not have to be valid.
 pub(super) fn weight(pattern: &str) -> u64 {
     let mut characters = pattern.chars();
     let (mut group, mut outer) = (Group::default(), Vec::new());
@@ -47,7 +47,7 @@ fn skip_class(characters: &mut std::str::Chars<'_>) {
     }
 }
 
-/// What the size limit of compiled patterns leaves room for.
+/// The maximum number of states. The size limit of compiled patterns does not allow more.
 const LARGEST: u64 = 10_000;
 
 #[derive(Default)]

@@ -1,13 +1,13 @@
-//! Schemas as they are given to `jsonschema`.
+//! Rewrites schemas for `jsonschema` so that their evaluation is bounded.
 //!
-//! Each subschema that may be costly becomes a definition, which is entered only if the budget allows:
+//! Each subschema that may be costly becomes a definition that is entered only if the budget allows it:
 //!
 //! ```json
 //! { "if": { "mcpgen:cost": [3, 0, 0, 0, 0] }, "then": { "allOf": [{ "$ref": "#/$defs/2" }] }, "else": false }
 //! ```
 //!
-//! Wherever it stood, and wherever it was referred to, there is a reference to the definition. Names, anchors and
-//! annotations are left out.
+//! References to the definition replace the subschema and all references to it. IDs, anchors and annotations are
+//! removed.
 
 use jsonschema::Draft;
 use mcpgen_types::Value;
@@ -19,16 +19,21 @@ use super::graph::{AppliesTo, Graph, Holds, holder, is_metaschema};
 use super::pattern::weight;
 use super::size::expanded_sizes;
 
-/// The most patterns a schema may have.
+/// The maximum number of patterns in a schema.
 const MAX_PATTERNS: usize = 250;
 
-/// What a metaschema costs for each value inside the instance.
+/// The cost of a metaschema for each value inside the instance.
 const METASCHEMA: u64 = 100;
 
-/// The most subschemas that `unevaluatedProperties` and `unevaluatedItems` may look into, all of them together.
+/// The maximum number of subschemas that all `unevaluatedProperties` and `unevaluatedItems` of a schema inspect
+/// together.
 const MAX_UNEVALUATED: u64 = 5_000;
 
-/// A schema that charges its cost, and the draft it is of.
+/// Returns a schema that charges its cost, and the draft to evaluate it with.
+///
+/// # Errors
+///
+/// The schema exceeds a limit, or uses something that is not supported.
 pub(super) fn rewrite(schema: &Value) -> Result<(Value, Draft), SchemaError> {
     let graph = Graph::new(schema)?;
     let sizes = expanded_sizes(&graph)?;
@@ -42,7 +47,7 @@ pub(super) fn rewrite(schema: &Value) -> Result<(Value, Draft), SchemaError> {
         true => schema.clone(),
         false => json!({ "allOf": [reference(0)], "$defs": definitions }),
     };
-    // These differ from draft 7 by keywords that were translated or left out.
+    // The keywords in which these drafts differ from draft 7 were translated or removed.
     let draft = match rewriter.graph.draft {
         Draft::Draft4 | Draft::Draft6 => Draft::Draft7,
         draft => draft,
@@ -59,15 +64,15 @@ fn reference(node: usize) -> Value {
     json!({ "$ref": format!("#/$defs/{node}") })
 }
 
-/// What a keyword is for.
+/// The role of a keyword.
 enum Role {
     Subschemas(Holds, AppliesTo),
     Reference,
-    /// Asserts something in constant time, or in time that its own length bounds.
+    /// An assertion that takes constant time, or time proportional to the length of its value.
     Cheap,
-    /// Asserts something in time that the instance bounds.
+    /// An assertion whose time depends on the instance.
     Costly,
-    /// Means nothing for validity.
+    /// No effect on validity.
     None,
 }
 
@@ -82,7 +87,7 @@ impl Rewriter<'_> {
             "type" | "enum" | "const" | "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum"
             | "exclusiveMinimum" | "maxItems" | "minItems" | "maxContains" | "minContains" | "maxProperties"
             | "minProperties" | "required" | "dependentRequired" => Role::Cheap,
-            // Characters are counted.
+            // `maxLength` and `minLength` count characters, which takes time proportional to the text.
             "maxLength" | "minLength" | "pattern" | "uniqueItems" | "format" | "contentEncoding"
             | "contentMediaType" => Role::Costly,
             keyword => holder(keyword).map_or(Role::None, |(holds, applies_to)| Role::Subschemas(holds, applies_to)),
@@ -109,7 +114,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// A node as a definition.
+    /// Returns the definition of a node, which charges the node's cost unless the node is light.
     fn definition(&self, node: usize) -> Result<Value, SchemaError> {
         let body = self.body(node)?;
         if self.is_light(node) {
@@ -118,7 +123,7 @@ impl Rewriter<'_> {
         Ok(json!({ "if": { (budget::KEYWORD): self.cost(node).to_value() }, "then": body, "else": false }))
     }
 
-    /// A node with its subschemas replaced by references.
+    /// Returns a node whose subschemas are replaced by references.
     fn body(&self, node: usize) -> Result<Value, SchemaError> {
         let keywords = self.graph.nodes[node].keywords;
         let (mut body, mut references) = (Map::new(), Vec::new());
@@ -149,7 +154,7 @@ impl Rewriter<'_> {
         if self.graph.draft != Draft::Draft4 {
             return Some((keyword.to_owned(), value.clone()));
         }
-        // In draft 4 `exclusiveMinimum` is a flag of `minimum`.
+        // In draft 4, `exclusiveMinimum` is a flag that modifies `minimum`.
         let is_set = |flag: &str| keywords.get(flag) == Some(&Value::Bool(true));
         match keyword {
             "exclusiveMinimum" | "exclusiveMaximum" => None,
@@ -187,10 +192,11 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether a node is cheap enough to be evaluated without a charge: the node that applies it was charged already.
+    /// Returns whether a node is cheap enough to be evaluated without a charge of its cost. The node that applies it is
+    /// charged instead.
     fn is_light(&self, node: usize) -> bool {
         let cheap = |keyword: &String| match self.role(keyword) {
-            // An annotation since 2019-09.
+            // `format` is an annotation since draft 2019-09.
             Role::Costly => keyword == "format" && !self.graph.ignores_siblings_of_ref(),
             Role::Cheap | Role::None => true,
             Role::Subschemas(..) | Role::Reference => false,
@@ -211,7 +217,7 @@ impl Rewriter<'_> {
                     ("maxLength" | "minLength", _) => cost.per_text += 1,
                     _ => cost.per_text += 64,
                 },
-                // A metaschema is evaluated as it is, without charges inside.
+                // Metaschemas are not rewritten, so they charge nothing when they are evaluated.
                 Role::Reference if value.as_str().is_some_and(is_metaschema) => cost.per_value += METASCHEMA,
                 Role::Reference | Role::None => {}
             }
@@ -219,7 +225,7 @@ impl Rewriter<'_> {
         cost
     }
 
-    /// Charges for the loops over subschemas and members.
+    /// Adds the cost of the loops over subschemas and members.
     fn charge_subschemas(&self, node: usize, keyword: &str, value: &Value, applies_to: AppliesTo, cost: &mut Cost) {
         let light: u64 = self.light_costs(node, keyword);
         let count = match value {
@@ -240,7 +246,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The costs of the subschemas of a keyword that are not charged when they are entered.
+    /// Returns the total cost of a keyword's light subschemas, which charge nothing when they are entered.
     fn light_costs(&self, node: usize, keyword: &str) -> u64 {
         let links = self.graph.nodes[node].links.iter().filter(|link| link.keyword == keyword);
         links.filter(|link| self.is_light(link.target)).map(|link| self.cost(link.target).base).sum()

@@ -1,4 +1,4 @@
-//! A compiled schema whose evaluation ends.
+//! A compiled schema whose evaluation is bounded.
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, LazyLock};
@@ -14,41 +14,41 @@ use super::SchemaError;
 use super::budget::{self, Budget};
 use super::rewrite::rewrite;
 
-/// A schema that values are checked against.
+/// A compiled schema.
 pub(super) struct Schema(Validator);
 
 /// The outcome of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Valid,
-    /// With the first errors.
+    /// The value is invalid. Contains the first errors.
     Invalid(String),
     /// The check took too long, so the value may be valid or not.
     Unfinished,
 }
 
-/// A check on the caller's thread, which may be one that runs other tasks: a few milliseconds.
+/// The budget of a check on the caller's thread, which may also run other tasks: a few milliseconds.
 const QUICK: Budget = Budget { steps: 50_000, stack: 128 << 10, time: Duration::from_millis(50) };
 
-/// A check on a thread for blocking work.
+/// The budget of a check on a thread for blocking work.
 const THOROUGH: Budget = Budget { steps: 50_000_000, stack: 1 << 20, time: Duration::from_secs(2) };
 
-/// How long a check waits for other checks.
+/// How long a check waits for other checks to finish.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// The most bytes that a compiled pattern may take.
+/// The maximum size of a compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// The most bytes that a pattern may use while it is matched.
+/// The maximum memory that matching a pattern may use, in bytes.
 const MAX_MATCHER_BYTES: usize = 1 << 20;
 
-/// The most units of work to list the errors of a value. It bounds the number of errors that are collected.
+/// The maximum units of work to list the errors of a value. It bounds the number of errors that are collected.
 const MAX_EXPLAINED: u64 = 100_000;
 
-/// The most errors that a message lists.
+/// The maximum number of errors in a message.
 const MAX_ERRORS: usize = 5;
 
-/// The most bytes of one error in a message. Errors quote the value.
+/// The maximum length of one error in a message, in bytes. Errors quote the value.
 const MAX_ERROR_BYTES: usize = 300;
 
 impl Schema {
@@ -65,7 +65,8 @@ impl Schema {
             .map_err(|error| SchemaError::from_build(&error))
     }
 
-    /// Checks a value, and returns it. What takes longer than a few milliseconds moves to a thread for blocking work.
+    /// Checks a value and returns it. A check that takes longer than a few milliseconds is repeated on a thread for
+    /// blocking work.
     pub(super) async fn check(self: &Arc<Self>, value: Value) -> (Value, Verdict) {
         match self.check_within(QUICK, &value) {
             Verdict::Unfinished => self.check_thoroughly(value).await,
@@ -74,7 +75,7 @@ impl Schema {
     }
 
     async fn check_thoroughly(self: &Arc<Self>, value: Value) -> (Value, Verdict) {
-        // As many at a time as there are processors.
+        // Limits the concurrent checks to the number of processors.
         static ROOM: LazyLock<Arc<Semaphore>> =
             LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
         let Ok(Ok(room)) = tokio::time::timeout(MAX_WAIT, Arc::clone(&ROOM).acquire_owned()).await else {
@@ -83,7 +84,7 @@ impl Schema {
         let (schema, value) = (Arc::clone(self), Arc::new(value));
         let shared = Arc::clone(&value);
         let check = tokio::task::spawn_blocking(move || {
-            // Held until the check ends, even if the caller is cancelled.
+            // Hold the permit until the check ends, even if the caller is cancelled.
             let _room = room;
             schema.check_within(THOROUGH, &shared)
         });
@@ -99,7 +100,7 @@ impl Schema {
         }
     }
 
-    /// Lists the first errors of an invalid value. All of them are collected first, so the budget is smaller.
+    /// Lists the first errors of an invalid value. `jsonschema` collects all errors first, so the budget is smaller.
     fn explain(&self, budget: Budget, value: &Value) -> String {
         let budget = Budget { steps: budget.steps.min(MAX_EXPLAINED), ..budget };
         let errors = budget.run(|| {
@@ -113,18 +114,18 @@ impl Schema {
 fn described(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().as_str();
     let prefix = if path.is_empty() { String::new() } else { format!("{path}: ") };
-    // These would quote the schema as it was rewritten.
+    // The error would quote the rewritten schema.
     if matches!(error.kind(), ValidationErrorKind::Not { .. }) {
         return format!("{prefix}the value matches the schema of `not`");
     }
     match shortened(error) {
         Ok(text) => format!("{prefix}{text}"),
-        // It quotes a long value.
+        // The error quotes a long value.
         Err(_) => format!("{prefix}{}", shortened(error.masked()).unwrap_or_else(|cut| cut)),
     }
 }
 
-/// Formats something; if it is too long, the error is its beginning.
+/// Formats `content`. If the text is longer than [`MAX_ERROR_BYTES`], returns its beginning as the error.
 fn shortened(content: impl fmt::Display) -> Result<String, String> {
     let mut text = Shortened(String::new());
     match write!(text, "{content}") {
@@ -133,7 +134,7 @@ fn shortened(content: impl fmt::Display) -> Result<String, String> {
     }
 }
 
-/// Text that is cut off where it gets too long.
+/// A text that is truncated at [`MAX_ERROR_BYTES`].
 struct Shortened(String);
 
 impl Write for Shortened {
@@ -169,10 +170,10 @@ mod tests {
     const SMALL: Budget = Budget { steps: 100_000, stack: 1 << 20, time: Duration::from_secs(60) };
 
     fn check(schema: &Value, instance: &Value) -> Verdict {
-        Schema::new(schema).expect("a schema").check_within(SMALL, instance)
+        Schema::new(schema).expect("valid schema").check_within(SMALL, instance)
     }
 
-    /// Schemas, with instances that match and instances that do not.
+    /// Returns schemas, with instances that match and instances that do not.
     fn table() -> Vec<(Value, Vec<Value>)> {
         let draft = |draft: &str, mut schema: Value| {
             schema["$schema"] = json!(draft);
@@ -241,9 +242,9 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_the_schema_as_it_was_written() {
+    fn agrees_with_the_original_schema() {
         for (schema, instances) in table() {
-            let plain = jsonschema::options().offline().build(&schema).expect("a schema");
+            let plain = jsonschema::options().offline().build(&schema).expect("valid schema");
             for instance in instances {
                 let verdict = check(&schema, &instance);
                 assert_eq!(verdict == Verdict::Valid, plain.is_valid(&instance), "{schema} {instance}: {verdict:?}");
@@ -259,7 +260,7 @@ mod tests {
         (0..levels).fold(leaf, |inner, _| json!({ "x": inner }))
     }
 
-    /// Definitions `d0` to `d{levels}`, each of which is made of references to the next one.
+    /// Returns a schema with definitions `d0` to `d{levels}`, each of which refers to the next one.
     fn chain(levels: usize, last: Value, each: impl Fn(Value) -> Value) -> Value {
         let reference = |level: usize| json!({ "$ref": format!("#/$defs/d{level}") });
         let each = (0..levels).map(|level| (format!("d{level}"), each(reference(level + 1))));
@@ -346,7 +347,7 @@ mod tests {
 
     #[test]
     fn ends_when_the_stack_is_used_up() {
-        let schema = Schema::new(&json!({ "properties": { "x": { "$ref": "#" } } })).expect("a schema");
+        let schema = Schema::new(&json!({ "properties": { "x": { "$ref": "#" } } })).expect("valid schema");
         let instance = nested(90, json!(1));
         let little = Budget { stack: 8 << 10, ..SMALL };
         assert_eq!(schema.check_within(little, &instance), Verdict::Unfinished);
@@ -360,14 +361,14 @@ mod tests {
         let one = json!({ "$defs": { "a": { "const": text } }, "properties": { "b": { "$ref": "#/$defs/a" } } });
         let meta = json!({ "items": { "$ref": "https://json-schema.org/draft/2020-12/schema" } });
         let thousand = Budget { steps: 1_000_000, ..SMALL };
-        assert_eq!(Schema::new(&long).expect("a schema").check_within(thousand, &text), Verdict::Unfinished);
+        assert_eq!(Schema::new(&long).expect("valid schema").check_within(thousand, &text), Verdict::Unfinished);
         assert!(matches!(check(&one, &json!({ "b": "x" })), Verdict::Invalid(_)));
         assert_eq!(check(&meta, &json!([{ "enum": vec![json!({}); 2000] }])), Verdict::Unfinished);
         assert_eq!(check(&meta, &json!([{ "type": "string" }])), Verdict::Valid);
-        // A long constant is not copied for each reference to it.
+        // A long constant is not duplicated for each reference to it.
         let many: Map<_, _> = (0..100).map(|n| (n.to_string(), json!({ "$ref": "#/$defs/a" }))).collect();
         let rewritten =
-            rewrite(&json!({ "$defs": { "a": { "const": text } }, "properties": many })).expect("a schema").0;
+            rewrite(&json!({ "$defs": { "a": { "const": text } }, "properties": many })).expect("valid schema").0;
         assert!(rewritten.to_string().len() < 2 << 20);
     }
 
@@ -384,10 +385,10 @@ mod tests {
     #[test]
     fn lists_at_most_a_few_errors() {
         let Verdict::Invalid(errors) = check(&json!({ "items": { "type": "string" } }), &json!(vec![0; 1000])) else {
-            panic!("an error");
+            panic!("expected errors");
         };
         assert_eq!(errors.matches("is not of type").count(), MAX_ERRORS);
-        let schema = Schema::new(&json!({ "items": { "type": "string" } })).expect("a schema");
+        let schema = Schema::new(&json!({ "items": { "type": "string" } })).expect("valid schema");
         let many = schema.check_within(Budget { steps: 1_000_000, ..SMALL }, &json!(vec![0; 60_000]));
         assert_eq!(many, Verdict::Invalid("does not match the schema".to_owned()));
     }

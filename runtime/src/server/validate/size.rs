@@ -1,18 +1,24 @@
-//! How much work a schema can make at one place of an instance.
+//! Measures how much work a schema can cause for one value of an instance.
 
 use super::SchemaError;
 use super::graph::{AppliesTo, Graph};
 
-/// The most subschemas that may apply to one value, with references expanded.
+/// The maximum number of subschemas that apply to one value, with references expanded.
 pub(super) const MAX_EXPANDED: u64 = 10_000;
 
-/// The most subschemas that may apply to one value inside each other.
+/// The maximum number of nested subschemas that apply to one value.
 const MAX_NESTED: usize = 100;
 
-/// For each node, how many subschemas apply to the same value, with references expanded, and itself.
+/// Returns for each node how many subschemas apply to the same value, including itself, with references expanded.
 ///
-/// This bounds the work where references double: `{"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}` counts `a`
-/// twice. Subschemas for items and members are not counted, because the instance bounds them.
+/// This bounds the work of schemas whose references multiply: `{"allOf": [{"$ref": "#/$defs/a"}, {"$ref":
+/// "#/$defs/a"}]}` counts `a` twice. Subschemas of items and members are not counted, because the size of the instance
+/// bounds them.
+///
+/// # Errors
+///
+/// More than [`MAX_EXPANDED`] subschemas apply to one value, or more than [`MAX_NESTED`] nested ones, as in a reference
+/// loop.
 pub(super) fn expanded_sizes(graph: &Graph<'_>) -> Result<Vec<u64>, SchemaError> {
     let mut sizes = Sizes { graph, of: vec![None; graph.nodes.len()] };
     (0..graph.nodes.len()).map(|node| sizes.measure(node, 0).map(|measured| measured.size)).collect()
@@ -34,7 +40,7 @@ impl Sizes<'_, '_> {
         if let Some(measured) = self.of[node] {
             return Ok(measured);
         }
-        // Longer than any chain that is allowed: a loop is one as well.
+        // The chain is longer than the limit. A reference loop ends here too.
         if depth > MAX_NESTED {
             return Err(SchemaError::TooNested(MAX_NESTED));
         }
