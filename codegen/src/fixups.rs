@@ -83,6 +83,46 @@ pub const FIXUPS: &[Fixup] = &[
     },
 ];
 
+/// A correction of the capability that a method needs, where the names in the schema do not tell it.
+#[derive(Debug)]
+pub struct CapabilityFixup {
+    /// A stable name.
+    pub name: &'static str,
+    /// The method. Revisions without it are not affected.
+    pub method: &'static str,
+    /// The path of the capability.
+    pub capability: &'static [&'static str],
+    /// Why.
+    pub reason: &'static str,
+    /// Where the reason can be checked.
+    pub link: &'static str,
+}
+
+/// All corrections of capabilities.
+pub const CAPABILITIES: &[CapabilityFixup] = &[
+    CapabilityFixup {
+        name: "logging-messages",
+        method: "notifications/message",
+        capability: &["logging"],
+        reason: "log messages need the capability `logging`, which the method's name does not contain",
+        link: "https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging",
+    },
+    CapabilityFixup {
+        name: "resource-updates",
+        method: "notifications/resources/updated",
+        capability: &["resources", "subscribe"],
+        reason: "updates of a resource are sent to its subscribers, so they need the capability to subscribe",
+        link: "https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions",
+    },
+    CapabilityFixup {
+        name: "resource-unsubscribe",
+        method: "resources/unsubscribe",
+        capability: &["resources", "subscribe"],
+        reason: "a client unsubscribes with the capability to subscribe; there is no capability `unsubscribe`",
+        link: "https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions",
+    },
+];
+
 /// What became of a fixup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
@@ -185,5 +225,8 @@ mod tests {
         let mut names: Vec<_> = FIXUPS.iter().map(|fixup| fixup.name).collect();
         names.dedup();
         assert_eq!(names.len(), FIXUPS.len(), "names are unique");
+        for fixup in CAPABILITIES {
+            assert!(fixup.reason.len() > 40 && fixup.link.starts_with("https://"), "{}", fixup.name);
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::thread;
 use crate::conservation::conservation;
 use crate::document::Document;
 use crate::error::Error;
-use crate::items::{Options, revisions};
+use crate::items::{Options, methods, revisions};
 use crate::manifest;
 use crate::naming::escape;
 use crate::protocol::Protocol;
@@ -53,9 +53,13 @@ pub struct Summary {
 /// # Errors
 /// Whatever is wrong with the schemas of all revisions together, and what [`sync`] fails with.
 pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
-    let mut files = BTreeMap::from([("revisions.rs".to_owned(), revisions::file(&workspace.revisions)?)]);
+    let models = workspace.models()?;
+    let mut files = BTreeMap::from([
+        ("methods.rs".to_owned(), methods::file(&workspace.revisions, &models)?),
+        ("revisions.rs".to_owned(), revisions::file(&workspace.revisions, &models)?),
+    ]);
     let mut summaries = Vec::new();
-    for (row, module) in workspace.revisions.iter().zip(modules(workspace)?) {
+    for (row, module) in workspace.revisions.iter().zip(modules(workspace, &models)) {
         let (summary, module) = module?;
         summaries.push(summary);
         files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", row.module()), text)));
@@ -77,16 +81,15 @@ pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
 type Module = (Summary, BTreeMap<String, String>);
 
 /// The modules of all revisions, made at the same time.
-fn modules(workspace: &Workspace) -> Result<Vec<Result<Module, Error>>, Error> {
-    let models = workspace.models()?;
+fn modules(workspace: &Workspace, models: &[Protocol]) -> Vec<Result<Module, Error>> {
     let threads_of_each = share::threads().div_ceil(models.len().max(1));
-    Ok(thread::scope(|scope| {
-        let rows = workspace.revisions.iter().zip(&models);
+    thread::scope(|scope| {
+        let rows = workspace.revisions.iter().zip(models);
         let threads: Vec<_> =
             rows.map(|(row, protocol)| scope.spawn(move || module(row, protocol, threads_of_each))).collect();
         // A panic is as much a defect here as in one thread.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
-    }))
+    })
 }
 
 fn module(row: &Revision, protocol: &Protocol, threads: usize) -> Result<Module, Error> {

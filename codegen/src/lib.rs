@@ -37,6 +37,7 @@ pub mod json;
 mod layout;
 pub mod lower;
 pub mod manifest;
+pub mod method_facts;
 pub mod methods;
 pub mod naming;
 pub mod normalise;

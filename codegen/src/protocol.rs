@@ -385,6 +385,11 @@ impl Protocol {
         }
     }
 
+    /// Whether the schema defines batches: several messages in an array.
+    pub fn has_batches(&self) -> bool {
+        self.types.iter().any(|def| def.name == "JSONRPCBatchRequest")
+    }
+
     /// A type expression in words: `list of Tool`, `string or null`.
     pub fn describe(&self, content: &Type) -> String {
         match content {

@@ -61,6 +61,51 @@ pub trait Params: Decode + Encode {
 
 impl<T: Decode + Encode> Params for T {}
 
+/// Facts about a method of a revision, read from its schema. See [`Revision::method`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MethodSpec {
+    /// The method's name.
+    pub method: &'static str,
+    /// Whether it is a request. Otherwise it is a notification.
+    pub is_request: bool,
+    /// Whether clients may send it.
+    pub sent_by_client: bool,
+    /// Whether servers may send it. A request that nobody may send travels in results, as an input request.
+    pub sent_by_server: bool,
+    /// The path of the capability that it needs, such as `["resources", "subscribe"]`; empty if it needs none. The
+    /// receiver of a request must declare it, or the sender of a notification.
+    pub capability: &'static [&'static str],
+    /// The params member with the name or the URI of what the request is about.
+    pub subject: Option<&'static str>,
+    /// Whether the request may run as a task.
+    pub may_run_as_task: bool,
+    /// Whether the result has a cache hint.
+    pub cacheable: bool,
+    /// Whether the result may be an `InputRequiredResult`.
+    pub may_require_input: bool,
+}
+
+impl MethodSpec {
+    pub(crate) const fn notification(method: &'static str) -> Self {
+        Self {
+            method,
+            is_request: false,
+            sent_by_client: false,
+            sent_by_server: false,
+            capability: &[],
+            subject: None,
+            may_run_as_task: false,
+            cacheable: false,
+            may_require_input: false,
+        }
+    }
+
+    pub(crate) const fn request(method: &'static str) -> Self {
+        Self { is_request: true, ..Self::notification(method) }
+    }
+}
+
 /// The requests of one direction.
 pub trait RequestSet: Decode + Encode + Sized {
     /// The names of the methods.

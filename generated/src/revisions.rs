@@ -77,6 +77,29 @@ impl Revision {
     pub const fn is_legacy(self) -> bool {
         self.legacy
     }
+    /// Whether the revision defines batches: messages in an array. `false` for a custom revision.
+    #[must_use]
+    pub fn has_batches(self) -> bool {
+        ["2025-03-26"].contains(&self.name)
+    }
+    /// The methods of the revision, sorted. Empty for a custom revision.
+    #[must_use]
+    pub fn methods(self) -> &'static [crate::MethodSpec] {
+        match self {
+            Self::V2024_11_05 => crate::methods::V2024_11_05,
+            Self::V2025_03_26 => crate::methods::V2025_03_26,
+            Self::V2025_06_18 => crate::methods::V2025_06_18,
+            Self::V2025_11_25 => crate::methods::V2025_11_25,
+            Self::V2026_07_28 => crate::methods::V2026_07_28,
+            _ => &[],
+        }
+    }
+    /// Returns the facts about a method of the revision.
+    #[must_use]
+    pub fn method(self, method: &str) -> Option<&'static crate::MethodSpec> {
+        let methods = self.methods();
+        methods.get(methods.binary_search_by(|spec| spec.method.cmp(method)).ok()?)
+    }
     /// Whether the types of this revision are compiled in: whether its feature is on.
     #[must_use]
     pub fn is_compiled_in(self) -> bool {

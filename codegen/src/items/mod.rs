@@ -6,6 +6,7 @@ mod docs;
 mod enums;
 mod json_schema;
 mod messages;
+pub mod methods;
 pub mod revisions;
 mod structs;
 mod unions;

@@ -5,19 +5,20 @@ use quote::{format_ident, quote};
 
 use crate::error::Error;
 use crate::files::{MARK, render};
+use crate::protocol::Protocol;
 use crate::workspace::Revision;
 
 /// The text of the file.
 ///
 /// # Errors
 /// [`Error::Emit`], which is a defect of mcpgen.
-pub fn file(revisions: &[Revision]) -> Result<String, Error> {
+pub fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String, Error> {
     let header =
         format!("{MARK} from schema/revisions.toml.\n// Do not edit: run `cargo run -p mcpgen -- generate`.\n\n");
-    render("revisions.rs", &header, tokens(revisions))
+    render("revisions.rs", &header, tokens(revisions, models))
 }
 
-fn tokens(revisions: &[Revision]) -> TokenStream {
+fn tokens(revisions: &[Revision], models: &[Protocol]) -> TokenStream {
     let modules = revisions.iter().map(|revision| {
         let module = format_ident!("{}", revision.module());
         let feature = module.to_string();
@@ -34,6 +35,12 @@ fn tokens(revisions: &[Revision]) -> TokenStream {
         let docs = format!(" Revision `{name}`.");
         quote!(#[doc = #docs] pub const #constant: Self = Self { name: #name, legacy: #legacy };)
     });
+    let with_batches: Vec<_> = revisions
+        .iter()
+        .zip(models)
+        .filter(|(_, protocol)| protocol.has_batches())
+        .map(|(revision, _)| &revision.name)
+        .collect();
     let names = revisions.iter().map(|revision| &revision.name);
     let features = revisions.iter().map(|revision| revision.module());
     let names_again = names.clone();
@@ -69,6 +76,28 @@ fn tokens(revisions: &[Revision]) -> TokenStream {
             #[must_use]
             pub const fn is_legacy(self) -> bool {
                 self.legacy
+            }
+
+            /// Whether the revision defines batches: messages in an array. `false` for a custom revision.
+            #[must_use]
+            pub fn has_batches(self) -> bool {
+                [#(#with_batches),*].contains(&self.name)
+            }
+
+            /// The methods of the revision, sorted. Empty for a custom revision.
+            #[must_use]
+            pub fn methods(self) -> &'static [crate::MethodSpec] {
+                match self {
+                    #(Self::#constants => crate::methods::#constants,)*
+                    _ => &[],
+                }
+            }
+
+            /// Returns the facts about a method of the revision.
+            #[must_use]
+            pub fn method(self, method: &str) -> Option<&'static crate::MethodSpec> {
+                let methods = self.methods();
+                methods.get(methods.binary_search_by(|spec| spec.method.cmp(method)).ok()?)
             }
 
             /// Whether the types of this revision are compiled in: whether its feature is on.

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
-use crate::protocol::cache_hints::CACHEABLE;
 use crate::protocol::change::{Change, is_part};
+use crate::protocol::methods;
 use crate::util::lock::Mutex;
 
 /// Caches the results of one server for as long as they are fresh.
@@ -99,7 +99,9 @@ impl Cache {
         });
         // A TTL that is negative or not a number is treated as zero.
         let ttl = ttl.ok().flatten().map_or(Duration::ZERO, Duration::from_millis);
-        let Some(until) = Instant::now().checked_add(ttl).filter(|_| CACHEABLE.contains(&key.0) && !ttl.is_zero())
+        let Some(until) = Instant::now()
+            .checked_add(ttl)
+            .filter(|_| methods::newest(key.0).is_some_and(|spec| spec.cacheable) && !ttl.is_zero())
         else {
             return;
         };

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mcpgen_types::{JsonObject, Value};
+use mcpgen_types::{JsonObject, Revision, Value};
 
 use crate::protocol::header_params::Header;
 
@@ -25,11 +25,7 @@ pub const PARAM: &str = "mcp-param-";
 /// Returns the params member that [`NAME`] repeats. Returns `None` for methods that do not use the header.
 #[must_use]
 pub fn named_by(method: &str) -> Option<&'static str> {
-    match method {
-        "tools/call" | "prompts/get" => Some("name"),
-        "resources/read" => Some("uri"),
-        _ => None,
-    }
+    Revision::V2026_07_28.method(method)?.subject
 }
 
 /// Encodes text as a header value. Text that is safe in a header is kept unchanged; any other text becomes

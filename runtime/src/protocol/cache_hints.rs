@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpgen_types::Request;
-use mcpgen_types::v2026_07_28::{DiscoverRequest, ReadResourceRequest};
+use mcpgen_types::v2026_07_28::ReadResourceRequest;
 
 /// How long a client or a proxy may cache a result, and whether it may share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,13 +60,3 @@ impl CacheHints {
         of_resource.map(|(_, hint)| *hint).or_else(|| of_method().map(|(_, hint)| *hint))
     }
 }
-
-/// The requests whose results have cache hints.
-pub(crate) const CACHEABLE: [&str; 6] = [
-    DiscoverRequest::METHOD,
-    "tools/list",
-    "prompts/list",
-    "resources/list",
-    "resources/templates/list",
-    ReadResourceRequest::METHOD,
-];

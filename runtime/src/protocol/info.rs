@@ -1,9 +1,9 @@
 //! Local info and peer info: what each side declares about itself.
 
-use mcpgen_types::{JsonObject, Revision, Value};
+use mcpgen_types::{JsonObject, MethodSpec, Revision, Value};
 use serde_json::json;
 
-use crate::protocol::{Level, Role};
+use crate::protocol::{Level, Role, methods};
 
 /// What this side declares about itself, in the handshake or in the metadata of each message.
 #[derive(Clone, Debug)]
@@ -61,25 +61,26 @@ impl LocalInfo {
 #[derive(Clone, Debug, Default)]
 pub struct HandlerCapabilities {
     revisions: Vec<Revision>,
-    /// Each capability with the revision of its handler; `None` for handlers of all revisions.
-    capabilities: Vec<(Option<Revision>, &'static str)>,
+    /// Each capability with the revision of its handler.
+    capabilities: Vec<(Revision, &'static str)>,
 }
 
 impl HandlerCapabilities {
-    /// Creates the capabilities of a server or a client with handlers for these revisions. `revisions_of` returns the
-    /// revisions of a method's handlers.
-    pub(crate) fn new<R>(side: Role, revisions: Vec<Revision>, revisions_of: impl Fn(&'static str) -> R) -> Self
-    where
-        R: Iterator<Item = Option<Revision>>,
-    {
-        let table = match side {
-            Role::Server => SERVED,
-            Role::Client => ASKED,
-        };
-        let capabilities = table
-            .iter()
-            .flat_map(|(method, capability)| revisions_of(method).map(|revision| (revision, *capability)))
-            .collect();
+    /// Creates the capabilities of a server or a client with handlers for these revisions. `handles` returns whether a
+    /// method has a handler in a revision.
+    pub(crate) fn new(role: Role, revisions: Vec<Revision>, handles: impl Fn(Revision, &str) -> bool) -> Self {
+        let mut capabilities = Vec::new();
+        for &revision in Revision::ALL {
+            let received = |spec: &&MethodSpec| spec.is_request && methods::is_received_by(spec, role);
+            for spec in revision.methods().iter().filter(received) {
+                if let [name, ..] = spec.capability
+                    && !capabilities.contains(&(revision, *name))
+                    && handles(revision, spec.method)
+                {
+                    capabilities.push((revision, *name));
+                }
+            }
+        }
         Self { revisions, capabilities }
     }
 
@@ -98,8 +99,7 @@ impl HandlerCapabilities {
     }
 
     fn of(&self, spoken: Revision) -> impl Iterator<Item = &'static str> {
-        let of = move |(revision, _): &&(Option<Revision>, _)| revision.is_none_or(|revision| revision == spoken);
-        self.capabilities.iter().filter(of).map(|(_, capability)| *capability)
+        self.capabilities.iter().filter(move |(revision, _)| *revision == spoken).map(|(_, capability)| *capability)
     }
 
     /// Returns the capabilities to declare in a revision: those of the local info, unchanged, and those of handlers.
@@ -115,22 +115,6 @@ impl HandlerCapabilities {
         capabilities
     }
 }
-
-/// Methods that a server handles, and the capability of each.
-const SERVED: &[(&str, &str)] = &[
-    ("tools/list", "tools"),
-    ("tools/call", "tools"),
-    ("resources/list", "resources"),
-    ("resources/read", "resources"),
-    ("resources/templates/list", "resources"),
-    ("prompts/list", "prompts"),
-    ("prompts/get", "prompts"),
-    ("completion/complete", "completions"),
-];
-
-/// Methods that a client handles, and the capability of each.
-const ASKED: &[(&str, &str)] =
-    &[("roots/list", "roots"), ("sampling/createMessage", "sampling"), ("elicitation/create", "elicitation")];
 
 /// What the peer has declared about itself.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::with_meta;
 use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, lacking};
-use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
+use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, methods};
 use crate::util::lock::Mutex;
 
 /// The member of `_meta` that names the task a message belongs to (2025-11-25).
@@ -149,46 +149,20 @@ impl Legacy {
         Ok(RawJson::from(&json!({})))
     }
 
-    /// Returns the capability that a method needs, and the side that must declare it. `answers` is the side that
-    /// receives the request.
-    fn needs(method: &str, revision: Revision, answers: Role) -> (Role, &'static [&'static str]) {
-        match method {
-            "tasks/get" | "tasks/result" => (answers, &["tasks"]),
-            "tasks/list" => (answers, &["tasks", "list"]),
-            "tasks/cancel" => (answers, &["tasks", "cancel"]),
-            "tools/list" | "tools/call" => (Role::Server, &["tools"]),
-            "resources/list" | "resources/read" | "resources/templates/list" => (Role::Server, &["resources"]),
-            "resources/subscribe" | "resources/unsubscribe" | "notifications/resources/updated" => {
-                (Role::Server, &["resources", "subscribe"])
-            }
-            "prompts/list" | "prompts/get" => (Role::Server, &["prompts"]),
-            "logging/setLevel" | "notifications/message" => (Role::Server, &["logging"]),
-            // Revision 2024-11-05 did not define this capability.
-            "completion/complete" if revision != Revision::V2024_11_05 => (Role::Server, &["completions"]),
-            "notifications/tools/list_changed" => (Role::Server, &["tools", "listChanged"]),
-            "notifications/resources/list_changed" => (Role::Server, &["resources", "listChanged"]),
-            "notifications/prompts/list_changed" => (Role::Server, &["prompts", "listChanged"]),
-            "roots/list" => (Role::Client, &["roots"]),
-            "notifications/roots/list_changed" => (Role::Client, &["roots", "listChanged"]),
-            "sampling/createMessage" => (Role::Client, &["sampling"]),
-            "elicitation/create" => (Role::Client, &["elicitation"]),
-            _ => (Role::Server, &[]),
-        }
-    }
-
-    /// Returns an error message if the method is not a request to the side `answers`, or if a side has not declared the
+    /// Returns an error message if the method is not a request to the side `receiver`, or if a side has not declared the
     /// capability that the method needs.
-    fn lacks(&self, method: &str, theirs: &PeerInfo, answers: Role) -> Option<String> {
-        let (side, path) = Self::needs(method, theirs.revision, answers);
-        if !method.starts_with("notifications/") && !path.is_empty() && side != answers {
-            return Some(format!(
-                "{method}: a {} does not handle this request",
-                if answers == Role::Server { "server" } else { "client" }
-            ));
+    fn lacks(&self, method: &str, theirs: &PeerInfo, receiver: Role) -> Option<String> {
+        let spec = methods::in_or_near(theirs.revision, method)?;
+        if spec.is_request && !methods::is_received_by(spec, receiver) {
+            return Some(format!("{method}: a {receiver} does not handle this request"));
         }
-        let capability = if side == self.side { self.can(theirs.revision, path) } else { theirs.can(path) };
-        let who = if side == Role::Server { "server" } else { "client" };
-        (!capability).then(|| format!("{method}: the {who} has not declared the capability {}", path.join(".")))
+        let declared_by = if spec.is_request { receiver } else { receiver.other() };
+        let has_capability = match declared_by == self.side {
+            true => self.can(theirs.revision, spec.capability),
+            false => theirs.can(spec.capability),
+        };
+        let capability = spec.capability.join(".");
+        (!has_capability).then(|| format!("{method}: the {declared_by} has not declared the capability {capability}"))
     }
 }
 
@@ -210,18 +184,14 @@ pub enum InitializeError {
 /// Returns an error message if the params of a request need a capability, in addition to that of the method, that the
 /// peer has not declared.
 fn asks_too_much(method: &str, theirs: &PeerInfo, params: &RawJson) -> Option<String> {
-    let task: &'static [&'static str] = match method {
-        "tools/call" => &["tasks", "requests", "tools", "call"],
-        "sampling/createMessage" => &["tasks", "requests", "sampling", "createMessage"],
-        "elicitation/create" => &["tasks", "requests", "elicitation", "create"],
-        _ => return None,
-    };
-    if theirs.revision < Revision::V2025_11_25 {
+    let runs_as_task = theirs.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
+    if !runs_as_task {
         return None;
     }
     let params: JsonObject = params.decode().ok()?;
-    let lacking = match params.contains_key("task") && !theirs.can(task) {
-        true => task,
+    let task: Vec<&str> = ["tasks", "requests"].into_iter().chain(method.split('/')).collect();
+    let lacking = match params.contains_key("task") && !theirs.can(&task) {
+        true => &task,
         false => lacking(method, &params, &theirs.capabilities)?,
     };
     Some(format!("{method}: the peer has not declared the capability {}", lacking.join(".")))
@@ -256,7 +226,7 @@ impl Protocol for Legacy {
     }
 
     fn batches(&self) -> bool {
-        self.peer_info().is_some_and(|theirs| theirs.revision == Revision::V2025_03_26)
+        self.peer_info().is_some_and(|theirs| theirs.revision.has_batches())
     }
 
     fn may_send(
@@ -300,9 +270,10 @@ impl Protocol for Legacy {
 
     fn may_cancel(&self, method: &str, params: Option<&RawJson>) -> bool {
         let is_task = |params: &RawJson| params.decode().is_ok_and(|params: JsonObject| params.contains_key("task"));
-        let tasks = self.peer_info().is_some_and(|theirs| theirs.revision >= Revision::V2025_11_25);
+        let may_run_as_task =
+            |theirs: Arc<PeerInfo>| theirs.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
         // Tasks are cancelled by the request `tasks/cancel`.
-        method != "initialize" && !(tasks && params.is_some_and(is_task))
+        method != "initialize" && !(params.is_some_and(is_task) && self.peer_info().is_some_and(may_run_as_task))
     }
 
     fn answered(&self, method: &str, result: RawJson) -> Result<RawJson, String> {

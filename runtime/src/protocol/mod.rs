@@ -9,6 +9,7 @@ pub mod info;
 pub(crate) mod input_requests;
 pub mod legacy;
 mod log_level;
+pub(crate) mod methods;
 pub mod modern;
 pub(crate) mod params;
 mod role;

@@ -6,18 +6,16 @@
 use std::sync::{Arc, MutexGuard};
 
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::v2026_07_28::{
-    CallToolRequest, DiscoverRequest, GetPromptRequest, InputRequiredResult, ReadResourceRequest, RequestMetaObject,
-};
+use mcpgen_types::v2026_07_28::{DiscoverRequest, InputRequiredResult, RequestMetaObject};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Request, Revision, Value};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Edit, Picked, with_meta};
-use crate::protocol::cache_hints::{CACHEABLE, CacheHints};
+use crate::protocol::cache_hints::CacheHints;
 use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, can, lacking};
-use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
+use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, methods};
 use crate::util::lock::Mutex;
 
 /// The member of `_meta` with the revision of a request.
@@ -39,8 +37,8 @@ impl ResultRules {
     }
 }
 
-/// The requests whose results may request input.
-pub const MAY_ASK: [&str; 3] = [CallToolRequest::METHOD, GetPromptRequest::METHOD, ReadResourceRequest::METHOD];
+/// The newest revision.
+const NEWEST: Revision = Revision::V2026_07_28;
 
 /// The protocol rules of one side for modern revisions, with or without a connection.
 #[derive(Debug)]
@@ -114,7 +112,7 @@ impl Modern {
     }
 
     fn best(&self) -> Revision {
-        self.ours.revisions.first().copied().unwrap_or(Revision::V2026_07_28)
+        self.ours.revisions.first().copied().unwrap_or(NEWEST)
     }
 
     /// Sets the cache hints of a server's results.
@@ -137,6 +135,11 @@ impl Modern {
 
     fn admitted(&self) -> MutexGuard<'_, Option<Admitted>> {
         self.admitted.lock()
+    }
+
+    /// Returns the revision that the client uses or, for a server, prefers.
+    fn revision(&self) -> Revision {
+        self.agreed().revision.unwrap_or(NEWEST)
     }
 
     /// Sets the revision of all later requests of a client.
@@ -171,7 +174,7 @@ impl Modern {
                 spoken.copied().ok_or_else(|| self.unsupported(version))?
             }
             // The decoder below reports the error.
-            Some(_) => Revision::V2026_07_28,
+            Some(_) => self.best(),
         };
         let meta = RequestMetaObject::deserialize(&**asked.meta).or_else(|_| {
             // Our own decoder reports a better error.
@@ -245,7 +248,7 @@ impl Modern {
         let mut edit = Edit::of(json);
         if kind.as_deref() == Some("input_required") {
             self.may_ask(request, result)?;
-        } else if CACHEABLE.contains(&request.method) {
+        } else if request.scope.revision.method(request.method).is_some_and(|spec| spec.cacheable) {
             let hint = self.caching.hint(request.method, request.subject);
             let sent = hint.unwrap_or_default();
             for (name, there, value) in
@@ -293,7 +296,7 @@ impl Modern {
                 edit.add("resultType", "\"complete\"");
                 edit.done().map_err(|error| error.to_string())
             }
-            Some(Some(kind)) if kind == "input_required" && !MAY_ASK.contains(&method) => {
+            Some(Some(kind)) if kind == "input_required" && !may_require_input(self.revision(), method) => {
                 Err(format!("{method} result: this request does not allow input requests"))
             }
             Some(Some(kind)) if self.reading.knows(&kind) => Ok(None),
@@ -307,7 +310,7 @@ impl Modern {
             tracing::error!(method = request.method, why, "a handler returned an invalid input request");
             Err(errors::internal())
         };
-        if !MAY_ASK.contains(&request.method) {
+        if !may_require_input(request.scope.revision, request.method) {
             return broken("requests of this method do not allow input requests".to_owned());
         }
         let asks: InputRequiredResult = match result.decode() {
@@ -337,7 +340,7 @@ impl Modern {
         let capabilities = object("capabilities")?;
         let implementation = object("_meta").and_then(|mut meta| meta.remove(SERVER_INFO));
         Some(PeerInfo {
-            revision: self.agreed().revision.unwrap_or(Revision::V2026_07_28),
+            revision: self.revision(),
             capabilities,
             implementation: implementation.and_then(|it| it.as_object().cloned()).unwrap_or_default(),
             instructions: result.get("instructions").and_then(Value::as_str).map(str::to_owned),
@@ -376,16 +379,16 @@ pub(crate) fn own_meta(
     mcpgen_types::from_str(&format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
 }
 
+fn may_require_input(revision: Revision, method: &str) -> bool {
+    revision.method(method).is_some_and(|spec| spec.may_require_input)
+}
+
 /// Returns a capability that an input request needs and the client has not declared.
 fn lacks(method: &str, params: Option<&JsonObject>, declared: &JsonObject) -> Option<&'static [&'static str]> {
     let nothing = JsonObject::new();
-    let whole: &'static [&'static str] = match method {
-        "roots/list" => &["roots"],
-        "sampling/createMessage" => &["sampling"],
-        _ => &["elicitation"],
-    };
-    match can(declared, whole) {
-        false => Some(whole),
+    let capability = methods::newest(method).map_or(&[][..], |spec| spec.capability);
+    match can(declared, capability) {
+        false => Some(capability),
         true => lacking(method, params.unwrap_or(&nothing), declared),
     }
 }
@@ -460,10 +463,11 @@ impl Protocol for Modern {
                 Some(_) => Ok(()),
                 None => Err(format!("{method}: the client did not set a log level in the request")),
             },
-            (Role::Server, method) if SUBSCRIBED.contains(&method) => {
+            // All other notifications of servers belong to subscriptions.
+            (Role::Server, method) if self.revision().method(method).is_some() => {
                 Err(format!("{method}: only sent to subscribers; use Subscriptions"))
             }
-            (Role::Client, method) if revision.is_some() || REMOVED.contains(&method) => {
+            (Role::Client, method) if revision.is_some() || methods::newest(method).is_some() => {
                 Err(format!("{method}: a client cannot send this notification in revision 2026-07-28"))
             }
             _ => Ok(()),
@@ -474,7 +478,7 @@ impl Protocol for Modern {
         if self.side == Role::Server {
             return Ok(params);
         }
-        let revision = self.agreed().revision.unwrap_or(Revision::V2026_07_28);
+        let revision = self.revision();
         with_meta(params, &words(&self.ours, &self.capabilities(), revision), false)
     }
 
@@ -498,6 +502,9 @@ impl Protocol for Modern {
     }
 
     fn may_be_asked(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {
+        if methods::newest(method).is_none() {
+            return Err(errors::method_not_found(method));
+        }
         let path = lacks(method, params, &self.capabilities());
         path.map_or(Ok(()), |path| Err(errors::missing_capabilities(&[path])))
     }
@@ -514,15 +521,3 @@ impl Protocol for Modern {
         self.can(&["logging"]) && scope.level.is_some_and(|least| level >= least)
     }
 }
-
-/// Server notifications that are sent only within a subscription.
-const SUBSCRIBED: [&str; 5] = [
-    "notifications/tools/list_changed",
-    "notifications/prompts/list_changed",
-    "notifications/resources/list_changed",
-    "notifications/resources/updated",
-    "notifications/subscriptions/acknowledged",
-];
-
-/// Client notifications that modern revisions removed.
-const REMOVED: [&str; 3] = ["notifications/initialized", "notifications/roots/list_changed", "notifications/progress"];

@@ -6,6 +6,7 @@ use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{JsonObject, RawJson};
 
 use crate::jsonrpc::json::Picked;
+use crate::protocol::methods;
 
 /// The members that the runtime reads from the params of any request.
 #[derive(Clone, Debug, Default)]
@@ -31,17 +32,21 @@ impl ParamsView {
         let [meta, name, uri, answers, state] = Picked::values(params, &NAMES);
         Self {
             meta: interner.meta(meta),
-            // Other methods may use these names for something else.
-            subject: match method {
-                "tools/call" | "prompts/get" => name,
-                "resources/read" | "resources/subscribe" | "resources/unsubscribe" => uri,
-                _ => None,
-            }
-            .and_then(Cursor::as_str)
-            .map(|subject| interner.subject(&subject)),
+            subject: subject(method, name, uri).and_then(Cursor::as_str).map(|subject| interner.subject(&subject)),
             answers: answers.and_then(object).unwrap_or_default(),
             state: state.and_then(|state| state.string().ok()),
         }
+    }
+}
+
+/// Returns the member that names the subject of a request. Other methods may use these names for something else.
+fn subject<'a>(method: &str, name: Option<Cursor<'a>>, uri: Option<Cursor<'a>>) -> Option<Cursor<'a>> {
+    if name.is_none() && uri.is_none() {
+        return None;
+    }
+    match methods::newest(method)?.subject? {
+        "name" => name,
+        _ => uri,
     }
 }
 

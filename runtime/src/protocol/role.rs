@@ -1,5 +1,7 @@
 //! The roles of client and server.
 
+use std::fmt;
+
 /// The role of one side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -7,6 +9,15 @@ pub enum Role {
     Client,
     /// The side that accepts the connection.
     Server,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        })
+    }
 }
 
 impl Role {

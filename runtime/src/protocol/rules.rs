@@ -166,6 +166,6 @@ impl Protocol for FixedRevision {
     }
 
     fn batches(&self) -> bool {
-        self.0 == Revision::V2025_03_26
+        self.0.has_batches()
     }
 }

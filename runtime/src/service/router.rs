@@ -284,15 +284,11 @@ impl Router {
         found
     }
 
-    /// Returns the revisions for which a request method has a handler. `None` means every revision.
-    pub(crate) fn revisions_of(&self, method: &str) -> impl Iterator<Item = Option<Revision>> {
-        self.0.requests.get(method).into_iter().flatten().map(|(revision, _)| *revision)
-    }
-
     /// Returns the capabilities that the handlers provide, for a server or a client.
     #[must_use]
     pub fn handled(&self, side: Role) -> HandlerCapabilities {
-        HandlerCapabilities::new(side, self.revisions(), |method| self.revisions_of(method))
+        let handles = |revision, method: &str| find(&self.0.requests, revision, method).is_some();
+        HandlerCapabilities::new(side, self.revisions(), handles)
     }
 
     /// Handles a request. If no handler matches, the fallback does; without one, the request fails with "method not
