@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::request::Parts;
 
-use super::AllowedHosts;
+use super::host_filter::AllowedHosts;
 use crate::connection::Limits;
 use crate::protocol::header_params::Header;
 

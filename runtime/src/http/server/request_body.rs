@@ -16,9 +16,9 @@ pub(super) struct RequestBody {
     batch: Vec<RequestId>,
     pub(super) is_batch: bool,
     /// Whether this is an `initialize` request.
-    pub(super) begins: bool,
+    pub(super) is_initialize: bool,
     /// Whether `_meta` has the per-request metadata of modern revisions.
-    pub(super) is_meant: bool,
+    pub(super) has_metadata: bool,
     /// The protocol revision in `_meta`.
     pub(super) version: Option<String>,
     /// The tool name, prompt name or resource URI that [`NAME`](headers::NAME) repeats.
@@ -36,20 +36,20 @@ impl RequestBody {
             message: None,
             batch: Vec::new(),
             is_batch: false,
-            begins: false,
-            is_meant: false,
+            is_initialize: false,
+            has_metadata: false,
             version: None,
             subject: None,
             arguments: None,
         };
         match frame {
             Frame::One(Envelope::Request { id, method, params }) => {
-                posted.look(&method, params.filter(|_| is_shallow));
-                posted.begins = method == "initialize";
+                posted.read_params(&method, params.filter(|_| is_shallow));
+                posted.is_initialize = method == "initialize";
                 posted.message = Some((Some(id), method.into_owned()));
             }
             Frame::One(Envelope::Notification { method, params }) => {
-                posted.look(&method, params.filter(|_| is_shallow));
+                posted.read_params(&method, params.filter(|_| is_shallow));
                 posted.message = Some((None, method.into_owned()));
             }
             Frame::One(_) => {}
@@ -68,12 +68,12 @@ impl RequestBody {
     }
 
     /// Picks members from the params. Ignores members of the wrong type: the handler's params decoding reports those.
-    fn look(&mut self, method: &str, params: Option<Cursor<'_>>) {
+    fn read_params(&mut self, method: &str, params: Option<Cursor<'_>>) {
         let Some(params) = params else { return };
         let [meta, name, uri, arguments] = Picked::values(params, &["_meta", "name", "uri", "arguments"]);
         if let Some(meta) = meta {
             let [version, capabilities] = Picked::values(meta, &[VERSION_KEY, CLIENT_CAPABILITIES]);
-            self.is_meant = version.is_some() || capabilities.is_some();
+            self.has_metadata = version.is_some() || capabilities.is_some();
             self.version = version.and_then(|version| version.string().ok());
         }
         let subject = match headers::named_by(method) {

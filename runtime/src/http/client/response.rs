@@ -3,15 +3,19 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt};
+use http::HeaderValue;
 use http::header::CONTENT_TYPE;
+use mcpgen_types::codec::Cursor;
 use tokio_util::codec::FramedRead;
 use tokio_util::io::StreamReader;
 
-use super::HttpError;
+use super::error::HttpError;
 use crate::http::sse::{Event, Events};
+use crate::jsonrpc::envelope::{Envelope, scan_bytes};
+use crate::jsonrpc::json::Picked;
 
 /// A successful HTTP response.
-pub(super) enum Reply {
+pub(super) enum ResponseBody {
     Nothing,
     Message(Vec<u8>),
     Events(EventStream),
@@ -52,7 +56,7 @@ impl EventStream {
     }
 }
 
-impl Reply {
+impl ResponseBody {
     /// Reads a successful response. The status 202 or 204 means that it has no message.
     ///
     /// # Errors
@@ -66,7 +70,7 @@ impl Reply {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
-            "application/json" => whole(response, longest).await.map(Self::Message),
+            "application/json" => read_body(response, longest).await.map(Self::Message),
             "text/event-stream" => Ok(Self::Events(EventStream::of(response, longest))),
             _ => Err(HttpError::ContentType(kind)),
         }
@@ -74,7 +78,7 @@ impl Reply {
 }
 
 /// Reads a body of at most `longest` bytes.
-pub(super) async fn whole(mut response: reqwest::Response, longest: usize) -> Result<Vec<u8>, HttpError> {
+pub(super) async fn read_body(mut response: reqwest::Response, longest: usize) -> Result<Vec<u8>, HttpError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         if body.len() + chunk.len() > longest {
@@ -83,4 +87,32 @@ pub(super) async fn whole(mut response: reqwest::Response, longest: usize) -> Re
         body.extend_from_slice(&chunk);
     }
     Ok(body)
+}
+
+/// Returns a successful response unchanged. Converts any other to [`HttpError::Status`] with its body.
+pub(super) async fn check_status(response: reqwest::Response) -> Result<reqwest::Response, HttpError> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let body = read_body(response, 64 << 10).await.unwrap_or_default();
+    Err(HttpError::Status { status, body: String::from_utf8_lossy(&body).into_owned() })
+}
+
+/// Returns the negotiated revision from the response to `initialize`.
+pub(super) fn negotiated_version(message: &[u8]) -> Option<HeaderValue> {
+    read_result(message, |result| {
+        let [version] = Picked::values(result, &["protocolVersion"]);
+        HeaderValue::from_str(&version?.as_str()?).ok()
+    })
+}
+
+/// Reads the result of a message if it is a successful response.
+pub(super) fn read_result<R>(message: &[u8], read: impl FnOnce(Cursor<'_>) -> Option<R>) -> Option<R> {
+    let document = scan_bytes(message).ok()?;
+    document.check_depth().ok()?;
+    match Envelope::read(&document) {
+        Ok(Envelope::Response { result, .. }) => read(result),
+        _ => None,
+    }
 }
