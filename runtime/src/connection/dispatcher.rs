@@ -30,21 +30,21 @@ use crate::peer::outbox::{Message, Outcome, Place};
 use crate::peer::{CallError, Peer, Progress};
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{Admission, IncomingRequest, Protocol, RequestScope};
-use crate::service::context::{Carrier, Context};
+use crate::service::context::Context;
 use crate::service::router::{AnyNotification, AnyRequest, RequestService, Router};
-use crate::transport::{Skipped, Undelivered};
+use crate::transport::{Extensions, Skipped, Undelivered};
 use crate::util::lock::Mutex;
 
 /// An incoming message or batch, and the data that the transport attached to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Inbound {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) extensions: Option<Carrier>,
+    pub(crate) extensions: Extensions,
 }
 
 impl From<Vec<u8>> for Inbound {
     fn from(bytes: Vec<u8>) -> Self {
-        Self { bytes, extensions: None }
+        Self { bytes, extensions: Extensions::new() }
     }
 }
 
@@ -152,6 +152,7 @@ impl<S: RequestService> Dispatcher<S> {
     /// Dispatches an incoming message or batch.
     pub(crate) async fn take(&mut self, Inbound { bytes, extensions }: Inbound) {
         let (size, is_batch) = (bytes.len(), Frame::is_batch(&bytes));
+        let extensions = (!extensions.is_empty()).then(|| Arc::new(extensions));
         if is_batch && !self.common.protocol.batches() {
             return self.send(refusal(ErrorId::Null, errors::not_in_batches())).await;
         }
@@ -169,7 +170,7 @@ impl<S: RequestService> Dispatcher<S> {
 
     /// Processes a single message. Returns a request that needs a handler as a task, and an immediate response as an
     /// error.
-    fn take_one(&mut self, text: String, extensions: Option<&Carrier>) -> Result<Option<Task>, Message> {
+    fn take_one(&mut self, text: String, extensions: Option<&Arc<Extensions>>) -> Result<Option<Task>, Message> {
         let document = match scan(text) {
             Ok(document) => document,
             Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
@@ -185,7 +186,7 @@ impl<S: RequestService> Dispatcher<S> {
         Ok(self.receive(head, body, extensions)?.map(Task::One))
     }
 
-    fn take_batch(&mut self, text: &str, extensions: Option<&Carrier>) -> Result<Option<Task>, Message> {
+    fn take_batch(&mut self, text: &str, extensions: Option<&Arc<Extensions>>) -> Result<Option<Task>, Message> {
         let document = scan(text);
         let messages = match document.as_ref().map_err(Clone::clone).and_then(batch) {
             Ok(messages) => messages,
@@ -247,7 +248,7 @@ impl<S: RequestService> Dispatcher<S> {
         &mut self,
         head: Result<Head, Invalid>,
         body: Body,
-        extensions: Option<&Carrier>,
+        extensions: Option<&Arc<Extensions>>,
     ) -> Result<Option<AnyRequest>, Message> {
         match head {
             Ok(Head::Request { id, method }) => match body {
@@ -280,7 +281,7 @@ impl<S: RequestService> Dispatcher<S> {
         id: RequestId,
         method: Cow<'static, str>,
         params: Option<RawJson>,
-        extensions: Option<&Carrier>,
+        extensions: Option<&Arc<Extensions>>,
     ) -> Result<Option<AnyRequest>, Message> {
         let mut open = self.common.open();
         let open = match open.entry(id.clone()) {
@@ -311,7 +312,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    fn notified(&mut self, method: Cow<'static, str>, params: Option<RawJson>, extensions: Option<&Carrier>) {
+    fn notified(&mut self, method: Cow<'static, str>, params: Option<RawJson>, extensions: Option<&Arc<Extensions>>) {
         match &*method {
             "notifications/cancelled" => self.cancelled(&members(params.as_ref())),
             "notifications/progress" => self.progressed(&members(params.as_ref())),

@@ -14,4 +14,4 @@ pub(crate) mod supervised_process;
 #[cfg(feature = "stdio")]
 pub use child_process::ChildProcess;
 pub use memory::duplex;
-pub use seam::{Incoming, Outgoing, ReceiveError, Skipped, Undelivered};
+pub use seam::{Extensions, Incoming, Outgoing, ReceiveError, Skipped, Undelivered};

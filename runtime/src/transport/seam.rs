@@ -4,6 +4,7 @@ use std::error::Error;
 use std::{fmt, io};
 
 use futures_util::{Sink, Stream};
+pub use http::Extensions;
 use mcpgen_types::RequestId;
 use tower::BoxError;
 

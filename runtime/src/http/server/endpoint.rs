@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use mcpgen_types::{ErrorId, Revision};
 use tokio::sync::Semaphore;
@@ -33,6 +34,7 @@ use crate::protocol::Role;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
 use crate::service::router::{RequestService, Router};
+use crate::transport::Extensions;
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
@@ -43,6 +45,13 @@ use crate::util::random::random;
 pub struct Endpoint<S = Router> {
     requests: S,
     shared: Arc<Shared>,
+}
+
+/// Returns the extensions of a message that arrived in this HTTP request.
+fn extensions(parts: Parts) -> Extensions {
+    let mut extensions = Extensions::new();
+    extensions.insert(parts);
+    extensions
 }
 
 /// The maximum bytes of sessionless notifications whose handlers run at the same time.
@@ -174,7 +183,7 @@ impl<S: RequestService> Endpoint<S> {
             let error = errors::not_in_batches();
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
         }
-        let arrived = Inbound { bytes, extensions: Some(Arc::new(caller.parts)) };
+        let arrived = Inbound { bytes, extensions: extensions(caller.parts) };
         let posted_message = PostedMessage { arrived, requests: permit.map(|permit| (posted.ids(), permit)) };
         // From here on the session's inbox limits the bytes.
         drop(buffer);
@@ -217,7 +226,7 @@ impl<S: RequestService> Endpoint<S> {
             "subscriptions/listen" => shared.limiter.stream(caller.owner.as_ref(), None)?,
             _ => shared.limiter.request(caller.owner.as_ref(), None)?,
         };
-        let arrived = Inbound { bytes, extensions: Some(Arc::new(caller.parts)) };
+        let arrived = Inbound { bytes, extensions: extensions(caller.parts) };
         let exchange = Exchange::begin(self.connection(), arrived, shared.closing.clone(), permit);
         // From here on the permit limits the bytes.
         drop((buffer, posted));
@@ -236,7 +245,7 @@ impl<S: RequestService> Endpoint<S> {
         let room = room.map_err(|_| {
             Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are in progress"))
         })?;
-        let arrived = Inbound { bytes, extensions: Some(Arc::new(caller.parts)) };
+        let arrived = Inbound { bytes, extensions: extensions(caller.parts) };
         let arrived = futures_util::stream::once(std::future::ready(Ok(arrived)));
         let handled = self.connection().run_by(arrived, |mut lines| async move {
             while let Some(Some(_)) = lines.recv().await {}
