@@ -11,11 +11,11 @@ use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use crate::jsonrpc::errors;
 use crate::peer::Peer;
-use crate::peer::outbox::{Message, Outbox, Place};
+use crate::peer::outbox::Outbox;
 use crate::protocol::info::PeerInfo;
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope};
-use crate::transport::Extensions;
+use crate::transport::{Extensions, Outbound, Route};
 
 /// The context of a request or notification: its ID, method, revision, peer and metadata.
 ///
@@ -296,7 +296,7 @@ impl Context {
     /// nothing elsewhere.
     pub fn close_sse_stream(&self, retry: Duration) {
         if let Some(id) = self.0.id.clone() {
-            self.0.peer.send_now(Message { place: Place::Later(id, retry), bytes: Vec::new() });
+            self.0.peer.send_now(Outbound::new(Route::Reconnect(id, retry), Vec::new()));
         }
     }
 

@@ -2,8 +2,10 @@
 
 #[cfg(feature = "stdio")]
 mod child_process;
+mod inbound;
 pub mod lines;
 mod memory;
+mod outbound;
 mod scan;
 mod seam;
 #[cfg(feature = "stdio")]
@@ -13,5 +15,7 @@ pub(crate) mod supervised_process;
 
 #[cfg(feature = "stdio")]
 pub use child_process::ChildProcess;
+pub use inbound::{Extensions, Inbound};
 pub use memory::duplex;
-pub use seam::{Extensions, Incoming, Outgoing, ReceiveError, Skipped, Undelivered};
+pub use outbound::{Metadata, Outbound, Outcome, Route};
+pub use seam::{Incoming, Outgoing, ReceiveError, Skipped, Undelivered};

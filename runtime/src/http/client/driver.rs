@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
-use mcpgen_types::RequestId;
+use mcpgen_types::{RawJson, RequestId};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::message::{OutgoingMessage, cancelled_id, request_headers, request_version};
+use super::message::{OutgoingMessage, Repeated, cancelled_id};
 use super::options::Options;
 use super::queue::{Notifications, QueueLimit, QueuedMessage};
 use super::state::{IncomingSender, Shared};
-use crate::jsonrpc::envelope::{Envelope, scan};
+use crate::transport::{Metadata, Outbound, Route};
 use crate::util::lock::Mutex;
 
 /// The maximum bytes of queued notifications.
@@ -51,14 +51,14 @@ impl Driver {
     }
 
     /// Sends messages until the queue is closed or the receiver of incoming messages is dropped. Then ends the session.
-    pub(super) async fn run(self, mut queued: mpsc::Receiver<Vec<u8>>, notifications: Notifications) {
+    pub(super) async fn run(self, mut queued: mpsc::Receiver<Outbound>, notifications: Notifications) {
         let Self(shared) = self;
         let _ended = shared.ended.clone().drop_guard();
         tokio::spawn(Arc::clone(&shared).send_in_order(notifications));
         loop {
             tokio::select! {
-                bytes = queued.recv() => match bytes {
-                    Some(bytes) => shared.take(bytes).await,
+                message = queued.recv() => match message {
+                    Some(message) => shared.take(message).await,
                     None => break,
                 },
                 () = shared.incoming.closed() => {
@@ -84,23 +84,32 @@ impl Driver {
 impl Shared {
     /// Sends a message. Requests, cancellations and responses are sent concurrently, notifications in order. No kind
     /// waits for another.
-    async fn take(self: &Arc<Self>, bytes: Vec<u8>) {
-        let (id, outgoing) = self.look(bytes);
-        match (id, outgoing.method.as_deref()) {
+    async fn take(self: &Arc<Self>, mut outbound: Outbound) {
+        let metadata = match (outbound.metadata.take(), &outbound.route) {
+            (Some(metadata), _) => Some(*metadata),
+            (None, Route::Response(..)) => None,
+            // A relay does not know what it passes on.
+            (None, _) => Metadata::read(&outbound.bytes),
+        };
+        let Some(Metadata { id, method, params }) = metadata else {
+            if let Some(response) = self.responses.admit(OutgoingMessage::new(outbound.bytes, None)) {
+                tokio::spawn(Arc::clone(self).send_queued(response));
+            }
+            return;
+        };
+        let mut outgoing = OutgoingMessage::new(outbound.bytes, Some(&method));
+        let (version, headers) = self.version_and_headers(id.is_some(), &method, params.as_ref());
+        (outgoing.version, outgoing.headers) = (version, headers);
+        match (id, method.as_str()) {
             (Some(id), _) => self.send_request(id, outgoing),
             // Wait until the server has accepted this notification before any request is sent.
-            (None, Some("notifications/initialized")) => {
+            (None, "notifications/initialized") => {
                 if self.post_in_time(&outgoing).await {
                     self.open_get_stream().await;
                 }
             }
-            (None, Some("notifications/cancelled")) => self.cancel(outgoing),
-            (None, Some(_)) => self.notify(outgoing),
-            (None, None) => {
-                if let Some(response) = self.responses.admit(outgoing) {
-                    tokio::spawn(Arc::clone(self).send_queued(response));
-                }
-            }
+            (None, "notifications/cancelled") => self.cancel(params.as_ref().and_then(cancelled_id), outgoing),
+            (None, _) => self.notify(outgoing),
         }
     }
 
@@ -145,10 +154,10 @@ impl Shared {
         false
     }
 
-    /// Handles a `notifications/cancelled` from the client.
-    fn cancel(&self, outgoing: OutgoingMessage) {
+    /// Cancels a request.
+    fn cancel(&self, id: Option<RequestId>, outgoing: OutgoingMessage) {
         let pending = |id| self.state().pending.get_mut(&id).map(|it| (it.cancelled.clone(), it.cancel.take()));
-        let cancel = match cancelled_id(&outgoing.bytes).and_then(pending) {
+        let cancel = match id.and_then(pending) {
             // In modern revisions, closing the response stream cancels the request.
             Some((cancelled, None)) => return cancelled.cancel(),
             Some((_, Some(cancel))) => cancel,
@@ -158,23 +167,18 @@ impl Shared {
         let _ = cancel.send(self.responses.admit(outgoing));
     }
 
-    /// Parses a message to be sent. Returns its ID if it is a request.
-    fn look(&self, bytes: Vec<u8>) -> (Option<RequestId>, OutgoingMessage) {
-        let mut outgoing = OutgoingMessage::new(bytes, None);
-        let text = String::from_utf8_lossy(&outgoing.bytes);
-        let document = scan(text);
-        let envelope = document.as_ref().ok().filter(|document| document.check_depth().is_ok()).map(Envelope::read);
-        let (id, method, params) = match envelope {
-            Some(Ok(Envelope::Request { id, method, params })) => (Some(id), method.into_owned(), params),
-            Some(Ok(Envelope::Notification { method, params })) => (None, method.into_owned(), params),
-            _ => {
-                drop(document);
-                return (None, outgoing);
-            }
-        };
-        let version = request_version(params);
+    /// Returns the revision in the per-request metadata of a message, if there is any, and the headers that repeat
+    /// parts of a message of a modern revision.
+    fn version_and_headers(
+        &self,
+        is_request: bool,
+        method: &str,
+        params: Option<&RawJson>,
+    ) -> (Option<String>, HeaderMap) {
+        let repeated = params.and_then(|params| params.read(|params| Repeated::of(method, params)).ok());
+        let repeated = repeated.unwrap_or_default();
         let mut state = self.state();
-        let is_modern = match &version {
+        let is_modern = match &repeated.version {
             Some(version) => {
                 // An existing session keeps its revision.
                 if state.initialize.is_none() {
@@ -182,13 +186,10 @@ impl Shared {
                 }
                 true
             }
-            None => id.is_none() && state.initialize.is_none() && state.session_headers.version.is_some(),
+            None => !is_request && state.initialize.is_none() && state.session_headers.version.is_some(),
         };
-        let annotated = |tool: &str| state.tools.get(tool).cloned();
-        let headers = if is_modern { request_headers(&method, params, annotated) } else { HeaderMap::new() };
-        drop(state);
-        drop(document);
-        (outgoing.method, outgoing.version, outgoing.headers) = (Some(method), version, headers);
-        (id, outgoing)
+        let tool_headers = |tool: &str| state.tools.get(tool).cloned();
+        let headers = if is_modern { repeated.headers(method, tool_headers) } else { HeaderMap::new() };
+        (repeated.version, headers)
     }
 }

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{JsonObject, RequestId};
+use mcpgen_types::{JsonObject, RawJson, RequestId};
 use tokio::sync::watch;
 
 use crate::http::headers::{self, METHOD, NAME};
-use crate::jsonrpc::envelope::{Envelope, scan};
 use crate::jsonrpc::json::Picked;
 use crate::protocol::header_params::Header;
 use crate::protocol::modern::PROTOCOL_VERSION as VERSION_KEY;
@@ -40,43 +39,55 @@ impl OutgoingMessage {
     }
 }
 
-/// Returns the headers that repeat parts of the body of a request.
-pub(super) fn request_headers(
-    method: &str,
-    params: Option<Cursor<'_>>,
-    annotated: impl Fn(&str) -> Option<Arc<Vec<Header>>>,
-) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.extend(HeaderValue::from_str(method).ok().map(|method| (METHOD, method)));
-    let picked = params.map(|params| Picked::values(params, &["name", "uri", "arguments"]));
-    let [name, uri, arguments] = picked.unwrap_or_default();
-    let subject = match headers::named_by(method) {
-        Some("name") => name.and_then(Cursor::as_str),
-        Some(_) => uri.and_then(Cursor::as_str),
-        None => None,
-    };
-    let Some(subject) = subject else { return headers };
-    headers.insert(NAME, headers::encode(&subject));
-    if method == "tools/call"
-        && let Some(annotated) = annotated(&subject)
-    {
-        let arguments = arguments.and_then(|arguments| JsonObject::decode(arguments).ok());
-        headers.extend(headers::params(&annotated, &arguments.unwrap_or_default()));
+/// The parts of the params that HTTP headers repeat.
+#[derive(Default)]
+pub(super) struct Repeated {
+    /// The revision in the per-request metadata.
+    pub(super) version: Option<String>,
+    /// The name of the tool or prompt, or the URI of the resource.
+    subject: Option<String>,
+    /// The arguments of a tool call.
+    arguments: JsonObject,
+}
+
+impl Repeated {
+    /// Reads the params of a message.
+    pub(super) fn of(method: &str, params: Cursor<'_>) -> Self {
+        let [meta, name, uri, arguments] = Picked::values(params, &["_meta", "name", "uri", "arguments"]);
+        let version = meta.and_then(|meta| Picked::values(meta, &[VERSION_KEY])[0]);
+        let subject = match headers::named_by(method) {
+            Some("name") => name,
+            Some(_) => uri,
+            None => None,
+        };
+        let arguments = arguments.filter(|_| method == "tools/call");
+        Self {
+            version: version.and_then(|version| version.string().ok()),
+            subject: subject.and_then(|subject| subject.string().ok()),
+            arguments: arguments.and_then(|arguments| JsonObject::decode(arguments).ok()).unwrap_or_default(),
+        }
     }
-    headers
+
+    /// Returns the headers. `tool_headers` has the arguments of a tool that are repeated.
+    pub(super) fn headers(&self, method: &str, tool_headers: impl Fn(&str) -> Option<Arc<Vec<Header>>>) -> HeaderMap {
+        let mut found = HeaderMap::new();
+        found.extend(HeaderValue::from_str(method).ok().map(|method| (METHOD, method)));
+        let Some(subject) = &self.subject else { return found };
+        found.insert(NAME, headers::encode(subject));
+        if method == "tools/call"
+            && let Some(repeated) = tool_headers(subject)
+        {
+            found.extend(headers::params(&repeated, &self.arguments));
+        }
+        found
+    }
 }
 
 /// Returns the ID of the request that a notification cancels.
-pub(super) fn cancelled_id(bytes: &[u8]) -> Option<RequestId> {
-    let document = scan(String::from_utf8_lossy(bytes)).ok()?;
-    let Ok(Envelope::Notification { params: Some(params), .. }) = Envelope::read(&document) else { return None };
-    let [id] = Picked::values(params, &["requestId"]);
-    RequestId::decode(id?).ok()
-}
-
-/// Returns the revision in the per-request metadata of the params.
-pub(super) fn request_version(params: Option<Cursor<'_>>) -> Option<String> {
-    let [meta] = Picked::values(params?, &["_meta"]);
-    let [version] = Picked::values(meta?, &[VERSION_KEY]);
-    version?.string().ok()
+pub(super) fn cancelled_id(params: &RawJson) -> Option<RequestId> {
+    let id = params.read(|params| {
+        let [id] = Picked::values(params, &["requestId"]);
+        RequestId::decode(id?).ok()
+    });
+    id.ok().flatten()
 }

@@ -15,9 +15,9 @@ use super::queue::QueuedMessage;
 use super::response::{ResponseBody, check_status, negotiated_version, read_result};
 use super::state::{PendingRequest, Restarts, SessionHeaders, Shared};
 use crate::http::headers::SESSION;
-use crate::jsonrpc::envelope::{Envelope, scan, scan_bytes};
+use crate::jsonrpc::envelope::{Envelope, scan};
 use crate::protocol::header_params;
-use crate::transport::{ReceiveError, Undelivered};
+use crate::transport::{Inbound, ReceiveError, Undelivered};
 
 /// How long a cancellation waits for the response headers of the request that it cancels.
 const RECEIPT: Duration = Duration::from_secs(1);
@@ -91,7 +91,7 @@ impl Shared {
             }
             false => self.post(&outgoing).await?,
         };
-        let arrived = |message: &[u8]| {
+        let arrived = |message: &mut Inbound| {
             let mut state = self.state();
             if begins {
                 let session_headers = SessionHeaders { session: session.clone(), version: negotiated_version(message) };
@@ -106,30 +106,32 @@ impl Shared {
         };
         match ResponseBody::of(response, self.options.longest).await? {
             ResponseBody::Nothing => Err(HttpError::NoAnswer),
-            ResponseBody::Message(message) => {
-                arrived(&message);
+            ResponseBody::Message(mut message) => {
+                arrived(&mut message);
                 self.deliver(message).await;
                 Ok(())
             }
             ResponseBody::Events(events) => {
-                let answers = |message: &[u8]| {
-                    let is_one = answers(message, id);
-                    if is_one {
+                let is_response = |message: &mut Inbound| {
+                    let is_response = is_response_to(message, id);
+                    if is_response {
                         arrived(message);
                     }
-                    is_one
+                    is_response
                 };
                 let is_resumable = outgoing.version.is_none() && !begins;
-                self.follow_stream(events, answers, is_resumable.then(|| session.clone())).await
+                self.follow_stream(events, is_response, is_resumable.then(|| session.clone())).await
             }
         }
     }
 
     /// Learns from the result of `tools/list` which arguments are repeated in headers.
-    fn update_tool_headers(&self, message: &[u8]) {
+    fn update_tool_headers(&self, message: &mut Inbound) {
         let known = !self.state().tools.is_empty();
-        let text = String::from_utf8_lossy(message);
-        if !known && !text.contains("x-mcp-header") {
+        let has_headers = |message: &mut Inbound| {
+            message.document().is_ok_and(|document| document.root().text().contains("x-mcp-header"))
+        };
+        if !known && !has_headers(message) {
             return;
         }
         let Some(result) = read_result(message, |result| JsonObject::decode(result).ok()) else { return };
@@ -148,12 +150,12 @@ impl Shared {
 
     /// Fails a request. If the error body is a JSON-RPC error response, delivers that instead of the HTTP error.
     async fn fail(&self, id: &RequestId, error: HttpError) {
-        let said = match &error {
-            HttpError::Status { status, body } => said(*status, body, id),
+        let response = match &error {
+            HttpError::Status { status, body } => error_response(*status, body, id),
             _ => None,
         };
-        if let Some(message) = said {
-            return self.deliver(message).await;
+        if let Some(response) = response {
+            return self.deliver(response.into()).await;
         }
         let reached = match &error {
             HttpError::Status { status, .. } => {
@@ -169,9 +171,9 @@ impl Shared {
 }
 
 /// Returns whether a message is the response to a request.
-fn answers(message: &[u8], id: &RequestId) -> bool {
-    let Ok(document) = scan_bytes(message) else { return false };
-    match Envelope::read(&document) {
+fn is_response_to(message: &mut Inbound, id: &RequestId) -> bool {
+    let Ok(document) = message.document() else { return false };
+    match Envelope::read(document) {
         Ok(Envelope::Response { id: of, .. } | Envelope::Error { id: ErrorId::Id(of), .. }) => of == *id,
         Err(invalid) => invalid.answers.as_ref() == Some(id),
         _ => false,
@@ -180,7 +182,7 @@ fn answers(message: &[u8], id: &RequestId) -> bool {
 
 /// Converts the body of an HTTP error to an error response for a request, if it is a JSON-RPC error. An error without
 /// an ID counts only with status 400 or 404; with other statuses it may come from a proxy.
-fn said(status: StatusCode, body: &str, id: &RequestId) -> Option<Vec<u8>> {
+fn error_response(status: StatusCode, body: &str, id: &RequestId) -> Option<Vec<u8>> {
     let of_message = matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND);
     let document = scan(body).ok()?;
     match Envelope::read(&document).ok()? {

@@ -11,13 +11,14 @@ use tokio_util::io::StreamReader;
 
 use super::error::HttpError;
 use crate::http::sse::{Event, Events};
-use crate::jsonrpc::envelope::{Envelope, scan_bytes};
+use crate::jsonrpc::envelope::Envelope;
 use crate::jsonrpc::json::Picked;
+use crate::transport::Inbound;
 
 /// A successful HTTP response.
 pub(super) enum ResponseBody {
     Nothing,
-    Message(Vec<u8>),
+    Message(Inbound),
     Events(EventStream),
 }
 
@@ -38,7 +39,7 @@ impl EventStream {
     }
 
     /// Waits for the next message. Returns `None` if the stream has ended or failed.
-    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+    pub(super) async fn next(&mut self) -> Option<Inbound> {
         loop {
             let event = match self.events.next().await? {
                 Ok(event) => event,
@@ -50,7 +51,7 @@ impl EventStream {
             self.last = event.id.or(self.last.take());
             self.retry = event.retry.or(self.retry);
             if !event.data.is_empty() && matches!(event.kind.as_str(), "" | "message") {
-                return Some(event.data);
+                return Some(Inbound::new(event.data));
             }
         }
     }
@@ -70,7 +71,7 @@ impl ResponseBody {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
-            "application/json" => read_body(response, longest).await.map(Self::Message),
+            "application/json" => read_body(response, longest).await.map(|body| Self::Message(Inbound::new(body))),
             "text/event-stream" => Ok(Self::Events(EventStream::of(response, longest))),
             _ => Err(HttpError::ContentType(kind)),
         }
@@ -100,7 +101,7 @@ pub(super) async fn check_status(response: reqwest::Response) -> Result<reqwest:
 }
 
 /// Returns the negotiated revision from the response to `initialize`.
-pub(super) fn negotiated_version(message: &[u8]) -> Option<HeaderValue> {
+pub(super) fn negotiated_version(message: &mut Inbound) -> Option<HeaderValue> {
     read_result(message, |result| {
         let [version] = Picked::values(result, &["protocolVersion"]);
         HeaderValue::from_str(&version?.as_str()?).ok()
@@ -108,10 +109,10 @@ pub(super) fn negotiated_version(message: &[u8]) -> Option<HeaderValue> {
 }
 
 /// Reads the result of a message if it is a successful response.
-pub(super) fn read_result<R>(message: &[u8], read: impl FnOnce(Cursor<'_>) -> Option<R>) -> Option<R> {
-    let document = scan_bytes(message).ok()?;
+pub(super) fn read_result<R>(message: &mut Inbound, read: impl FnOnce(Cursor<'_>) -> Option<R>) -> Option<R> {
+    let document = message.document().ok()?;
     document.check_depth().ok()?;
-    match Envelope::read(&document) {
+    match Envelope::read(document) {
         Ok(Envelope::Response { result, .. }) => read(result),
         _ => None,
     }

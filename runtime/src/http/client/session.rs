@@ -95,17 +95,20 @@ impl Shared {
         let response = self.send(Method::POST, Some(initialize), &SessionHeaders::default()).await?;
         let response = check_status(response).await?;
         begun.session = response.headers().get(SESSION).cloned();
-        let answer = match ResponseBody::of(response, self.options.longest).await? {
+        begun.version = match ResponseBody::of(response, self.options.longest).await? {
             ResponseBody::Nothing => None,
-            ResponseBody::Message(message) => Some(message),
+            ResponseBody::Message(mut message) => negotiated_version(&mut message),
             ResponseBody::Events(mut events) => loop {
                 match events.next().await {
-                    Some(message) if negotiated_version(&message).is_none() => {}
-                    answer => break answer,
+                    Some(mut message) => {
+                        if let version @ Some(_) = negotiated_version(&mut message) {
+                            break version;
+                        }
+                    }
+                    None => break None,
                 }
             },
         };
-        begun.version = answer.as_deref().and_then(negotiated_version);
         Ok(())
     }
 

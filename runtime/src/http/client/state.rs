@@ -16,14 +16,14 @@ use super::message::OutgoingMessage;
 use super::options::Options;
 use super::queue::{QueueLimit, QueuedMessage};
 use crate::protocol::header_params::Header;
-use crate::transport::ReceiveError;
+use crate::transport::{Inbound, ReceiveError};
 use crate::util::lock::Mutex;
 
 /// The maximum number of sessions that are replaced in a row without a response to a request in any of them.
 const MOST_RESTARTS: u32 = 5;
 
 /// Passes received messages to the connection.
-pub(super) type IncomingSender = mpsc::Sender<Result<Vec<u8>, ReceiveError>>;
+pub(super) type IncomingSender = mpsc::Sender<Result<Inbound, ReceiveError>>;
 
 pub(super) struct Shared {
     pub(super) url: reqwest::Url,
@@ -80,7 +80,7 @@ impl Shared {
         self.state.lock()
     }
 
-    pub(super) async fn deliver(&self, message: Vec<u8>) {
+    pub(super) async fn deliver(&self, message: Inbound) {
         // Fails if the receiver was dropped. The driver detects that and ends.
         let _ = self.incoming.send(Ok(message)).await;
     }

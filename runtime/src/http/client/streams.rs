@@ -15,6 +15,7 @@ use super::error::HttpError;
 use super::response::{EventStream, ResponseBody, check_status};
 use super::state::{SessionHeaders, Shared};
 use crate::http::headers::LAST_EVENT;
+use crate::transport::Inbound;
 
 /// How long requests wait for the session's GET stream to open.
 const OPENING: Duration = Duration::from_secs(1);
@@ -30,14 +31,14 @@ impl Shared {
     pub(super) async fn follow_stream(
         &self,
         mut events: EventStream,
-        answers: impl Fn(&[u8]) -> bool,
+        is_response: impl Fn(&mut Inbound) -> bool,
         session: Option<Option<HeaderValue>>,
     ) -> Result<(), HttpError> {
         let mut attempts = 0;
         loop {
-            while let Some(message) = events.next().await {
+            while let Some(mut message) = events.next().await {
                 attempts = 0;
-                let is_last = answers(&message);
+                let is_last = is_response(&mut message);
                 self.deliver(message).await;
                 if is_last {
                     return Ok(());

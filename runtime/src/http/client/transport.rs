@@ -15,7 +15,7 @@ use tokio_util::sync::PollSender;
 use super::driver::Driver;
 use super::error::OpenError;
 use super::options::Options;
-use crate::transport::{Incoming, Outgoing};
+use crate::transport::{Incoming, Outbound, Outgoing};
 
 /// Opens a connection to the server at this URL, and returns its two halves. Sends nothing yet.
 ///
@@ -66,18 +66,18 @@ fn redirect(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Actio
 
 /// Sends outgoing messages to the driver. Closing it waits until the driver has ended the session.
 struct HttpSink {
-    queue: PollSender<Vec<u8>>,
+    queue: PollSender<Outbound>,
     driver: JoinHandle<()>,
 }
 
-impl Sink<Vec<u8>> for HttpSink {
+impl Sink<Outbound> for HttpSink {
     type Error = io::Error;
 
     fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.queue.poll_reserve(context).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    fn start_send(mut self: Pin<&mut Self>, message: Vec<u8>) -> io::Result<()> {
+    fn start_send(mut self: Pin<&mut Self>, message: Outbound) -> io::Result<()> {
         self.queue.send_item(message).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
@@ -89,5 +89,11 @@ impl Sink<Vec<u8>> for HttpSink {
         self.queue.close();
         let ended = ready!(Pin::new(&mut self.driver).poll(context));
         Poll::Ready(ended.map_err(io::Error::other))
+    }
+}
+
+impl Outgoing for HttpSink {
+    fn needs_metadata(&self) -> bool {
+        true
     }
 }

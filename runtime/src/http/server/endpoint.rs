@@ -2,12 +2,14 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, Sink};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use mcpgen_types::{ErrorId, Revision};
@@ -26,15 +28,14 @@ use super::quota::{Kind, Quotas};
 use super::request_body::RequestBody;
 use super::session::{self, PostedMessage, Session, SessionGuard};
 use super::state::{Caller, RegistryGuard, Shared};
-use crate::connection::{Connection, Inbound};
+use crate::connection::Connection;
 use crate::http::headers::LAST_EVENT;
 use crate::jsonrpc::errors;
-use crate::peer::outbox::Outcome;
 use crate::protocol::Role;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
 use crate::service::router::{RequestService, Router};
-use crate::transport::Extensions;
+use crate::transport::{Extensions, Inbound, Outbound, Outcome, Outgoing};
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
@@ -141,13 +142,14 @@ impl<S: RequestService> Endpoint<S> {
         let shared = &self.shared;
         let (bytes, buffer) = shared.bodies.read(&caller.parts, caller.owner.as_ref(), body).await?;
         shared.check_open()?;
-        let posted = match RequestBody::read(&bytes) {
+        let mut inbound = Inbound::new(bytes);
+        let posted = match RequestBody::read(&mut inbound) {
             Ok(posted) => posted,
             Err((id, error)) => return Ok(body::error(StatusCode::BAD_REQUEST, id, error)),
         };
         match shared.is_modern(&caller.parts, &posted)? {
-            true => self.exchange(caller, (bytes, buffer), posted).await,
-            false => self.post_to_session(caller, (bytes, buffer), &posted).await,
+            true => self.exchange(caller, (inbound, buffer), posted).await,
+            false => self.post_to_session(caller, (inbound, buffer), &posted).await,
         }
     }
 
@@ -155,7 +157,7 @@ impl<S: RequestService> Endpoint<S> {
     async fn post_to_session(
         &self,
         caller: Caller,
-        (bytes, buffer): (Vec<u8>, BufferPermits),
+        (mut inbound, buffer): (Inbound, BufferPermits),
         posted: &RequestBody,
     ) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
@@ -183,8 +185,8 @@ impl<S: RequestService> Endpoint<S> {
             let error = errors::not_in_batches();
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
         }
-        let arrived = Inbound { bytes, extensions: extensions(caller.parts) };
-        let posted_message = PostedMessage { arrived, requests: permit.map(|permit| (posted.ids(), permit)) };
+        inbound.extensions = extensions(caller.parts);
+        let posted_message = PostedMessage { arrived: inbound, requests: permit.map(|permit| (posted.ids(), permit)) };
         // From here on the session's inbox limits the bytes.
         drop(buffer);
         let (mut response, outcome) = session.post(posted_message, used).await?;
@@ -203,7 +205,7 @@ impl<S: RequestService> Endpoint<S> {
     async fn exchange(
         &self,
         caller: Caller,
-        (bytes, buffer): (Vec<u8>, BufferPermits),
+        (mut inbound, buffer): (Inbound, BufferPermits),
         posted: RequestBody,
     ) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
@@ -213,7 +215,7 @@ impl<S: RequestService> Endpoint<S> {
             Some((None, method)) if method == "notifications/cancelled" => {
                 return Ok(body::empty(StatusCode::ACCEPTED));
             }
-            Some((None, _)) => return self.notify(caller, bytes),
+            Some((None, _)) => return self.notify(caller, inbound),
             None => return Err(Refusal::bad("the body must be a single request or notification")),
         };
         // A legacy client that sends `initialize` does not know these headers. Its error lists the supported revisions.
@@ -226,31 +228,28 @@ impl<S: RequestService> Endpoint<S> {
             "subscriptions/listen" => shared.limiter.stream(caller.owner.as_ref(), None)?,
             _ => shared.limiter.request(caller.owner.as_ref(), None)?,
         };
-        let arrived = Inbound { bytes, extensions: extensions(caller.parts) };
-        let exchange = Exchange::begin(self.connection(), arrived, shared.closing.clone(), permit);
+        inbound.extensions = extensions(caller.parts);
+        let exchange = Exchange::begin(self.connection(), inbound, shared.closing.clone(), permit);
         // From here on the permit limits the bytes.
         drop((buffer, posted));
         Ok(exchange.respond(shared.options.keep_alive).await)
     }
 
     /// Passes a sessionless notification to its handlers.
-    fn notify(&self, caller: Caller, bytes: Vec<u8>) -> Result<Response<Body>, Refusal> {
+    fn notify(&self, caller: Caller, mut inbound: Inbound) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
         let quota = shared.limiter.quota(caller.owner.as_ref(), Kind::Notifications, shared.options.requests_per_owner);
         let quota = quota.ok_or_else(|| {
             Refusal::busy("too many notifications of this owner are in progress (`Options::requests_per_owner`)")
         })?;
-        let cost = u32::try_from(bytes.len().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
+        let cost = u32::try_from(inbound.size().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
         let room = Arc::clone(&shared.notifications).try_acquire_many_owned(cost);
         let room = room.map_err(|_| {
             Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are in progress"))
         })?;
-        let arrived = Inbound { bytes, extensions: extensions(caller.parts) };
-        let arrived = futures_util::stream::once(std::future::ready(Ok(arrived)));
-        let handled = self.connection().run_by(arrived, |mut lines| async move {
-            while let Some(Some(_)) = lines.recv().await {}
-            Ok(())
-        });
+        inbound.extensions = extensions(caller.parts);
+        let arrived = futures_util::stream::once(std::future::ready(Ok(inbound)));
+        let handled = self.connection().run(arrived, Discard);
         shared.tasks.spawn(async move {
             let _held = (room, quota);
             handled.await
@@ -320,6 +319,31 @@ impl<S: RequestService> Endpoint<S> {
         Ok(body::empty(StatusCode::NO_CONTENT))
     }
 }
+
+/// Discards outgoing messages: the client of a sessionless notification reads none.
+struct Discard;
+
+impl Sink<Outbound> for Discard {
+    type Error = io::Error;
+
+    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn start_send(self: Pin<&mut Self>, _: Outbound) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Outgoing for Discard {}
 
 impl<S, B> Service<Request<B>> for Endpoint<S>
 where

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Sink, Stream, StreamExt, stream};
 use http::{Response, StatusCode};
 use mcpgen_types::ErrorId;
 use tokio::sync::mpsc;
@@ -13,16 +14,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
 use super::permit::Permit;
-use crate::connection::{Connection, Inbound};
+use crate::connection::Connection;
 use crate::http::sse;
 use crate::jsonrpc::errors;
-use crate::peer::outbox::{Line, Outcome, Place};
 use crate::service::router::RequestService;
+use crate::transport::{Inbound, Outbound, Outcome, Outgoing, Route};
 
 /// A request in progress. Dropping it cancels the request, because the client has closed the response.
 pub(super) struct Exchange {
     running: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
-    lines: mpsc::UnboundedReceiver<Line>,
+    messages: mpsc::UnboundedReceiver<Outbound>,
     ended: bool,
     permit: Permit,
 }
@@ -36,29 +37,22 @@ impl Exchange {
         closing: CancellationToken,
         permit: Permit,
     ) -> Self {
-        let (out, lines) = mpsc::unbounded_channel();
+        let (out, messages) = mpsc::unbounded_channel();
         let closed = stream::once(closing.cancelled_owned()).filter_map(|()| std::future::ready(None));
         let arrived = stream::once(std::future::ready(Ok(arrived))).chain(closed);
-        let running = connection.run_by(arrived, move |mut lines| async move {
-            while let Some(Some(line)) = lines.recv().await {
-                if out.send(line).is_err() {
-                    break;
-                }
-            }
-            Ok(())
-        });
-        Self { running: Box::pin(running), lines, ended: false, permit }
+        let running = connection.run(arrived, OutboundQueue(out));
+        Self { running: Box::pin(running), messages, ended: false, permit }
     }
 
-    async fn next(&mut self) -> Option<Line> {
+    async fn next(&mut self) -> Option<Outbound> {
         if !self.ended {
             tokio::select! {
                 biased;
-                line = self.lines.recv() => return line,
+                message = self.messages.recv() => return message,
                 _ = &mut self.running => self.ended = true,
             }
         }
-        self.lines.recv().await
+        self.messages.recv().await
     }
 
     /// Responds with plain JSON if the response is the first message. Otherwise responds with an event stream whose
@@ -96,17 +90,46 @@ impl Exchange {
     async fn next_event(&mut self, patience: Duration) -> ResponseEvent {
         let message = async {
             loop {
-                let Some(Line { message, .. }) = self.next().await else { return ResponseEvent::End };
-                match message.place {
-                    Place::Answer(_, outcome) => return ResponseEvent::Response(outcome, message.bytes),
-                    Place::Unanswered(_) => return ResponseEvent::End,
+                let Some(message) = self.next().await else { return ResponseEvent::End };
+                match message.route {
+                    Route::Response(_, outcome) => return ResponseEvent::Response(outcome, message.bytes),
+                    Route::NoResponse(_) => return ResponseEvent::End,
                     // This revision cannot resume streams.
-                    Place::Later(..) => {}
-                    Place::Anywhere | Place::Within(_) => return ResponseEvent::Message(message.bytes.into()),
+                    Route::Reconnect(..) => {}
+                    Route::Connection | Route::Request(_) => return ResponseEvent::Message(message.bytes.into()),
                 }
             }
         };
         tokio::time::timeout(patience, message).await.unwrap_or(ResponseEvent::KeepAlive)
+    }
+}
+
+/// Passes outgoing messages to the task that writes the HTTP response.
+struct OutboundQueue(mpsc::UnboundedSender<Outbound>);
+
+impl Sink<Outbound> for OutboundQueue {
+    type Error = io::Error;
+
+    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn start_send(self: Pin<&mut Self>, message: Outbound) -> io::Result<()> {
+        self.0.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Outgoing for OutboundQueue {
+    fn has_request_streams(&self) -> bool {
+        true
     }
 }
 

@@ -87,6 +87,7 @@ mod permit;
 mod quota;
 mod registry;
 mod request_body;
+mod resumable;
 mod session;
 mod state;
 mod stream;

@@ -4,9 +4,10 @@ use mcpgen_types::codec::Cursor;
 use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RawJson, RequestId};
 
 use crate::http::headers;
-use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, scan_bytes};
+use crate::jsonrpc::envelope::{Envelope, Frame, Invalid};
 use crate::jsonrpc::json::Picked;
 use crate::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
+use crate::transport::Inbound;
 
 /// The parts of a POST body that the HTTP transport uses.
 pub(super) struct RequestBody {
@@ -27,10 +28,10 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, (ErrorId, ErrorObject)> {
+    pub(super) fn read(inbound: &mut Inbound) -> Result<Self, (ErrorId, ErrorObject)> {
         let refused = |invalid: Invalid| (invalid.id, invalid.error);
-        let document = scan_bytes(bytes).map_err(refused)?;
-        let frame = Frame::read(&document).map_err(refused)?;
+        let document = inbound.document().map_err(refused)?;
+        let frame = Frame::read(document).map_err(refused)?;
         let is_shallow = document.check_depth().is_ok();
         let mut posted = Self {
             message: None,

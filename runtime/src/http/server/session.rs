@@ -1,12 +1,15 @@
 //! Sessions of revisions up to 2025-11-25. A session is one connection whose messages arrive in separate HTTP requests.
 
 use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Stream as Events, StreamExt, stream};
+use futures_util::{Sink, Stream as Events, StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode};
 use mcpgen_types::{ErrorId, RequestId, Revision};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -17,15 +20,16 @@ use super::body::{self, Body};
 use super::host_filter::Refusal;
 use super::options::Options;
 use super::permit::Permit;
+use super::resumable::Resumable;
 use super::stream::{Answer, Next, Reader, Stream};
-use crate::connection::{Connection, Inbound};
+use crate::connection::Connection;
 use crate::http::headers::SESSION;
 use crate::http::sse;
 use crate::jsonrpc::errors;
-use crate::peer::outbox::{Line, Lines, Outcome, Place};
 use crate::protocol::Protocol;
 use crate::protocol::legacy::Legacy;
 use crate::service::router::{RequestService, Router};
+use crate::transport::{Inbound, Outbound, Outcome, Outgoing, Route};
 use crate::util::lock::Mutex;
 
 /// How long a POST waits for its first message before the HTTP response becomes an event stream.
@@ -34,8 +38,8 @@ const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a session is kept if the client never uses it after `initialize`.
 const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The number of resumable streams that a session keeps. Above it, ended streams are dropped, oldest first.
-const MOST_KEPT: usize = 256;
+/// The minimum of the number of streams that a session keeps for clients that resume. See [`Resumable`].
+const MIN_RESUMABLE: usize = 256;
 
 /// The maximum bytes of received messages that the connection has not taken yet. If [`Options::body`] is larger, that
 /// is the limit instead.
@@ -70,6 +74,8 @@ pub(super) struct Session {
     /// Whether the client has used the session after `initialize`.
     confirmed: AtomicBool,
     end: CancellationToken,
+    /// The maximum number of streams that are kept for clients that resume.
+    max_resumable: usize,
     replay: usize,
     keep_alive: Duration,
 }
@@ -81,7 +87,7 @@ struct Streams {
     /// The streams of pending requests.
     waiting: HashMap<RequestId, Waiting>,
     /// Streams whose HTTP response is an event stream, oldest first.
-    kept: VecDeque<Arc<Stream>>,
+    resumable: Resumable,
     ended: bool,
 }
 
@@ -136,6 +142,7 @@ impl Session {
             confirmed: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
             end,
+            max_resumable: options.requests_per_session.max(MIN_RESUMABLE),
             replay: options.replay,
             keep_alive: options.keep_alive,
         });
@@ -152,8 +159,7 @@ impl Session {
         let arrived = stream::poll_fn(move |context| arrived.poll_recv(context));
         let arrived = arrived.map(|delivery| Ok(delivery.arrived));
         let arrived = arrived.take_until(self.end.clone().cancelled_owned());
-        let this = Arc::clone(&self);
-        let running = connection.run_by(arrived, move |lines| this.route(lines));
+        let running = connection.run(arrived, SessionSink(Arc::clone(&self)));
         tokio::pin!(running);
         loop {
             tokio::select! {
@@ -225,39 +231,37 @@ impl Session {
 
     /// Routes each outgoing message to one stream: the stream of its request while that is pending, otherwise the
     /// stream for messages that belong to no request.
-    async fn route(self: Arc<Self>, mut lines: Lines) -> std::io::Result<()> {
-        while let Some(Some(Line { message, room })) = lines.recv().await {
-            match message.place {
-                Place::Anywhere => self.push_standalone(message.bytes, room),
-                Place::Within(id) => {
-                    let stream = self.streams().waiting.get(&id).map(|waiting| Arc::clone(&waiting.stream));
-                    match stream {
-                        Some(stream) => stream.push(message.bytes, None, room),
-                        None => self.push_standalone(message.bytes, room),
-                    }
-                }
-                Place::Later(id, after) => {
-                    // Older revisions do not send the initial event whose ID a client needs to resume.
-                    if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
-                        && let Some(waiting) = self.streams().waiting.get(&id)
-                    {
-                        waiting.stream.retry_after(after);
-                    }
-                }
-                Place::Answer(id, outcome) => {
-                    if let Some(stream) = self.finish_request(&id) {
-                        stream.push(message.bytes, Some(Answer { id, outcome }), room);
-                    }
-                }
-                Place::Unanswered(id) => {
-                    if let Some(stream) = self.finish_request(&id) {
-                        stream.end();
-                    }
+    fn route(&self, message: Outbound) {
+        let Outbound { bytes, route, permit: room, .. } = message;
+        match route {
+            Route::Connection => self.push_standalone(bytes, room),
+            Route::Request(id) => {
+                let stream = self.streams().waiting.get(&id).map(|waiting| Arc::clone(&waiting.stream));
+                match stream {
+                    Some(stream) => stream.push(bytes, None, room),
+                    None => self.push_standalone(bytes, room),
                 }
             }
-            self.trim_streams();
+            Route::Reconnect(id, after) => {
+                // Older revisions do not send the initial event whose ID a client needs to resume.
+                if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
+                    && let Some(waiting) = self.streams().waiting.get(&id)
+                {
+                    waiting.stream.retry_after(after);
+                }
+            }
+            Route::Response(id, outcome) => {
+                if let Some(stream) = self.finish_request(&id) {
+                    stream.push(bytes, Some(Answer { id, outcome }), room);
+                }
+            }
+            Route::NoResponse(id) => {
+                if let Some(stream) = self.finish_request(&id) {
+                    stream.end();
+                }
+            }
         }
-        Ok(())
+        self.trim_streams();
     }
 
     /// Pushes a message that belongs to no request. A client that leaves too many bytes unread is disconnected from
@@ -291,7 +295,7 @@ impl Session {
         if self.has_ended() {
             return Err(not_found());
         }
-        let room = Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.bytes.len()));
+        let room = Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.size()));
         let room = room.map_err(|_| Refusal::busy("too many unhandled messages in this session"))?;
         let delivery = Delivery { arrived, _room: room };
         let Some((ids, permit)) = requests else {
@@ -345,16 +349,10 @@ impl Session {
         Ok(stream)
     }
 
-    /// Keeps a stream so that a client can resume it. Drops the oldest ended stream if more than [`MOST_KEPT`] are
-    /// kept.
+    /// Keeps a stream so that a client can resume it.
     fn keep(&self, stream: &Arc<Stream>) {
         let mut streams = self.streams();
-        streams.kept.push_back(Arc::clone(stream));
-        if streams.kept.len() > MOST_KEPT
-            && let Some(oldest) = streams.kept.iter().position(|kept| kept.has_ended())
-        {
-            streams.kept.remove(oldest);
-        }
+        streams.resumable.insert(stream, self.max_resumable);
         drop(streams);
         self.trim_streams();
     }
@@ -367,7 +365,7 @@ impl Session {
         }
         let streams = self.streams();
         let waiting = streams.waiting.values().map(|waiting| &waiting.stream);
-        for stream in streams.kept.iter().chain([&self.standalone]).chain(waiting) {
+        for stream in streams.resumable.iter().chain([&self.standalone]).chain(waiting) {
             match excess() {
                 0 => return,
                 excess => stream.shrink(excess),
@@ -396,7 +394,7 @@ impl Session {
         };
         let stream = match number {
             0 => Some(Arc::clone(&self.standalone)),
-            _ => self.streams().kept.iter().find(|kept| kept.number == number).cloned(),
+            _ => self.streams().resumable.get(number),
         };
         let reader = stream.and_then(|stream| stream.read(after));
         let reader = reader.ok_or_else(|| Refusal::bad("the events after `Last-Event-ID` are no longer retained"))?;
@@ -422,6 +420,36 @@ impl Session {
         }
         let items = SseWriter { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };
         body::events(items.beginning_with(first).events())
+    }
+}
+
+/// Passes the connection's outgoing messages to the session's streams. The streams limit what they hold.
+struct SessionSink(Arc<Session>);
+
+impl Sink<Outbound> for SessionSink {
+    type Error = io::Error;
+
+    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn start_send(self: Pin<&mut Self>, message: Outbound) -> io::Result<()> {
+        self.0.route(message);
+        Ok(())
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Outgoing for SessionSink {
+    fn has_request_streams(&self) -> bool {
+        true
     }
 }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
-use crate::peer::outbox::Outcome;
+use crate::transport::Outcome;
 use crate::util::lock::Mutex;
 
 /// The messages of one request, or those that belong to no request.
