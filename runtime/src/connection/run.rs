@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::dispatcher::{Dispatcher, Notified};
 use super::limits::Limits;
@@ -94,6 +95,7 @@ impl<S: RequestService> Connection<S> {
                 () = std::future::ready(()), if in_a_row == IN_A_ROW => in_a_row = 0,
             }
         }
+        let drained = Instant::now();
         // No more responses arrive, so pending calls fail. Requests may still finish if their responses can be written.
         peer.unanswered();
         if wrote.is_none() {
@@ -102,11 +104,12 @@ impl<S: RequestService> Connection<S> {
         dispatcher.abandon().await;
         drop(dispatcher);
         // Let the handlers of queued notifications finish.
-        let _ = tokio::time::timeout(drain, &mut listener).await;
+        let _ = tokio::time::timeout(drain.saturating_sub(drained.elapsed()), &mut listener).await;
         peer.disconnect();
+        let left = drain.saturating_sub(drained.elapsed());
         let wrote = match wrote {
             Some(wrote) => wrote,
-            None => match tokio::time::timeout(drain, &mut writer).await {
+            None => match tokio::time::timeout(left.max(drain.min(LAST_WRITE)), &mut writer).await {
                 Ok(wrote) => wrote,
                 Err(_) => return read.and(Err(io::ErrorKind::TimedOut.into())),
             },
@@ -123,6 +126,9 @@ impl<S> fmt::Debug for Connection<S> {
 
 /// How many messages to read in a row before checking for finished requests and disconnection.
 const IN_A_ROW: u32 = 16;
+
+/// How long the last messages may take to be written if the handlers have used up [`Limits::drain`].
+const LAST_WRITE: Duration = Duration::from_secs(1);
 
 /// Disconnects the peer and aborts the connection's tasks when it is dropped.
 struct End {

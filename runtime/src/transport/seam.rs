@@ -12,6 +12,7 @@ use super::outbound::Outbound;
 
 /// An error from the incoming stream of a transport.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReceiveError {
     /// A message is longer than the transport's limit. It is skipped, and the next one is read.
     #[error("a message is longer than {limit} bytes")]

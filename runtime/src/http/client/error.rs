@@ -7,13 +7,14 @@ use tower::BoxError;
 
 /// An error that made an HTTP request fail.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum HttpError {
     /// The server responded with an error status and no JSON-RPC message.
     #[error("the server responded with {status}{}{}", if body.is_empty() { "" } else { ": " }, beginning(body))]
     Status {
         /// The HTTP status.
         status: StatusCode,
-        /// The response body. Empty if it is longer than 64 KiB or cannot be read.
+        /// The response body, as far as it can be read, and at most its first 64 KiB.
         body: String,
     },
     /// The server could not be reached, or the connection failed.
@@ -31,8 +32,16 @@ pub enum HttpError {
     /// The content type of the HTTP response is neither JSON nor an event stream.
     #[error("the server responded with content type {0:?}, which is neither JSON nor an event stream")]
     ContentType(String),
+    /// The server responded to a GET request with something other than an event stream.
+    #[error("the server responded to GET with {status} and content type {content_type:?} instead of an event stream")]
+    NotAnEventStream {
+        /// The HTTP status.
+        status: StatusCode,
+        /// The content type. Empty if there is none.
+        content_type: String,
+    },
     /// The session was lost, and the server chose a different revision for the new one.
-    #[error("the session was lost, and the server chose another revision for the new one: {0:?}")]
+    #[error("the session was lost, and the server chose another revision for the new one: {}", revision(.0.as_ref()))]
     Session(Option<HeaderValue>),
     /// The server lost too many sessions in a row without responding to a request in any of them. The client begins
     /// another session later: see [`Options::pause`](super::Options::pause).
@@ -52,6 +61,11 @@ impl HttpError {
             _ => false,
         }
     }
+}
+
+/// Formats a revision for an error message.
+fn revision(version: Option<&HeaderValue>) -> String {
+    version.map_or_else(|| "none".to_owned(), |version| format!("`{}`", String::from_utf8_lossy(version.as_bytes())))
 }
 
 /// Returns the first 512 characters of an error body, on one line.
@@ -74,6 +88,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 /// An error from [`open`](super::open).
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The URL is invalid.
     #[error("invalid server URL {url:?}: {why}")]

@@ -69,21 +69,21 @@ impl Shared {
     ) -> Result<reqwest::Response, HttpError> {
         headers.extend(session_headers.version.clone().map(|version| (PROTOCOL_VERSION, version)));
         headers.extend(session_headers.session.clone().map(|session| (SESSION, session)));
-        let (mut challenge, mut challenged) = (None::<Challenge>, 0);
+        let (mut refused, mut challenged) = (None::<(Challenge, reqwest::Response)>, 0);
         loop {
             let mut all = self.options.headers.clone();
             all.extend(headers.clone());
             if let Some(authorization) = &self.options.authorization {
-                let token = authorization.authorize(challenge.as_ref()).await.map_err(HttpError::Authorization)?;
-                match (token, &challenge) {
+                let challenge = refused.as_ref().map(|(challenge, _)| challenge);
+                let token = authorization.authorize(challenge).await.map_err(HttpError::Authorization)?;
+                match (token, refused.take()) {
                     (Some(mut token), _) => {
                         token.set_sensitive(true);
                         all.insert(AUTHORIZATION, token);
                     }
                     (None, None) => {}
-                    (None, Some(challenge)) => {
-                        return Err(HttpError::Status { status: challenge.status, body: String::new() });
-                    }
+                    // The caller reads the reason from the body.
+                    (None, Some((_, response))) => return Ok(response),
                 }
             }
             let mut request = self.client.request(method.clone(), self.url.clone()).headers(all);
@@ -96,12 +96,12 @@ impl Shared {
                 outgoing.progress.send_replace(Progress::Received);
             }
             let status = response.status();
-            let refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-            if !refused || self.options.authorization.is_none() || challenged >= MOST_CHALLENGES {
+            let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+            if !is_refused || self.options.authorization.is_none() || challenged >= MOST_CHALLENGES {
                 return Ok(response);
             }
             let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter().cloned().collect();
-            challenge = Some(Challenge { status, challenges });
+            refused = Some((Challenge { status, challenges }, response));
             challenged += 1;
         }
     }

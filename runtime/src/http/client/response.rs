@@ -32,7 +32,7 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    fn of(response: reqwest::Response, longest: usize) -> Self {
+    pub(super) fn of(response: reqwest::Response, longest: usize) -> Self {
         let bytes = response.bytes_stream().map_err(std::io::Error::other);
         let events = FramedRead::new(StreamReader::new(bytes), Events::new(longest));
         Self { events: events.boxed(), last: None, retry: None }
@@ -68,14 +68,19 @@ impl ResponseBody {
         if matches!(response.status().as_u16(), 202 | 204) {
             return Ok(Self::Nothing);
         }
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let kind = content_type(&response);
         match kind.as_str() {
             "application/json" => read_body(response, longest).await.map(|body| Self::Message(Inbound::new(body))),
             "text/event-stream" => Ok(Self::Events(EventStream::of(response, longest))),
             _ => Err(HttpError::ContentType(kind)),
         }
     }
+}
+
+/// Returns the content type of a response without its parameters, in lower case. Empty if there is none.
+pub(super) fn content_type(response: &reqwest::Response) -> String {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// Reads a body of at most `longest` bytes.
@@ -90,13 +95,24 @@ pub(super) async fn read_body(mut response: reqwest::Response, longest: usize) -
     Ok(body)
 }
 
+/// Reads at most the first `longest` bytes of a body, or as much as arrives before it fails.
+async fn read_beginning(mut response: reqwest::Response, longest: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    while body.len() < longest
+        && let Ok(Some(chunk)) = response.chunk().await
+    {
+        body.extend_from_slice(&chunk[..chunk.len().min(longest - body.len())]);
+    }
+    body
+}
+
 /// Returns a successful response unchanged. Converts any other to [`HttpError::Status`] with its body.
 pub(super) async fn check_status(response: reqwest::Response) -> Result<reqwest::Response, HttpError> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);
     }
-    let body = read_body(response, 64 << 10).await.unwrap_or_default();
+    let body = read_beginning(response, 64 << 10).await;
     Err(HttpError::Status { status, body: String::from_utf8_lossy(&body).into_owned() })
 }
 

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::backoff;
 use super::error::HttpError;
-use super::response::{EventStream, ResponseBody, check_status};
+use super::response::{EventStream, check_status, content_type};
 use super::state::{SessionHeaders, Shared};
 use crate::http::headers::LAST_EVENT;
 use crate::transport::Inbound;
@@ -27,9 +27,9 @@ impl Shared {
     /// # Errors
     ///
     /// Fails if the stream ends before the response and cannot be resumed within
-    /// [`Options::attempts`](super::Options::attempts).
+    /// [`Options::attempts`](super::Options::attempts). If the session is lost, it is replaced first.
     pub(super) async fn follow_stream(
-        &self,
+        self: &Arc<Self>,
         mut events: EventStream,
         is_response: impl Fn(&mut Inbound) -> bool,
         session: Option<Option<HeaderValue>>,
@@ -60,6 +60,11 @@ impl Shared {
                 }
                 // The next attempt may succeed.
                 Err(error) if error.is_transient() => {}
+                // The session is lost, and the request with it: the server may have executed it.
+                Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if session_headers.session.is_some() => {
+                    self.replace_session(&session_headers.session).await?;
+                    return Err(HttpError::NoAnswer);
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -78,9 +83,12 @@ impl Shared {
             headers.insert(LAST_EVENT, last);
         }
         let response = self.send_with(Method::GET, headers, None, session_headers).await?;
-        match ResponseBody::of(check_status(response).await?, self.options.longest).await? {
-            ResponseBody::Events(events) => Ok(events),
-            _ => Err(HttpError::ContentType(String::new())),
+        let response = check_status(response).await?;
+        let (status, content_type) = (response.status(), content_type(&response));
+        let has_body = !matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT);
+        match has_body && content_type == "text/event-stream" {
+            true => Ok(EventStream::of(response, self.options.longest)),
+            false => Err(HttpError::NotAnEventStream { status, content_type }),
         }
     }
 

@@ -2,14 +2,12 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, Sink};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use mcpgen_types::{ErrorId, Revision};
@@ -35,7 +33,7 @@ use crate::protocol::Role;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
 use crate::service::router::{RequestService, Router};
-use crate::transport::{Extensions, Inbound, Outbound, Outcome, Outgoing};
+use crate::transport::{self, Extensions, Inbound, Outcome};
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
@@ -105,12 +103,12 @@ impl<S: RequestService> Endpoint<S> {
     }
 
     /// Shuts the endpoint down. Refuses new requests, ends all streams and sessions, and waits until requests in flight
-    /// have their responses and the clients have read them, for at most twice [`Limits::drain`](crate::Limits::drain)
-    /// and at least a second. Call it before you stop the HTTP server, which waits for open streams.
+    /// have their responses and the clients have read them, for at most [`Limits::drain`](crate::Limits::drain)
+    /// and a second. Call it before you stop the HTTP server, which waits for open streams.
     pub async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
-        let patience = self.shared.options.limits.drain.saturating_mul(2).max(Duration::from_secs(1));
+        let patience = self.shared.options.limits.drain.saturating_add(Duration::from_secs(1));
         if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
             tracing::warn!(left = self.shared.tasks.len(), "shutdown timed out with unfinished requests or sessions");
         }
@@ -248,8 +246,9 @@ impl<S: RequestService> Endpoint<S> {
             Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are in progress"))
         })?;
         inbound.extensions = extensions(caller.parts);
+        // The client of a sessionless notification reads no messages.
         let arrived = futures_util::stream::once(std::future::ready(Ok(inbound)));
-        let handled = self.connection().run(arrived, Discard);
+        let handled = self.connection().run(arrived, transport::sink(|_| Ok(())));
         shared.tasks.spawn(async move {
             let _held = (room, quota);
             handled.await
@@ -319,31 +318,6 @@ impl<S: RequestService> Endpoint<S> {
         Ok(body::empty(StatusCode::NO_CONTENT))
     }
 }
-
-/// Discards outgoing messages: the client of a sessionless notification reads none.
-struct Discard;
-
-impl Sink<Outbound> for Discard {
-    type Error = io::Error;
-
-    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn start_send(self: Pin<&mut Self>, _: Outbound) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl Outgoing for Discard {}
 
 impl<S, B> Service<Request<B>> for Endpoint<S>
 where

@@ -2,11 +2,10 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Sink, Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use http::{Response, StatusCode};
 use mcpgen_types::ErrorId;
 use tokio::sync::mpsc;
@@ -18,7 +17,7 @@ use crate::connection::Connection;
 use crate::http::sse;
 use crate::jsonrpc::errors;
 use crate::service::router::RequestService;
-use crate::transport::{Inbound, Outbound, Outcome, Outgoing, Route};
+use crate::transport::{self, Inbound, Outbound, Outcome, Route};
 
 /// A request in progress. Dropping it cancels the request, because the client has closed the response.
 pub(super) struct Exchange {
@@ -38,9 +37,10 @@ impl Exchange {
         permit: Permit,
     ) -> Self {
         let (out, messages) = mpsc::unbounded_channel();
+        let outgoing = transport::sink(move |message| out.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into()));
         let closed = stream::once(closing.cancelled_owned()).filter_map(|()| std::future::ready(None));
         let arrived = stream::once(std::future::ready(Ok(arrived))).chain(closed);
-        let running = connection.run(arrived, OutboundQueue(out));
+        let running = connection.run(arrived, outgoing.with_request_streams());
         Self { running: Box::pin(running), messages, ended: false, permit }
     }
 
@@ -101,35 +101,6 @@ impl Exchange {
             }
         };
         tokio::time::timeout(patience, message).await.unwrap_or(ResponseEvent::KeepAlive)
-    }
-}
-
-/// Passes outgoing messages to the task that writes the HTTP response.
-struct OutboundQueue(mpsc::UnboundedSender<Outbound>);
-
-impl Sink<Outbound> for OutboundQueue {
-    type Error = io::Error;
-
-    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn start_send(self: Pin<&mut Self>, message: Outbound) -> io::Result<()> {
-        self.0.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into())
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl Outgoing for OutboundQueue {
-    fn has_request_streams(&self) -> bool {
-        true
     }
 }
 

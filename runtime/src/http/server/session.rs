@@ -1,15 +1,12 @@
 //! Sessions of revisions up to 2025-11-25. A session is one connection whose messages arrive in separate HTTP requests.
 
 use std::collections::{HashMap, VecDeque};
-use std::io;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Sink, Stream as Events, StreamExt, stream};
+use futures_util::{Stream as Events, StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode};
 use mcpgen_types::{ErrorId, RequestId, Revision};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -29,7 +26,7 @@ use crate::jsonrpc::errors;
 use crate::protocol::Protocol;
 use crate::protocol::legacy::Legacy;
 use crate::service::router::{RequestService, Router};
-use crate::transport::{Inbound, Outbound, Outcome, Outgoing, Route};
+use crate::transport::{self, Inbound, Outbound, Outcome, Route};
 use crate::util::lock::Mutex;
 
 /// How long a POST waits for its first message before the HTTP response becomes an event stream.
@@ -159,7 +156,12 @@ impl Session {
         let arrived = stream::poll_fn(move |context| arrived.poll_recv(context));
         let arrived = arrived.map(|delivery| Ok(delivery.arrived));
         let arrived = arrived.take_until(self.end.clone().cancelled_owned());
-        let running = connection.run(arrived, SessionSink(Arc::clone(&self)));
+        let this = Arc::clone(&self);
+        let outgoing = transport::sink(move |message| {
+            this.route(message);
+            Ok(())
+        });
+        let running = connection.run(arrived, outgoing.with_request_streams());
         tokio::pin!(running);
         loop {
             tokio::select! {
@@ -420,36 +422,6 @@ impl Session {
         }
         let items = SseWriter { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };
         body::events(items.beginning_with(first).events())
-    }
-}
-
-/// Passes the connection's outgoing messages to the session's streams. The streams limit what they hold.
-struct SessionSink(Arc<Session>);
-
-impl Sink<Outbound> for SessionSink {
-    type Error = io::Error;
-
-    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn start_send(self: Pin<&mut Self>, message: Outbound) -> io::Result<()> {
-        self.0.route(message);
-        Ok(())
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl Outgoing for SessionSink {
-    fn has_request_streams(&self) -> bool {
-        true
     }
 }
 
