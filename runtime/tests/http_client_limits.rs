@@ -25,7 +25,7 @@ use tower::BoxError;
 const NEVER: Duration = Duration::from_secs(3600);
 
 fn options() -> Options {
-    Options { pause: Duration::from_millis(5), patience: NEVER, ..Options::default() }
+    Options { retry_delay: Duration::from_millis(5), send_timeout: NEVER, ..Options::default() }
 }
 
 async fn connect(server: &Sessions, options: Options) -> Client {
@@ -82,7 +82,7 @@ async fn begins_five_sessions_in_a_row_without_an_answer_and_then_fails() {
     let server =
         Sessions::start(|received| async move { (received.what == "POST tools/call").then(|| respond(404, "", "")) });
     let server = server.await;
-    let client = connect(&server, Options { pause: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, Options { retry_delay: Duration::from_millis(50), ..options() }).await;
     let begun = Instant::now();
     for _ in 0..5 {
         let error = call(&client).await.expect_err("a lost session");
@@ -108,7 +108,7 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
         }
     });
     let server = server.await;
-    let client = connect(&server, Options { patience: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, Options { send_timeout: Duration::from_millis(50), ..options() }).await;
     let error = call(&client).await.expect_err("no session");
     assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
 }
@@ -138,7 +138,7 @@ async fn never_initialized() -> (Sessions, Arc<Mutex<Vec<String>>>) {
 #[tokio::test]
 async fn ends_a_session_that_does_not_begin_in_time() {
     let (server, ended) = never_initialized().await;
-    let client = connect(&server, Options { patience: Duration::from_millis(300), ..options() }).await;
+    let client = connect(&server, Options { send_timeout: Duration::from_millis(300), ..options() }).await;
     let error = call(&client).await.expect_err("no session");
     assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
     assert_eq!(*ended.lock().expect("no panic"), ["session-1"]);
@@ -194,7 +194,7 @@ async fn begins_a_session_at_once_after_an_answered_request() {
         async move { (!is_first).then(|| respond(404, "", "")) }
     });
     let server = server.await;
-    let client = connect(&server, Options { pause: NEVER, ..options() }).await;
+    let client = connect(&server, Options { retry_delay: NEVER, ..options() }).await;
     for _ in 0..10 {
         call(&client).await.expect("an answer");
     }
@@ -214,7 +214,7 @@ async fn limits_sessions_that_a_stream_loses() {
         async move { response }
     });
     let server = server.await;
-    let client = connect(&server, Options { pause: Duration::from_millis(20), ..options() }).await;
+    let client = connect(&server, Options { retry_delay: Duration::from_millis(20), ..options() }).await;
     until(|| server.count("POST initialize") == 1 + 5).await;
     until(|| server.count("GET") == 2 * (1 + 5)).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -299,7 +299,7 @@ async fn sends_queued_notifications_before_the_session_ends() {
 #[tokio::test]
 async fn close_waits_for_queued_notifications_no_longer_than_patience() {
     let (server, _gate, _) = slow().await;
-    let client = connect(&server, Options { patience: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, Options { send_timeout: Duration::from_millis(50), ..options() }).await;
     for number in 0..1000 {
         notify(&client, number).await;
     }
@@ -396,7 +396,7 @@ async fn gives_up_an_answer_after_attempts_without_a_message() {
         async move { is_stream.then(|| events(&format!("id: {nth}\ndata:\n\n"))) }
     });
     let server = server.await;
-    let client = connect(&server, Options { attempts: 4, ..options() }).await;
+    let client = connect(&server, Options { max_retries: 4, ..options() }).await;
     let error = call(&client).await.expect_err("no answer");
     assert!(error.contains("the stream ended"), "{error}");
     assert_eq!(server.count("GET"), 1 + 4);
@@ -427,7 +427,7 @@ async fn reopens_a_stream_that_worked_however_often_that_fails() {
         })
     });
     let builder = builder.options(|options| options.known = Some(Revision::V2025_11_25));
-    let options = Options { attempts: 2, pause: Duration::from_millis(1), ..options() };
+    let options = Options { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() };
     let _client = builder.connect_http(&server.url, options).await.expect("a server");
     until(|| received.load(Ordering::SeqCst) == 1 && server.count("GET") == 7).await;
 }
@@ -442,7 +442,7 @@ fn stream_that_stays() -> Response {
 async fn gives_up_a_stream_that_never_worked() {
     let server = Sessions::start(|received| async move { (received.what == "GET").then(|| respond(503, "", "")) });
     let server = server.await;
-    let client = connect(&server, Options { attempts: 2, pause: Duration::from_millis(1), ..options() }).await;
+    let client = connect(&server, Options { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() }).await;
     until(|| server.count("GET") == 3).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     call(&client).await.expect("an answer");

@@ -1,4 +1,4 @@
-//! Streamable HTTP: what one client can take away from the others, and how much memory it can hold.
+//! Limits of the HTTP server: on memory, requests, streams and sessions of each client.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
 #[path = "support/requests.rs"]

@@ -70,7 +70,7 @@ impl Driver {
         }
         shared.closing.cancel();
         let sent = async { tokio::join!(shared.notifications.is_empty(), shared.responses.is_empty()) };
-        if tokio::time::timeout(shared.options.patience, sent).await.is_err() {
+        if tokio::time::timeout(shared.options.send_timeout, sent).await.is_err() {
             tracing::warn!("connection closed with messages that the server has not accepted");
         }
         shared.ended.cancel();
@@ -142,11 +142,11 @@ impl Shared {
         }
     }
 
-    /// Posts a message that gets no response, within [`Options::patience`]. Logs a failure and returns whether the
+    /// Posts a message that gets no response, within [`Options::send_timeout`]. Logs a failure and returns whether the
     /// server accepted the message.
     async fn post_in_time(self: &Arc<Self>, outgoing: &OutgoingMessage) -> bool {
         let method = outgoing.method.as_deref().unwrap_or("response");
-        match tokio::time::timeout(self.options.patience, self.post(outgoing)).await {
+        match tokio::time::timeout(self.options.send_timeout, self.post(outgoing)).await {
             Ok(Ok(_)) => return true,
             Ok(Err(error)) => tracing::warn!(method, %error, "failed to send a message"),
             Err(_) => tracing::warn!(method, "timed out sending a message"),

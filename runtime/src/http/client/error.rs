@@ -28,7 +28,7 @@ pub enum HttpError {
     Authorization(BoxError),
     /// The HTTP response ended without a JSON-RPC response and could not be resumed, or the connection closed.
     #[error("the stream ended before the response arrived")]
-    NoAnswer,
+    NoResponse,
     /// The content type of the HTTP response is neither JSON nor an event stream.
     #[error("the server responded with content type {0:?}, which is neither JSON nor an event stream")]
     ContentType(String),
@@ -44,7 +44,7 @@ pub enum HttpError {
     #[error("the session was lost, and the server chose another revision for the new one: {}", revision(.0.as_ref()))]
     Session(Option<HeaderValue>),
     /// The server lost too many sessions in a row without responding to a request in any of them. The client begins
-    /// another session later: see [`Options::pause`](super::Options::pause).
+    /// another session later: see [`Options::retry_delay`](super::Options::retry_delay).
     #[error("the server lost {times} sessions in a row without responding to a request; try again later")]
     SessionLost {
         /// The number of sessions that were replaced since the last response to a request.

@@ -27,12 +27,12 @@ pub struct Options {
     /// Default: 256.
     pub requests: usize,
     /// The maximum bytes of a received message. Default: 64 MiB.
-    pub longest: usize,
+    pub max_message_bytes: usize,
     /// How often a stream that ended is reopened before the client gives it up. Only a message resets the count: a new
     /// event ID does not, nor does a stream that opens and ends. Default: 5.
     ///
     /// The session's GET stream is reopened for as long as the session lasts, once it has worked.
-    pub attempts: u32,
+    pub max_retries: u32,
     /// The first pause before a stream is reopened, unless the server sends `retry`. It doubles with each attempt, up
     /// to 64 times. Default: 1 s.
     ///
@@ -41,7 +41,7 @@ pub struct Options {
     /// Restarts of lost sessions use the same pauses, except that the first lost session is replaced at once. After
     /// five restarts without a response to a request, requests fail with [`SessionLost`](super::HttpError::SessionLost), and
     /// one more session is begun after each pause.
-    pub pause: Duration,
+    pub retry_delay: Duration,
     /// The timeout for the server to accept a notification or a response, to begin a new session in place of a lost
     /// one, or to end a session (at most 5 s). When the connection closes, queued messages are still sent within this
     /// time. Default: 30 s.
@@ -49,7 +49,7 @@ pub struct Options {
     /// Requests do not wait for queued messages. Notifications are sent in order, with at most 1,024 messages and 8 MiB
     /// queued. Cancellations and responses to the server's requests are sent concurrently, at most 1,024 messages and
     /// 64 MiB at a time. Messages beyond these limits are dropped with a warning.
-    pub patience: Duration,
+    pub send_timeout: Duration,
     /// Called when a lost session has been replaced by a new one. The new session has none of the old one's state, so
     /// use this to send subscriptions and the log level again.
     pub on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -62,10 +62,10 @@ impl Default for Options {
             headers: HeaderMap::new(),
             authorization: None,
             requests: 256,
-            longest: lines::LONGEST,
-            attempts: 5,
-            pause: Duration::from_secs(1),
-            patience: Duration::from_secs(30),
+            max_message_bytes: lines::LONGEST,
+            max_retries: 5,
+            retry_delay: Duration::from_secs(1),
+            send_timeout: Duration::from_secs(30),
             on_new_session: None,
         }
     }

@@ -104,8 +104,8 @@ impl Shared {
                 self.update_tool_headers(message);
             }
         };
-        match ResponseBody::of(response, self.options.longest).await? {
-            ResponseBody::Nothing => Err(HttpError::NoAnswer),
+        match ResponseBody::of(response, self.options.max_message_bytes).await? {
+            ResponseBody::Nothing => Err(HttpError::NoResponse),
             ResponseBody::Message(mut message) => {
                 arrived(&mut message);
                 self.deliver(message).await;

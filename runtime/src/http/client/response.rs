@@ -22,7 +22,7 @@ pub(super) enum ResponseBody {
     Events(EventStream),
 }
 
-/// An event stream, and what is needed to resume it.
+/// An event stream, and the values that resume it.
 pub(super) struct EventStream {
     events: futures_util::stream::BoxStream<'static, std::io::Result<Event>>,
     /// The ID of the last event.

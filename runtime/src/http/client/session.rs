@@ -32,7 +32,7 @@ impl Shared {
             let Some(initialize) = state.initialize.clone().filter(|_| state.session_headers.session == *lost) else {
                 return Ok(());
             };
-            (initialize, state.session_headers.clone(), state.restarts.next(self.options.pause, Instant::now())?)
+            (initialize, state.session_headers.clone(), state.restarts.next(self.options.retry_delay, Instant::now())?)
         };
         tracing::warn!(?wait, "the session was lost; beginning a new one");
         let begun = self.begin(&initialize, &session_headers, wait).await?;
@@ -45,7 +45,7 @@ impl Shared {
     }
 
     /// Begins a session after a pause, with the revision of the previous one. Ends the new session if the handshake
-    /// fails or exceeds [`Options::patience`](super::Options::patience), or if the connection closes meanwhile.
+    /// fails or exceeds [`Options::send_timeout`](super::Options::send_timeout), or if the connection closes meanwhile.
     async fn begin(
         &self,
         initialize: &OutgoingMessage,
@@ -56,13 +56,13 @@ impl Shared {
         let ready = async {
             tokio::time::sleep(pause).await;
             // All requests wait for the new session.
-            let ready = tokio::time::timeout(self.options.patience, self.handshake(initialize, before, &mut begun));
+            let ready = tokio::time::timeout(self.options.send_timeout, self.handshake(initialize, before, &mut begun));
             let late = "timed out waiting for the server to begin a session";
             ready.await.map_err(|_| std::io::Error::new(std::io::ErrorKind::TimedOut, late))?
         };
         let ready = tokio::select! {
             biased;
-            () = self.closing.cancelled() => Err(HttpError::NoAnswer),
+            () = self.closing.cancelled() => Err(HttpError::NoResponse),
             ready = ready => ready,
         };
         match ready {
@@ -95,7 +95,7 @@ impl Shared {
         let response = self.send(Method::POST, Some(initialize), &SessionHeaders::default()).await?;
         let response = check_status(response).await?;
         begun.session = response.headers().get(SESSION).cloned();
-        begun.version = match ResponseBody::of(response, self.options.longest).await? {
+        begun.version = match ResponseBody::of(response, self.options.max_message_bytes).await? {
             ResponseBody::Nothing => None,
             ResponseBody::Message(mut message) => negotiated_version(&mut message),
             ResponseBody::Events(mut events) => loop {
@@ -112,13 +112,13 @@ impl Shared {
         Ok(())
     }
 
-    /// Ends a session on the server with DELETE. Waits for at most [`Options::patience`](super::Options::patience) or 5
+    /// Ends a session on the server with DELETE. Waits for at most [`Options::send_timeout`](super::Options::send_timeout) or 5
     /// seconds, whichever is shorter. A failure is logged.
     pub(super) async fn delete_session(&self, session_headers: &SessionHeaders) {
         if session_headers.session.is_none() {
             return;
         }
-        let patience = self.options.patience.min(Duration::from_secs(5));
+        let patience = self.options.send_timeout.min(Duration::from_secs(5));
         match tokio::time::timeout(patience, self.send(Method::DELETE, None, session_headers)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::debug!(%error, "failed to end the session"),

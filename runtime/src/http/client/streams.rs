@@ -27,7 +27,7 @@ impl Shared {
     /// # Errors
     ///
     /// Fails if the stream ends before the response and cannot be resumed within
-    /// [`Options::attempts`](super::Options::attempts). If the session is lost, it is replaced first.
+    /// [`Options::max_retries`](super::Options::max_retries). If the session is lost, it is replaced first.
     pub(super) async fn follow_stream(
         self: &Arc<Self>,
         mut events: EventStream,
@@ -47,8 +47,8 @@ impl Shared {
             let session_headers = self.state().session_headers.clone();
             let is_same = session.as_ref() == Some(&session_headers.session);
             // A new event ID without a message is no progress: a server could send such events forever.
-            let Some(last) = events.last.clone().filter(|_| is_same && attempts < self.options.attempts) else {
-                return Err(HttpError::NoAnswer);
+            let Some(last) = events.last.clone().filter(|_| is_same && attempts < self.options.max_retries) else {
+                return Err(HttpError::NoResponse);
             };
             tokio::time::sleep(backoff::delay(self.base(events.retry), attempts)).await;
             attempts += 1;
@@ -63,7 +63,7 @@ impl Shared {
                 // The session is lost, and the request with it: the server may have executed it.
                 Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if session_headers.session.is_some() => {
                     self.replace_session(&session_headers.session).await?;
-                    return Err(HttpError::NoAnswer);
+                    return Err(HttpError::NoResponse);
                 }
                 Err(error) => return Err(error),
             }
@@ -71,7 +71,7 @@ impl Shared {
     }
 
     fn base(&self, retry: Option<Duration>) -> Duration {
-        backoff::base(retry, self.options.pause)
+        backoff::base(retry, self.options.retry_delay)
     }
 
     /// Opens the session's GET stream, or resumes a stream after its last event.
@@ -87,7 +87,7 @@ impl Shared {
         let (status, content_type) = (response.status(), content_type(&response));
         let has_body = !matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT);
         match has_body && content_type == "text/event-stream" {
-            true => Ok(EventStream::of(response, self.options.longest)),
+            true => Ok(EventStream::of(response, self.options.max_message_bytes)),
             false => Err(HttpError::NotAnEventStream { status, content_type }),
         }
     }
@@ -102,11 +102,11 @@ impl Shared {
             std::mem::replace(&mut state.listening, listening.clone()).cancel();
             state.session_headers.clone()
         };
-        let (begun, is_opened) = oneshot::channel();
+        let (on_open, is_opened) = oneshot::channel();
         tokio::spawn(async move {
             tokio::select! {
                 () = listening.cancelled() => {}
-                ended = this.run_get_stream(session_headers, begun) => match ended {
+                ended = this.run_get_stream(session_headers, on_open) => match ended {
                     // The server has no GET stream.
                     Err(HttpError::Status { status: StatusCode::METHOD_NOT_ALLOWED, .. }) | Ok(()) => {}
                     Err(error) => tracing::warn!(%error, "gave up the stream for messages outside of requests"),
@@ -121,18 +121,18 @@ impl Shared {
     ///
     /// A stream that has worked is reopened for as long as the session lasts. Without it the client would receive no
     /// more notifications although its requests still succeed. A stream that never worked is given up after
-    /// `Options::attempts`.
+    /// `Options::max_retries`.
     async fn run_get_stream(
         self: &Arc<Self>,
         session_headers: SessionHeaders,
-        begun: oneshot::Sender<()>,
+        on_open: oneshot::Sender<()>,
     ) -> Result<(), HttpError> {
-        let (mut attempts, mut last, mut retry, mut begun) = (0_u32, None::<String>, None, Some(begun));
+        let (mut attempts, mut last, mut retry, mut on_open) = (0_u32, None::<String>, None, Some(on_open));
         let mut worked = false;
         while self.state().session_headers.session == session_headers.session {
             let opened = Instant::now();
             let stream = self.stream(last.as_deref(), &session_headers).await;
-            drop(begun.take());
+            drop(on_open.take());
             match stream {
                 Ok(mut events) => {
                     worked = true;
@@ -148,7 +148,7 @@ impl Shared {
                     // A 404 to the first request means that the server has no GET stream, not that the session is lost.
                     return if worked { self.replace_session(&session_headers.session).await } else { Ok(()) };
                 }
-                Err(error) if error.is_transient() && (worked || attempts < self.options.attempts) => {}
+                Err(error) if error.is_transient() && (worked || attempts < self.options.max_retries) => {}
                 Err(error) => return Err(error),
             }
             let base = self.base(retry);

@@ -50,7 +50,7 @@ impl BodyReader {
             quotas: Arc::clone(quotas),
             longest,
             per_owner: longest.max(room / 4),
-            timeout: options.reading,
+            timeout: options.body_timeout,
         }
     }
 
