@@ -54,7 +54,7 @@ const CODES: &[(i64, i64)] = &[
 
 /// Translates incoming messages from the dialect into their official form.
 pub fn incoming(from: impl Incoming) -> impl Incoming {
-    from.map(|message| message.map(|message| inbound(message)))
+    from.map(|message| message.map(inbound))
 }
 
 /// Adds handlers for the request `shutdown`, whose result is empty, and for the notification `exit`, which closes the

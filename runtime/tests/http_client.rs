@@ -452,3 +452,25 @@ async fn resumes_interrupted_streams() {
         assert_eq!(*log.lock().expect("no panic"), *came, "{script:?}");
     }
 }
+
+#[tokio::test]
+async fn relays_messages_without_metadata() {
+    use futures_util::{SinkExt, StreamExt};
+    let (endpoint, observed) = endpoint(|_| {});
+    let url = served(&endpoint, &observed).await;
+    let (incoming, outgoing) = mcpgen_runtime::http::client::open(&url, options()).expect("a URL");
+    let (mut incoming, mut outgoing) = (std::pin::pin!(incoming), std::pin::pin!(outgoing));
+    let call = json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {
+        "name": "region",
+        "arguments": {},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+        },
+    } });
+    outgoing.send(call.to_string().into_bytes().into()).await.expect("an open connection");
+    let response = incoming.next().await.expect("a response").expect("a message").into_bytes().expect("JSON");
+    let response: Value = serde_json::from_slice(&response).expect("JSON");
+    assert_eq!((&response["id"], &response["result"]["content"][0]["text"]), (&json!("a"), &json!("there")));
+}

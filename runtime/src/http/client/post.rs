@@ -13,7 +13,7 @@ use super::state::{SessionHeaders, Shared};
 use crate::http::headers::{PROTOCOL_VERSION, SESSION};
 
 /// The maximum number of times that a request is repeated after a 401 or 403.
-const MOST_CHALLENGES: usize = 3;
+const MAX_CHALLENGES: usize = 3;
 
 impl Shared {
     /// Posts a message and returns the HTTP response and the session that was used. If the session is lost, begins a
@@ -59,7 +59,7 @@ impl Shared {
     }
 
     /// Like [`send`](Self::send), but with the given headers. Repeats the request with new authorization after a 401 or
-    /// 403, at most [`MOST_CHALLENGES`] times.
+    /// 403, at most [`MAX_CHALLENGES`] times.
     pub(super) async fn send_with(
         &self,
         method: Method,
@@ -97,7 +97,7 @@ impl Shared {
             }
             let status = response.status();
             let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-            if !is_refused || self.options.authorization.is_none() || challenged >= MOST_CHALLENGES {
+            if !is_refused || self.options.authorization.is_none() || challenged >= MAX_CHALLENGES {
                 return Ok(response);
             }
             let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter().cloned().collect();

@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::message::OutgoingMessage;
 
 /// The maximum number of queued messages of a kind.
-const MOST: u32 = 1024;
+const MAX_MESSAGES: u32 = 1024;
 
 /// A queued message, and its permits until it is posted.
 pub(super) struct QueuedMessage {
@@ -24,14 +24,14 @@ pub(super) struct QueueLimit {
 
 impl QueueLimit {
     pub(super) fn new(bytes: u32) -> Self {
-        let bytes = bytes.max(MOST);
+        let bytes = bytes.max(MAX_MESSAGES);
         Self { permits: Arc::new(Semaphore::new(bytes as usize)), bytes }
     }
 
     /// Admits a message. If the limit is reached, drops the message with a warning, because waiting would delay
     /// requests.
     pub(super) fn admit(&self, outgoing: OutgoingMessage) -> Option<QueuedMessage> {
-        let size = u32::try_from(outgoing.bytes.len()).unwrap_or(u32::MAX).clamp(self.bytes / MOST, self.bytes);
+        let size = u32::try_from(outgoing.bytes.len()).unwrap_or(u32::MAX).clamp(self.bytes / MAX_MESSAGES, self.bytes);
         match Arc::clone(&self.permits).try_acquire_many_owned(size) {
             Ok(room) => Some(QueuedMessage { outgoing, _room: room }),
             Err(_) => {

@@ -20,7 +20,7 @@ use crate::transport::{Inbound, ReceiveError};
 use crate::util::lock::Mutex;
 
 /// The maximum number of sessions that are replaced in a row without a response to a request in any of them.
-const MOST_RESTARTS: u32 = 5;
+const MAX_RESTARTS: u32 = 5;
 
 /// Passes received messages to the connection.
 pub(super) type IncomingSender = mpsc::Sender<Result<Inbound, ReceiveError>>;
@@ -100,12 +100,12 @@ impl Restarts {
     ///
     /// # Errors
     ///
-    /// Fails with [`HttpError::SessionLost`] after [`MOST_RESTARTS`] restarts, until the pause after the last one is
+    /// Fails with [`HttpError::SessionLost`] after [`MAX_RESTARTS`] restarts, until the pause after the last one is
     /// over.
     pub(super) fn next(&mut self, pause: Duration, now: Instant) -> Result<Duration, HttpError> {
         let due = self.last.and_then(|last| last.checked_add(backoff::delay(pause, self.count.saturating_sub(1))));
         let wait = due.map_or(Duration::ZERO, |due| due.saturating_duration_since(now));
-        if self.count >= MOST_RESTARTS && !wait.is_zero() {
+        if self.count >= MAX_RESTARTS && !wait.is_zero() {
             return Err(HttpError::SessionLost { times: self.count });
         }
         self.count = self.count.saturating_add(1);

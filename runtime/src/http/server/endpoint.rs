@@ -46,13 +46,6 @@ pub struct Endpoint<S = Router> {
     shared: Arc<Shared>,
 }
 
-/// Returns the extensions of a message that arrived in this HTTP request.
-fn extensions(parts: Parts) -> Extensions {
-    let mut extensions = Extensions::new();
-    extensions.insert(parts);
-    extensions
-}
-
 /// The maximum bytes of sessionless notifications whose handlers run at the same time.
 const NOTIFICATION_BYTES: usize = 16 << 20;
 
@@ -345,4 +338,11 @@ impl<S> fmt::Debug for Endpoint<S> {
             .field("options", &self.shared.options)
             .finish_non_exhaustive()
     }
+}
+
+/// Returns the extensions of a message that arrived in this HTTP request.
+fn extensions(parts: Parts) -> Extensions {
+    let mut extensions = Extensions::new();
+    extensions.insert(parts);
+    extensions
 }

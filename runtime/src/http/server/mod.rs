@@ -71,7 +71,8 @@
 //! # Files
 //!
 //! * `endpoint` is the tower service. It passes each request to an `exchange`, which handles one request without a
-//!   session, or to a `session`, whose messages go to resumable `stream`s. `registry` finds and evicts sessions.
+//!   session, or to a `session`, whose messages go to `stream`s. `resumable` keeps streams for clients that resume.
+//!   `registry` finds and evicts sessions.
 //! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `request_body` reads the parts that
 //!   HTTP needs, and `header_check` compares them with the headers.
 //! * `state` is shared by all requests. `permit` and `quota` limit requests and streams. `body` creates responses.
