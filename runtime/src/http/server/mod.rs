@@ -1,4 +1,4 @@
-//! The server side of Streamable HTTP: a [`Service`] for axum, hyper or any other tower-based stack.
+//! The server side of Streamable HTTP: a [`Service`](tower::Service) for axum, hyper or any other tower-based stack.
 //!
 //! ```no_run
 //! use axum::serve::ListenerExt;
