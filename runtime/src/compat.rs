@@ -23,7 +23,7 @@ use serde_json::json;
 
 use crate::service::context::Context;
 use crate::service::router::Router;
-use crate::transport::Incoming;
+use crate::transport::{Inbound, Incoming};
 
 /// The dialect's notifications and their official names.
 const NOTIFICATIONS: &[(&str, &str)] = &[
@@ -54,7 +54,7 @@ const CODES: &[(i64, i64)] = &[
 
 /// Translates incoming messages from the dialect into their official form.
 pub fn incoming(from: impl Incoming) -> impl Incoming {
-    from.map(|message| message.map(translated))
+    from.map(|message| message.map(inbound))
 }
 
 /// Adds handlers for the request `shutdown`, whose result is empty, and for the notification `exit`, which closes the
@@ -67,6 +67,16 @@ pub fn handlers(router: Router) -> Router {
             context.peer().disconnect();
             async {}
         })
+}
+
+fn inbound(message: Inbound) -> Inbound {
+    let extensions = message.extensions.clone();
+    let mut message = match message.clone().into_bytes() {
+        Ok(bytes) => Inbound::new(translated(bytes)),
+        Err(_) => message,
+    };
+    message.extensions = extensions;
+    message
 }
 
 /// Translates a message or a batch. Returns the same bytes if there is nothing to translate or if they are not JSON.

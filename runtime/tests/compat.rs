@@ -37,9 +37,9 @@ fn wire() -> Wire {
 
 /// A message as it is translated.
 async fn received(message: &Value) -> Value {
-    let stream = futures_util::stream::iter([Ok(message.to_string().into_bytes())]);
-    let translated = std::pin::pin!(compat::incoming(stream)).next().await.expect("one").expect("bytes");
-    serde_json::from_slice(&translated).expect("JSON")
+    let stream = futures_util::stream::iter([Ok(message.to_string().into_bytes().into())]);
+    let translated = std::pin::pin!(compat::incoming(stream)).next().await.expect("one").expect("a message");
+    serde_json::from_slice(&translated.into_bytes().expect("bytes")).expect("JSON")
 }
 
 #[tokio::test]

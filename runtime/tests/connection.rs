@@ -271,7 +271,8 @@ async fn endless_messages_hold_up_nothing() {
     let calls = ["late", "next"]
         .map(|name| json!({ "jsonrpc": "2.0", "id": name, "method": "tools/call", "params": { "name": name } }));
     let news = json!({ "jsonrpc": "2.0", "method": "my/news" });
-    let messages = stream::iter(calls).chain(stream::repeat(news)).map(|message| Ok(message.to_string().into_bytes()));
+    let messages =
+        stream::iter(calls).chain(stream::repeat(news)).map(|message| Ok(message.to_string().into_bytes().into()));
     let (here, there) = tokio::io::duplex(4096);
     let (limits, protocol) =
         (Limits { in_flight: 1, ..Limits::default() }, Arc::new(FixedRevision(Revision::V2025_11_25)));

@@ -186,10 +186,11 @@ async fn translates_no_message_with_reserved_keys() {
     use futures_util::StreamExt;
     for value in values() {
         let message = format!(r#"{{"jsonrpc":"2.0","method":"initialized","params":{{"any":{value}}}}}"#);
-        let arrived = futures_util::stream::iter([Ok(message.clone().into_bytes())]);
+        let arrived = futures_util::stream::iter([Ok(message.clone().into_bytes().into())]);
         let translated: Vec<_> = mcpgen_runtime::compat::incoming(arrived).collect().await;
         let translated =
-            String::from_utf8(translated.into_iter().next().expect("one").expect("a message")).expect("text");
+            translated.into_iter().next().expect("one").expect("a message").into_bytes().expect("not parsed");
+        let translated = String::from_utf8(translated).expect("text");
         let read = |text: &str| mcpgen_types::from_str::<Value>(text).map_err(|error| error.to_string());
         match read(&message) {
             Ok(mut expected) => {

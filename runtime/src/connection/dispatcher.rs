@@ -11,7 +11,7 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, StreamExt, stream};
-use mcpgen_types::codec::Cursor;
+use mcpgen_types::codec::{Cursor, Document};
 use mcpgen_types::{
     ErrorId, ErrorMessage, ErrorObject, JsonObject, Number, ProgressToken, RawJson, RequestId, ResponseMessage, Value,
 };
@@ -24,29 +24,15 @@ use tracing::Instrument;
 
 use super::limits::Limits;
 use crate::connection::queue::Queue;
-use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, batch, not_text, scan};
+use crate::jsonrpc::envelope::{Envelope, Invalid, batch};
 use crate::jsonrpc::errors;
-use crate::peer::outbox::{Message, Outcome, Place};
 use crate::peer::{CallError, Peer, Progress};
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{Admission, IncomingRequest, Protocol, RequestScope};
-use crate::service::context::{Carrier, Context};
+use crate::service::context::Context;
 use crate::service::router::{AnyNotification, AnyRequest, RequestService, Router};
-use crate::transport::{Skipped, Undelivered};
+use crate::transport::{Extensions, Inbound, Outbound, Outcome, Route, Skipped, Undelivered};
 use crate::util::lock::Mutex;
-
-/// An incoming message or batch, and the data that the transport attached to it.
-#[derive(Clone, Debug)]
-pub(crate) struct Inbound {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) extensions: Option<Carrier>,
-}
-
-impl From<Vec<u8>> for Inbound {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self { bytes, extensions: None }
-    }
-}
 
 pub(crate) struct Dispatcher<S> {
     service: S,
@@ -119,9 +105,9 @@ struct Work {
 enum Task {
     One(AnyRequest),
     /// The requests of a batch, and the responses to its messages that need no handler.
-    Batch(Vec<AnyRequest>, Vec<Message>),
+    Batch(Vec<AnyRequest>, Vec<Outbound>),
     /// A finished response for which the outbox had no room.
-    Reply(Message),
+    Reply(Outbound),
 }
 
 impl<S: RequestService> Dispatcher<S> {
@@ -150,15 +136,17 @@ impl<S: RequestService> Dispatcher<S> {
     }
 
     /// Dispatches an incoming message or batch.
-    pub(crate) async fn take(&mut self, Inbound { bytes, extensions }: Inbound) {
-        let (size, is_batch) = (bytes.len(), Frame::is_batch(&bytes));
+    pub(crate) async fn take(&mut self, mut inbound: Inbound) {
+        let (size, is_batch) = (inbound.size(), inbound.is_batch());
+        let extensions = std::mem::take(&mut inbound.extensions);
+        let extensions = (!extensions.is_empty()).then(|| Arc::new(extensions));
         if is_batch && !self.common.protocol.batches() {
             return self.send(refusal(ErrorId::Null, errors::not_in_batches())).await;
         }
-        let taken = match String::from_utf8(bytes) {
-            Ok(text) if is_batch => self.take_batch(&text, extensions.as_ref()),
-            Ok(text) => self.take_one(text, extensions.as_ref()),
-            Err(error) => self.invalid(not_text(error.utf8_error())).map_or(Ok(None), Err),
+        let taken = match inbound.into_document() {
+            Ok(document) if is_batch => self.take_batch(&document, extensions.as_ref()),
+            Ok(document) => self.take_one(document, extensions.as_ref()),
+            Err(invalid) => self.invalid(invalid).map_or(Ok(None), Err),
         };
         match taken {
             Ok(None) => {}
@@ -169,11 +157,11 @@ impl<S: RequestService> Dispatcher<S> {
 
     /// Processes a single message. Returns a request that needs a handler as a task, and an immediate response as an
     /// error.
-    fn take_one(&mut self, text: String, extensions: Option<&Carrier>) -> Result<Option<Task>, Message> {
-        let document = match scan(text) {
-            Ok(document) => document,
-            Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
-        };
+    fn take_one(
+        &mut self,
+        document: Document<'static>,
+        extensions: Option<&Arc<Extensions>>,
+    ) -> Result<Option<Task>, Outbound> {
         let (head, place) = match Envelope::read(&document) {
             Ok(envelope) => {
                 let (head, body) = parts(envelope, &self.notifications);
@@ -185,13 +173,16 @@ impl<S: RequestService> Dispatcher<S> {
         Ok(self.receive(head, body, extensions)?.map(Task::One))
     }
 
-    fn take_batch(&mut self, text: &str, extensions: Option<&Carrier>) -> Result<Option<Task>, Message> {
-        let document = scan(text);
-        let messages = match document.as_ref().map_err(Clone::clone).and_then(batch) {
+    fn take_batch(
+        &mut self,
+        document: &Document<'static>,
+        extensions: Option<&Arc<Extensions>>,
+    ) -> Result<Option<Task>, Outbound> {
+        let messages = match batch(document) {
             Ok(messages) => messages,
             Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
         };
-        let depth = document.as_ref().map_or(Ok(()), |document| document.check_depth());
+        let depth = document.check_depth();
         let (mut requests, mut replies) = (Vec::new(), Vec::new());
         for message in messages {
             let (head, body) = match message {
@@ -232,7 +223,7 @@ impl<S: RequestService> Dispatcher<S> {
     }
 
     /// Processes an invalid message. If it is a response, its call fails. Otherwise this returns an error response.
-    fn invalid(&mut self, invalid: Invalid) -> Option<Message> {
+    fn invalid(&mut self, invalid: Invalid) -> Option<Outbound> {
         match invalid.answers {
             Some(id) => {
                 self.common.peer.answered(&id, Err(CallError::Invalid(invalid.error.into())));
@@ -247,8 +238,8 @@ impl<S: RequestService> Dispatcher<S> {
         &mut self,
         head: Result<Head, Invalid>,
         body: Body,
-        extensions: Option<&Carrier>,
-    ) -> Result<Option<AnyRequest>, Message> {
+        extensions: Option<&Arc<Extensions>>,
+    ) -> Result<Option<AnyRequest>, Outbound> {
         match head {
             Ok(Head::Request { id, method }) => match body {
                 Ok(params) => return self.requested(id, method, params, extensions),
@@ -280,8 +271,8 @@ impl<S: RequestService> Dispatcher<S> {
         id: RequestId,
         method: Cow<'static, str>,
         params: Option<RawJson>,
-        extensions: Option<&Carrier>,
-    ) -> Result<Option<AnyRequest>, Message> {
+        extensions: Option<&Arc<Extensions>>,
+    ) -> Result<Option<AnyRequest>, Outbound> {
         let mut open = self.common.open();
         let open = match open.entry(id.clone()) {
             Entry::Occupied(_) => {
@@ -311,7 +302,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    fn notified(&mut self, method: Cow<'static, str>, params: Option<RawJson>, extensions: Option<&Carrier>) {
+    fn notified(&mut self, method: Cow<'static, str>, params: Option<RawJson>, extensions: Option<&Arc<Extensions>>) {
         match &*method {
             "notifications/cancelled" => self.cancelled(&members(params.as_ref())),
             "notifications/progress" => self.progressed(&members(params.as_ref())),
@@ -400,7 +391,7 @@ impl<S: RequestService> Dispatcher<S> {
     }
 
     /// Rejects a task and returns the response to send instead.
-    fn refused(&self, task: Task) -> Option<Message> {
+    fn refused(&self, task: Task) -> Option<Outbound> {
         let busy = |request: &AnyRequest| self.forget(request, errors::busy());
         match task {
             Task::One(request) => busy(&request),
@@ -413,7 +404,7 @@ impl<S: RequestService> Dispatcher<S> {
     }
 
     /// Removes a request without handling it and returns its error response.
-    fn forget(&self, request: &AnyRequest, why: ErrorObject) -> Option<Message> {
+    fn forget(&self, request: &AnyRequest, why: ErrorObject) -> Option<Outbound> {
         let id = request.context.id().cloned()?;
         self.common.open().remove(&id);
         Some(refused(id, why))
@@ -513,7 +504,7 @@ impl<S: RequestService> Dispatcher<S> {
 
     /// Sends a response now if the outbox has room. Otherwise queues it like a request, so that the connection keeps
     /// reading. If both peers stopped reading until the other one reads, they would deadlock.
-    async fn send(&mut self, reply: Message) {
+    async fn send(&mut self, reply: Outbound) {
         if let Err(reply) = self.common.peer.try_send(reply) {
             let size = reply.bytes.len();
             self.admit(Work { task: Task::Reply(reply), size }).await;
@@ -553,7 +544,7 @@ struct Handler<S> {
 
 impl<S: RequestService> Handler<S> {
     /// Handles a request. Returns its response, or `None` if the request was cancelled.
-    fn handle(self, request: AnyRequest) -> impl Future<Output = Option<Message>> + Send {
+    fn handle(self, request: AnyRequest) -> impl Future<Output = Option<Outbound>> + Send {
         let Self { service, common } = self;
         let over = RequestGuard { common, context: request.context.clone() };
         let Limits { handler, handlers, .. } = &over.common.limits;
@@ -591,7 +582,7 @@ impl<S: RequestService> Handler<S> {
 }
 
 /// Sends the response. If there is none, tells the transport that the request will get no response.
-async fn answer(peer: &Peer, reply: Option<Message>, id: Option<&RequestId>) {
+async fn answer(peer: &Peer, reply: Option<Outbound>, id: Option<&RequestId>) {
     match (reply, id) {
         // A disconnected peer needs no response.
         (Some(reply), _) => drop(peer.send(reply).await),
@@ -635,40 +626,40 @@ fn members(params: Option<&RawJson>) -> JsonObject {
 }
 
 /// Joins responses into one batch.
-fn together(replies: &[Message]) -> Message {
-    let first = replies.iter().find_map(|reply| match &reply.place {
-        Place::Answer(id, _) => Some(Place::Answer(id.clone(), Outcome::Result)),
+fn together(replies: &[Outbound]) -> Outbound {
+    let first = replies.iter().find_map(|reply| match &reply.route {
+        Route::Response(id, _) => Some(Route::Response(id.clone(), Outcome::Result)),
         _ => None,
     });
     let texts: Vec<&[u8]> = replies.iter().map(|reply| reply.bytes.as_slice()).collect();
-    Message { place: first.unwrap_or(Place::Anywhere), bytes: [b"[", texts.join(&b',').as_slice(), b"]"].concat() }
+    Outbound::new(first.unwrap_or(Route::Connection), [b"[", texts.join(&b',').as_slice(), b"]"].concat())
 }
 
-fn reply(id: RequestId, answer: Result<RawJson, ErrorObject>) -> Message {
+fn reply(id: RequestId, answer: Result<RawJson, ErrorObject>) -> Outbound {
     let outcome = answer.as_ref().map_or_else(|error| Outcome::Failed(error.code.0), |_| Outcome::Result);
-    let place = Place::Answer(id.clone(), outcome);
+    let route = Route::Response(id.clone(), outcome);
     let bytes = match answer {
         Ok(result) => ResponseMessage::new(id, result).into_vec(),
         Err(error) => mcpgen_types::to_vec(&ErrorMessage::new(id, error)),
     };
-    Message { place, bytes }
+    Outbound::new(route, bytes)
 }
 
 /// Creates the error response to a request that is rejected before it reaches a handler.
-fn refused(id: RequestId, error: ErrorObject) -> Message {
-    let place = Place::Answer(id.clone(), Outcome::Refused(error.code.0));
-    Message { place, bytes: mcpgen_types::to_vec(&ErrorMessage::new(id, error)) }
+fn refused(id: RequestId, error: ErrorObject) -> Outbound {
+    let route = Route::Response(id.clone(), Outcome::Refused(error.code.0));
+    Outbound::new(route, mcpgen_types::to_vec(&ErrorMessage::new(id, error)))
 }
 
 /// Creates the error response to an invalid message, whose ID may be unknown.
-fn refusal(id: ErrorId, error: ErrorObject) -> Message {
+fn refusal(id: ErrorId, error: ErrorObject) -> Outbound {
     match id {
         ErrorId::Id(id) => refused(id, error),
-        id => Message { place: Place::Anywhere, bytes: mcpgen_types::to_vec(&ErrorMessage::new(id, error)) },
+        id => Outbound::new(Route::Connection, mcpgen_types::to_vec(&ErrorMessage::new(id, error))),
     }
 }
 
 /// Creates the message that tells the transport that a request will get no response.
-fn unanswered(id: &RequestId) -> Message {
-    Message { place: Place::Unanswered(id.clone()), bytes: Vec::new() }
+fn unanswered(id: &RequestId) -> Outbound {
+    Outbound::new(Route::NoResponse(id.clone()), Vec::new())
 }

@@ -5,7 +5,5 @@ mod limits;
 mod queue;
 mod run;
 
-#[cfg(feature = "http-server")]
-pub(crate) use dispatcher::Inbound;
 pub use limits::Limits;
 pub use run::Connection;

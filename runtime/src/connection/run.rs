@@ -1,19 +1,19 @@
 //! Runs a connection: reads incoming messages, dispatches them, writes outgoing ones, and shuts down.
 
 use std::fmt;
-use std::future::Future;
 use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{FutureExt, SinkExt, Stream, StreamExt};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
-use super::dispatcher::{Dispatcher, Inbound, Notified};
+use super::dispatcher::{Dispatcher, Notified};
 use super::limits::Limits;
-use crate::peer::outbox::{Line, Lines, Outbox};
+use crate::peer::outbox::{Lines, Outbox};
 use crate::peer::{CallError, Peer};
 use crate::protocol::Protocol;
 use crate::service::router::{RequestService, Router};
@@ -53,35 +53,10 @@ impl<S: RequestService> Connection<S> {
     /// Fails if reading or writing fails, or if the outgoing messages cannot be written within [`Limits::drain`]. The
     /// end of `incoming` is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
-        self.run_to(incoming.map(|frame| frame.map(Inbound::from)), |lines| write(lines, outgoing)).await
-    }
-
-    /// Like [`run`](Self::run), but for transports that attach data to incoming messages and have a stream for each
-    /// request.
-    #[cfg(feature = "http-server")]
-    pub(crate) async fn run_by<F>(
-        self,
-        incoming: impl Stream<Item = Result<Inbound, ReceiveError>> + Send,
-        write: impl FnOnce(Lines) -> F,
-    ) -> io::Result<()>
-    where
-        F: Future<Output = io::Result<()>> + Send + 'static,
-    {
-        self.peer.set_has_streams();
-        self.run_to(incoming, write).await
-    }
-
-    async fn run_to<F>(
-        self,
-        incoming: impl Stream<Item = Result<Inbound, ReceiveError>> + Send,
-        write: impl FnOnce(Lines) -> F,
-    ) -> io::Result<()>
-    where
-        F: Future<Output = io::Result<()>> + Send + 'static,
-    {
         let Self { service, notifications, protocol, limits, peer, written } = self;
         let (notify, notified) = mpsc::channel(limits.notifications.clamp(1, 1 << 20));
-        let mut writer = tokio::spawn(write(written));
+        peer.set_transport_needs(outgoing.has_request_streams(), outgoing.needs_metadata());
+        let mut writer = tokio::spawn(write(written, outgoing));
         let mut listener = tokio::spawn(listen(notifications.clone(), notified, limits.handler));
         let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), listener.abort_handle()] };
         let drain = limits.drain;
@@ -120,6 +95,7 @@ impl<S: RequestService> Connection<S> {
                 () = std::future::ready(()), if in_a_row == IN_A_ROW => in_a_row = 0,
             }
         }
+        let drained = Instant::now();
         // No more responses arrive, so pending calls fail. Requests may still finish if their responses can be written.
         peer.unanswered();
         if wrote.is_none() {
@@ -128,11 +104,12 @@ impl<S: RequestService> Connection<S> {
         dispatcher.abandon().await;
         drop(dispatcher);
         // Let the handlers of queued notifications finish.
-        let _ = tokio::time::timeout(drain, &mut listener).await;
+        let _ = tokio::time::timeout(drain.saturating_sub(drained.elapsed()), &mut listener).await;
         peer.disconnect();
+        let left = drain.saturating_sub(drained.elapsed());
         let wrote = match wrote {
             Some(wrote) => wrote,
-            None => match tokio::time::timeout(drain, &mut writer).await {
+            None => match tokio::time::timeout(left.max(drain.min(LAST_WRITE)), &mut writer).await {
                 Ok(wrote) => wrote,
                 Err(_) => return read.and(Err(io::ErrorKind::TimedOut.into())),
             },
@@ -150,6 +127,9 @@ impl<S> fmt::Debug for Connection<S> {
 /// How many messages to read in a row before checking for finished requests and disconnection.
 const IN_A_ROW: u32 = 16;
 
+/// How long the last messages may take to be written if the handlers have used up [`Limits::drain`].
+const LAST_WRITE: Duration = Duration::from_secs(1);
+
 /// Disconnects the peer and aborts the connection's tasks when it is dropped.
 struct End {
     peer: Peer,
@@ -166,20 +146,9 @@ impl Drop for End {
 /// Writes messages in order, and flushes whenever the queue is empty.
 async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
     let mut outgoing = std::pin::pin!(outgoing);
-    let mut written: Option<OwnedSemaphorePermit> = None;
-    while let Some(Some(line)) = lines.recv().await {
-        let Line { message, room } = line;
-        if !message.bytes.is_empty() {
-            outgoing.feed(message.bytes).await?;
-        }
-        // Release the permits together, after the flush.
-        match (&mut written, room) {
-            (Some(written), Some(room)) => written.merge(room),
-            (None, room) => written = room,
-            (Some(_), None) => {}
-        }
+    while let Some(Some(message)) = lines.recv().await {
+        outgoing.feed(message).await?;
         if lines.is_empty() {
-            written = None;
             outgoing.flush().await?;
         }
     }

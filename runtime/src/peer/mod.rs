@@ -22,11 +22,11 @@ use tokio_util::sync::CancellationToken;
 use tower::BoxError;
 
 use crate::jsonrpc::json;
-use crate::peer::outbox::{Closed, Message, Outbox, Place};
+use crate::peer::outbox::{Closed, Outbox};
 use crate::protocol::info::PeerInfo;
 use crate::protocol::modern::SUBSCRIPTION_ID;
 use crate::protocol::{Protocol, RequestScope};
-use crate::transport::Undelivered;
+use crate::transport::{Metadata, Outbound, Route, Undelivered};
 use crate::util::lock::Mutex;
 
 /// The reason why a request or a notification failed.
@@ -304,31 +304,37 @@ impl Peer {
 
     /// Like [`raw_notify`](Self::raw_notify), but does not check whether the notification is allowed.
     pub(crate) async fn put(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
-        Ok(self.send(self.message(notification(method, params))).await?)
+        Ok(self.send(self.message(None, method, params.as_ref())).await?)
     }
 
-    pub(crate) async fn send(&self, message: Message) -> Result<(), Closed> {
+    pub(crate) async fn send(&self, message: Outbound) -> Result<(), Closed> {
         self.shared.outbox.send(message).await
     }
 
-    pub(crate) fn try_send(&self, message: Message) -> Result<(), Message> {
+    pub(crate) fn try_send(&self, message: Outbound) -> Result<(), Outbound> {
         self.shared.outbox.try_send(message)
     }
 
-    /// Records that the transport has a stream for each request.
-    #[cfg(feature = "http-server")]
-    pub(crate) fn set_has_streams(&self) {
-        self.shared.outbox.set_has_streams();
+    /// Records what the transport needs besides the bytes of messages.
+    pub(crate) fn set_transport_needs(&self, has_request_streams: bool, metadata: bool) {
+        self.shared.outbox.set_needs(has_request_streams, metadata);
     }
 
     /// Queues a short message without waiting for room. Does nothing if the connection is closed.
-    pub(crate) fn send_now(&self, message: Message) {
+    pub(crate) fn send_now(&self, message: Outbound) {
         let _ = self.shared.outbox.send_now(message);
     }
 
-    /// Creates a message, which belongs to the request on whose behalf it is sent, if any.
-    fn message(&self, bytes: Vec<u8>) -> Message {
-        Message { place: self.request.clone().map_or(Place::Anywhere, Place::Within), bytes }
+    /// Encodes a request, or a notification if `id` is `None`. It belongs to the request on whose behalf it is sent, if
+    /// any.
+    fn message(&self, id: Option<&RequestId>, method: &str, params: Option<&RawJson>) -> Outbound {
+        let metadata = self.shared.outbox.needs_metadata().then(|| Metadata {
+            id: id.cloned(),
+            method: method.to_owned(),
+            params: params.cloned(),
+        });
+        let route = self.request.clone().map_or(Route::Connection, Route::Request);
+        Outbound::new(route, mcpgen_types::to_vec(&Outgoing { id, method, params })).with_metadata(metadata)
     }
 
     /// Completes a pending request with its response. Ignores a response without a pending request.
@@ -512,12 +518,11 @@ impl<T: 'static> Call<T> {
             }
             None => return Err(Closed.into()),
         }
-        let request = Outgoing { id: Some(&self.id), method: &self.method, params: self.params.as_ref() };
-        let bytes = mcpgen_types::to_vec(&request);
+        let request = self.peer.message(Some(&self.id), &self.method, self.params.as_ref());
         let started = Instant::now();
         let end = self.cap.and_then(|cap| started.checked_add(cap));
         let mut quiet = self.idle.and_then(|idle| started.checked_add(idle));
-        let mut sending = Box::pin(self.peer.shared.outbox.send(self.peer.message(bytes)));
+        let mut sending = Box::pin(self.peer.shared.outbox.send(request));
         let mut sent = false;
         loop {
             tokio::select! {
@@ -674,13 +679,9 @@ impl Drop for Guard {
                     json!({ name: serde_json::from_str::<serde_json::Value>(&value).unwrap_or_default() });
             }
             let params = RawJson::from(&params);
-            self.peer.send_now(self.peer.message(notification("notifications/cancelled", Some(params))));
+            self.peer.send_now(self.peer.message(None, "notifications/cancelled", Some(&params)));
         }
     }
-}
-
-fn notification(method: &str, params: Option<RawJson>) -> Vec<u8> {
-    mcpgen_types::to_vec(&Outgoing { id: None, method, params: params.as_ref() })
 }
 
 /// Encodes the member `params`, or returns `None` if it is absent.

@@ -1,9 +1,8 @@
 //! The context that a handler receives besides its params.
 
-use std::any::Any;
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, RawJson, Request, RequestId, Revision, Value};
@@ -12,10 +11,11 @@ use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use crate::jsonrpc::errors;
 use crate::peer::Peer;
-use crate::peer::outbox::{Message, Outbox, Place};
+use crate::peer::outbox::Outbox;
 use crate::protocol::info::PeerInfo;
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope};
+use crate::transport::{Extensions, Outbound, Route};
 
 /// The context of a request or notification: its ID, method, revision, peer and metadata.
 ///
@@ -31,7 +31,7 @@ struct Inner {
     peer: Peer,
     over: Once,
     params_view: ParamsView,
-    extensions: Option<Carrier>,
+    extensions: Option<Arc<Extensions>>,
     reports: Reports,
     /// Set once the response is in the outbox.
     sent: Once,
@@ -105,9 +105,6 @@ impl Reports {
     }
 }
 
-/// Data that the transport attached to a message.
-pub(crate) type Carrier = Arc<dyn Any + Send + Sync>;
-
 impl Context {
     pub(crate) fn new(
         id: Option<RequestId>,
@@ -130,7 +127,7 @@ impl Context {
     }
 
     /// Sets the data that the transport attached. Does nothing if the context has been cloned.
-    pub(crate) fn with_extensions(mut self, extensions: Option<&Carrier>) -> Self {
+    pub(crate) fn with_extensions(mut self, extensions: Option<&Arc<Extensions>>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.extensions = extensions.cloned();
         }
@@ -284,11 +281,12 @@ impl Context {
         self.0.params_view.state.as_deref()
     }
 
-    /// Returns the data that the transport attached to the message. The transport's documentation names its type; over
-    /// HTTP it is the request's `Parts`. Returns `None` if there is no data or it has another type.
+    /// Returns the values that the transport attached to the message, by type. Over HTTP they contain the
+    /// `http::request::Parts` of the HTTP request, whose own extensions contain the values that tower layers have set.
     #[must_use]
-    pub fn extensions<T: Any>(&self) -> Option<&T> {
-        self.0.extensions.as_ref()?.downcast_ref()
+    pub fn extensions(&self) -> &Extensions {
+        static EMPTY: LazyLock<Extensions> = LazyLock::new(Extensions::new);
+        self.0.extensions.as_deref().unwrap_or(&EMPTY)
     }
 
     /// Closes the SSE stream on which the client awaits the response, and asks it to reconnect after `retry`.
@@ -298,7 +296,7 @@ impl Context {
     /// nothing elsewhere.
     pub fn close_sse_stream(&self, retry: Duration) {
         if let Some(id) = self.0.id.clone() {
-            self.0.peer.send_now(Message { place: Place::Later(id, retry), bytes: Vec::new() });
+            self.0.peer.send_now(Outbound::new(Route::Reconnect(id, retry), Vec::new()));
         }
     }
 

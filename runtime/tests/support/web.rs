@@ -57,7 +57,7 @@ pub(crate) fn server(observed: &Arc<Seen>) -> Server {
         .tool_with_schema(tool("who", plain()), move |call, _| {
             let all = Arc::clone(&all);
             async move {
-                let parts = call.extensions::<http::request::Parts>();
+                let parts = call.extensions().get::<http::request::Parts>();
                 all.calls.fetch_add(1, Ordering::SeqCst);
                 parts.and_then(|parts| parts.headers.get("x-user")?.to_str().ok()).unwrap_or("nobody").to_owned()
             }
