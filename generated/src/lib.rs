@@ -34,7 +34,7 @@ pub use extra::{Extra, ExtraError, KnownMembers};
 pub use id::{ProgressToken, RequestId};
 pub use map::Map;
 pub use message::{ErrorMessage, Message, NotificationMessage, RequestMessage, ResponseMessage};
-pub use method::{Notification, NotificationSet, Params, Request, RequestSet, TaskRequest};
+pub use method::{MethodSet, Notification, NotificationSet, Params, Request, RequestSet, TaskRequest};
 pub use never::Never;
 pub use number::{NotFinite, Number};
 pub use raw::RawJson;

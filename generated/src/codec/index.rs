@@ -105,15 +105,11 @@ pub struct Document<'a> {
 
 /// The place of a value in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place(u32);
+pub struct Place(pub(super) u32);
 
 impl Place {
     /// The place of the root value.
     pub const ROOT: Self = Self(0);
-
-    pub(super) const fn new(token: u32) -> Self {
-        Self(token)
-    }
 }
 
 impl<'a> Document<'a> {

@@ -100,7 +100,6 @@ mod scan;
 mod ser;
 pub(crate) mod text;
 mod union;
-mod value;
 mod write;
 
 pub use bounds::{Bound, Bounds, Length};
@@ -130,12 +129,13 @@ pub type Result<T> = ::std::result::Result<T, crate::Error>;
 /// The maximum nesting depth of arrays and objects in a document, including the outermost.
 pub const MAX_DEPTH: u32 = 100;
 
-/// Implements `serde::Serialize` and `serde::Deserialize` for types that implement [`Encode`] and [`Decode`].
+/// Implements `serde::Serialize` and `serde::Deserialize` for types that implement [`Encode`] and [`Decode`]. For a
+/// generic type, the bounds of its parameters precede it: first those of `Serialize`, then those of `Deserialize`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __serde_impls {
-    ($($type:ty),* $(,)?) => {$(
-        impl $crate::__private::serde::Serialize for $type {
+    ([$($encode:tt)*] [$($decode:tt)*] $type:ty) => {
+        impl<$($encode)*> $crate::__private::serde::Serialize for $type {
             fn serialize<S: $crate::__private::serde::Serializer>(
                 &self,
                 serializer: S,
@@ -143,12 +143,15 @@ macro_rules! __serde_impls {
                 $crate::codec::serialize(self, serializer)
             }
         }
-        impl<'de> $crate::__private::serde::Deserialize<'de> for $type {
+        impl<'de, $($decode)*> $crate::__private::serde::Deserialize<'de> for $type {
             fn deserialize<D: $crate::__private::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> ::core::result::Result<Self, D::Error> {
                 $crate::codec::deserialize(deserializer)
             }
         }
-    )*};
+    };
+    ($($type:ident),* $(,)?) => {
+        $($crate::codec::serde_impls! { [] [] $type })*
+    };
 }

@@ -5,8 +5,8 @@
 //! nested too deep must still be readable. It reports a number out of range at the end of the number, while serde_json
 //! stops inside an exponent of more than 32 bits.
 
+use crate::Error;
 use crate::number::parse_double;
-use crate::{Error, ErrorKind};
 
 use super::MAX_DEPTH;
 use super::index::{Kind, MAX_TEXT, Token, position};
@@ -40,7 +40,7 @@ impl Fault {
 
     #[cold]
     pub(super) fn error(self, text: &str) -> Error {
-        Error::new(ErrorKind::Json { message: self.message.to_owned() }).at_position(position(text, self.end))
+        Error::json(self.message).at_position(position(text, self.end))
     }
 }
 
@@ -94,16 +94,13 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
                 }
             }
             b'-' | b'0'..=b'9' => {
-                let end = number(bytes, at);
-                if end == WRONG {
-                    return Err(wrong_number(text, at));
-                }
+                let end = number(bytes, at)?;
                 tokens.push(Token::new(Kind::Number, at, end - at));
                 at = end;
             }
-            b't' if has_word(bytes, at, b"true") => at = word(Kind::True, at, 4, tokens),
-            b'f' if has_word(bytes, at, b"false") => at = word(Kind::False, at, 5, tokens),
-            b'n' if has_word(bytes, at, b"null") => at = word(Kind::Null, at, 4, tokens),
+            b't' => at = word(bytes, at, b"true", Kind::True, tokens)?,
+            b'f' => at = word(bytes, at, b"false", Kind::False, tokens)?,
+            b'n' => at = word(bytes, at, b"null", Kind::Null, tokens)?,
             _ => return Err(no_value(bytes, at, &open)),
         }
         // The value is complete, or is an empty array or object whose closing bracket is next.
@@ -157,9 +154,18 @@ fn close(token: usize, end: usize, tokens: &mut Vec<Token>) -> Container {
 
 /// Adds `true`, `false` or `null`. Returns the offset after it.
 #[inline(always)]
-fn word(kind: Kind, start: usize, length: usize, tokens: &mut Vec<Token>) -> usize {
-    tokens.push(Token::new(kind, start, length));
-    start + length
+fn word<const N: usize>(
+    bytes: &[u8],
+    at: usize,
+    word: &[u8; N],
+    kind: Kind,
+    tokens: &mut Vec<Token>,
+) -> Result<usize, Fault> {
+    if bytes.get(at..).and_then(<[u8]>::first_chunk) != Some(word) {
+        return Err(wrong_word(bytes, at, word));
+    }
+    tokens.push(Token::new(kind, at, N));
+    Ok(at + N)
 }
 
 /// Adds the name of a member, after white space. Returns the offset after its colon.
@@ -171,7 +177,7 @@ fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -
     }
     let at = skip_space(bytes, string(bytes, at + 1, tokens)?, found);
     if peek(bytes, at) != b':' {
-        return Err(no_colon(bytes, at));
+        return Err(unexpected(bytes, at, "expected `:`", OBJECT_END));
     }
     Ok(at + 1)
 }
@@ -321,12 +327,12 @@ pub(super) fn next_backslash(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// 1 in each byte.
-const EACH: u64 = u64::MAX / 0xff;
+pub(super) const EACH: u64 = u64::MAX / 0xff;
 
-/// Marks quotes, backslashes and control characters among eight bytes, in the highest bit of each byte. Only the first
-/// mark is reliable.
+/// Marks quotes, backslashes and control characters among eight bytes, in the highest bit of each byte. If there is any,
+/// the first mark is reliable, and marks after it may be false.
 #[inline(always)]
-fn special(word: u64) -> u64 {
+pub(super) fn special(word: u64) -> u64 {
     // The XOR swaps `"` and the space. Then `"` and the control characters are the bytes below `!`.
     let quote_or_control = (word ^ (EACH * 2)).wrapping_sub(EACH * 0x21);
     (quote_or_control | equal(word, b'\\')) & !word & (EACH * 0x80)
@@ -340,7 +346,7 @@ fn equal(word: u64, byte: u8) -> u64 {
 
 /// Returns the index of the first marked byte.
 #[inline(always)]
-fn first_byte(marks: u64) -> usize {
+pub(super) fn first_byte(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
 }
 
@@ -375,62 +381,47 @@ fn skip_much_space(bytes: &[u8], mut at: usize, found: &mut Scanned) -> usize {
     }
 }
 
-#[inline(always)]
-fn has_word<const N: usize>(bytes: &[u8], at: usize, word: &[u8; N]) -> bool {
-    bytes.get(at..).and_then(|rest| rest.first_chunk::<N>()) == Some(word)
-}
-
-/// The result of [`number`] for an invalid number.
-const WRONG: usize = usize::MAX;
-
 /// Integers and decimal fractions without an exponent are in the range of doubles if they have at most this many bytes.
 const SURELY_FINITE: usize = 300;
 
 /// Returns the offset after a number: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
 #[inline(always)]
-fn number(bytes: &[u8], start: usize) -> usize {
+fn number(bytes: &[u8], start: usize) -> Result<usize, Fault> {
     let first = start + usize::from(peek(bytes, start) == b'-');
-    let end = skip_digits(bytes, first);
-    let has_zero_before_digits = peek(bytes, first) == b'0' && end > first + 1;
-    if end == first || has_zero_before_digits {
-        return WRONG;
+    let end = digits(bytes, first)?;
+    if peek(bytes, first) == b'0' && end > first + 1 {
+        return Err(Fault::new(INVALID_NUMBER, first + 2));
     }
     if matches!(peek(bytes, end), b'.' | b'e' | b'E') || end - start > SURELY_FINITE {
         return real_number(bytes, start, end);
     }
-    end
+    Ok(end)
 }
 
+/// Returns the offset after at least one digit.
 #[inline(always)]
-fn skip_digits(bytes: &[u8], mut at: usize) -> usize {
+fn digits(bytes: &[u8], first: usize) -> Result<usize, Fault> {
+    let mut at = first;
     while peek(bytes, at).is_ascii_digit() {
         at += 1;
     }
-    at
+    if at > first { Ok(at) } else { Err(unexpected(bytes, at, INVALID_NUMBER, VALUE_END)) }
 }
 
 /// Returns the offset after a number with a fraction or exponent, or after a very long integer. Its integral part ends
 /// at `at`.
 #[inline(never)]
-fn real_number(bytes: &[u8], start: usize, mut at: usize) -> usize {
+fn real_number(bytes: &[u8], start: usize, mut at: usize) -> Result<usize, Fault> {
     let mut is_finite = at - start <= SURELY_FINITE;
     if peek(bytes, at) == b'.' {
-        let digits = at + 1;
-        at = skip_digits(bytes, digits);
-        if at == digits {
-            return WRONG;
-        }
+        at = digits(bytes, at + 1)?;
     }
     if matches!(peek(bytes, at), b'e' | b'E') {
-        let digits = at + 1 + usize::from(matches!(peek(bytes, at + 1), b'+' | b'-'));
-        at = skip_digits(bytes, digits);
-        if at == digits {
-            return WRONG;
-        }
+        at = digits(bytes, at + 1 + usize::from(matches!(peek(bytes, at + 1), b'+' | b'-')))?;
         is_finite = false;
     }
     let parse = || parse_double(std::str::from_utf8(bytes.get(start..at)?).ok()?);
-    if is_finite || parse().is_some_and(f64::is_finite) { at } else { WRONG }
+    if is_finite || parse().is_some_and(f64::is_finite) { Ok(at) } else { Err(Fault::new("number out of range", at)) }
 }
 
 /// Returns the character of an escape, and the offset after the escape.
@@ -482,6 +473,7 @@ fn four_digits(bytes: &[u8], at: usize) -> Result<u32, Fault> {
 const CONTROL_CHARACTER: &str = "control character (\\u0000-\\u001F) found while parsing a string";
 const ELEMENT_END: &str = "expected `,` or `]`";
 const INVALID_ESCAPE: &str = "invalid escape";
+const INVALID_NUMBER: &str = "invalid number";
 const LIST_END: &str = "EOF while parsing a list";
 const LONE_SURROGATE: &str = "lone leading surrogate in hex escape";
 const OBJECT_END: &str = "EOF while parsing an object";
@@ -490,80 +482,34 @@ const TRAILING_COMMA: &str = "trailing comma";
 const VALUE_END: &str = "EOF while parsing a value";
 
 #[cold]
-fn wrong_number(text: &str, start: usize) -> Fault {
-    let bytes = text.as_bytes();
-    let no_digit = |at: usize| match bytes.get(at) {
-        None => Some(Fault::new(VALUE_END, at)),
-        Some(byte) => (!byte.is_ascii_digit()).then(|| Fault::new("invalid number", at + 1)),
-    };
-    let first = start + usize::from(peek(bytes, start) == b'-');
-    if let Some(fault) = no_digit(first) {
-        return fault;
-    }
-    if peek(bytes, first) == b'0' && peek(bytes, first + 1).is_ascii_digit() {
-        return Fault::new("invalid number", first + 2);
-    }
-    let mut at = skip_digits(bytes, first);
-    if peek(bytes, at) == b'.' {
-        if let Some(fault) = no_digit(at + 1) {
-            return fault;
-        }
-        at = skip_digits(bytes, at + 1);
-    }
-    if matches!(peek(bytes, at), b'e' | b'E') {
-        at += 1 + usize::from(matches!(peek(bytes, at + 1), b'+' | b'-'));
-        if let Some(fault) = no_digit(at) {
-            return fault;
-        }
-        at = skip_digits(bytes, at);
-    }
-    Fault::new("number out of range", at)
+fn no_value(bytes: &[u8], at: usize, open: &Container) -> Fault {
+    // Not an empty array, which the scanner handles earlier.
+    let is_end_of_array = peek(bytes, at) == b']' && open.token != NONE && !open.is_object;
+    unexpected(bytes, at, if is_end_of_array { TRAILING_COMMA } else { "expected value" }, VALUE_END)
 }
 
 #[cold]
-fn no_value(bytes: &[u8], at: usize, open: &Container) -> Fault {
-    let words: [&[u8]; 3] = [b"true", b"false", b"null"];
-    match bytes.get(at) {
-        None => Fault::new(VALUE_END, at),
-        // Not an empty array, which the scanner handles earlier.
-        Some(b']') if open.token != NONE && !open.is_object => Fault::new(TRAILING_COMMA, at + 1),
-        Some(first) => match words.into_iter().find(|word| word.starts_with(&[*first])) {
-            None => Fault::new("expected value", at + 1),
-            Some(word) => {
-                let rest = bytes.get(at..).unwrap_or_default();
-                let common = rest.iter().zip(word).take_while(|(byte, expected)| byte == expected).count();
-                match rest.len() == common {
-                    true => Fault::new(VALUE_END, bytes.len()),
-                    false => Fault::new("expected ident", at + common + 1),
-                }
-            }
-        },
-    }
+fn wrong_word(bytes: &[u8], at: usize, word: &[u8]) -> Fault {
+    let common = bytes.iter().skip(at).zip(word).take_while(|(byte, expected)| byte == expected).count();
+    unexpected(bytes, at + common, "expected ident", VALUE_END)
 }
 
 #[cold]
 fn no_name(bytes: &[u8], at: usize) -> Fault {
-    match bytes.get(at) {
-        None => Fault::new(VALUE_END, at),
-        Some(b'}') => Fault::new(TRAILING_COMMA, at + 1),
-        Some(_) => Fault::new("key must be a string", at + 1),
-    }
-}
-
-#[cold]
-fn no_colon(bytes: &[u8], at: usize) -> Fault {
-    match bytes.get(at) {
-        None => Fault::new(OBJECT_END, at),
-        Some(_) => Fault::new("expected `:`", at + 1),
-    }
+    let message = if peek(bytes, at) == b'}' { TRAILING_COMMA } else { "key must be a string" };
+    unexpected(bytes, at, message, VALUE_END)
 }
 
 #[cold]
 fn no_end(bytes: &[u8], at: usize, open: &Container) -> Fault {
-    match (bytes.get(at), open.is_object) {
-        (None, true) => Fault::new(OBJECT_END, at),
-        (None, false) => Fault::new(LIST_END, at),
-        (Some(_), true) => Fault::new("expected `,` or `}`", at + 1),
-        (Some(_), false) => Fault::new(ELEMENT_END, at + 1),
+    match open.is_object {
+        true => unexpected(bytes, at, "expected `,` or `}`", OBJECT_END),
+        false => unexpected(bytes, at, ELEMENT_END, LIST_END),
     }
+}
+
+/// Returns the fault of an unexpected byte, or of an unexpected end.
+#[cold]
+fn unexpected(bytes: &[u8], at: usize, message: &'static str, message_at_end: &'static str) -> Fault {
+    if at < bytes.len() { Fault::new(message, at + 1) } else { Fault::new(message_at_end, at) }
 }
