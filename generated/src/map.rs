@@ -223,4 +223,4 @@ impl<V: Encode> Object for Map<String, V> {
     }
 }
 
-codec::serde_impls! { [V: Encode] [V: DecodeInPlace] Map<String, V> }
+codec::generic_serde_impls! { [V: Encode] [V: DecodeInPlace] Map<String, V> }

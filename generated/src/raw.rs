@@ -179,18 +179,4 @@ impl fmt::Debug for RawJson {
     }
 }
 
-impl Decode for RawJson {
-    const NAME: &'static str = "JSON value";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        Ok(json.to_raw())
-    }
-}
-
-impl Encode for RawJson {
-    fn encode(&self) -> Node<'_> {
-        Node::Json(self.text())
-    }
-}
-
 crate::codec::serde_impls!(RawJson);

@@ -159,9 +159,11 @@ impl<'a> Cursor<'a> {
     ///
     /// Returns [`ErrorKind::Type`] if the value is not a string.
     pub fn string(self) -> Result<String, Error> {
-        match self.as_str() {
-            Some(text) => Ok(text.into_owned()),
-            None => Err(self.mismatch("string")),
+        let token = self.token();
+        match token.kind() {
+            Kind::Plain => Ok(self.document.slice(token).to_owned()),
+            Kind::Escaped => Ok(unescaped(self.document.slice(token))),
+            _ => Err(self.mismatch("string")),
         }
     }
 

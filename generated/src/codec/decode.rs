@@ -1,7 +1,8 @@
 //! The trait [`Decode`], and its implementations for basic types.
 
 use crate::{
-    Error, ErrorCode, ErrorKind, JsonObject, Map, Never, Number, ProgressToken, RawJson, RequestId, ResultType, Value,
+    Error, ErrorCode, ErrorKind, ErrorObject, JsonObject, Map, Never, Number, ProgressToken, RawJson, RequestId,
+    ResultType, Value,
 };
 
 use super::fields::{read_elements, read_optional};
@@ -50,6 +51,13 @@ decode! {
     };
     Number: "number", json => json.number();
     String: "string", json => json.string();
+    RawJson: "JSON value", json => Ok(json.to_raw());
+    ResultType: "ResultType", json => match json.is_str("complete") {
+        true => Ok(ResultType::COMPLETE),
+        false => json.string().map(ResultType::from),
+    };
+    ErrorCode: "ErrorCode", json => i64::decode(json).map(ErrorCode);
+    ErrorObject: "ErrorObject", json => decode_in_place(json);
     Never: "Never", json => Err(json.error(ErrorKind::Uninhabited));
     // If a name occurs more than once, the last value is kept.
     Value: "JSON value", json => Ok(match json.kind() {
@@ -62,7 +70,12 @@ decode! {
         Kind::Object => Value::Object(JsonObject::decode(json)?),
     });
     JsonObject: "object", json => {
-        json.members()?.map(|(name, value)| Ok((name.string()?, Value::decode(value)?))).collect()
+        let mut object = JsonObject::new();
+        // Not `collect`, which sorts a vector of the members first.
+        for (name, value) in json.members()? {
+            object.insert(name.string()?, Value::decode(value)?);
+        }
+        Ok(object)
     };
 }
 

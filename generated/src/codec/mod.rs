@@ -117,7 +117,7 @@ pub use union::{Condition, Guard, JsonTypes};
 #[doc(hidden)]
 pub use crate::__json_schema_impls as json_schema_impls;
 #[doc(hidden)]
-pub use crate::__serde_impls as serde_impls;
+pub use crate::{__generic_serde_impls as generic_serde_impls, __serde_impls as serde_impls};
 #[doc(hidden)]
 pub use {record::deserialize, ser::serialize};
 
@@ -129,11 +129,19 @@ pub type Result<T> = ::std::result::Result<T, crate::Error>;
 /// The maximum nesting depth of arrays and objects in a document, including the outermost.
 pub const MAX_DEPTH: u32 = 100;
 
-/// Implements `serde::Serialize` and `serde::Deserialize` for types that implement [`Encode`] and [`Decode`]. For a
-/// generic type, the bounds of its parameters precede it: first those of `Serialize`, then those of `Deserialize`.
+/// Implements `serde::Serialize` and `serde::Deserialize` for types that implement [`Encode`] and [`Decode`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __serde_impls {
+    ($($type:ty),* $(,)?) => {
+        $($crate::codec::generic_serde_impls! { [] [] $type })*
+    };
+}
+
+/// The same for a generic type, after the bounds of its parameters in each of the two traits.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __generic_serde_impls {
     ([$($encode:tt)*] [$($decode:tt)*] $type:ty) => {
         impl<$($encode)*> $crate::__private::serde::Serialize for $type {
             fn serialize<S: $crate::__private::serde::Serializer>(
@@ -150,8 +158,5 @@ macro_rules! __serde_impls {
                 $crate::codec::deserialize(deserializer)
             }
         }
-    };
-    ($($type:ident),* $(,)?) => {
-        $($crate::codec::serde_impls! { [] [] $type })*
     };
 }

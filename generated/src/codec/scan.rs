@@ -21,13 +21,13 @@ pub(super) struct Scanned {
 
 /// A syntax error, with serde_json's message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fault {
+pub(super) struct SyntaxError {
     message: &'static str,
     /// The offset after the invalid byte.
     end: usize,
 }
 
-impl Fault {
+impl SyntaxError {
     #[cold]
     fn new(message: &'static str, end: usize) -> Self {
         Self { message, end }
@@ -56,10 +56,10 @@ struct Container {
 const NONE: usize = MAX_TEXT - 1;
 
 /// Records the values of a text in `tokens`, which must be empty.
-pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault> {
+pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, SyntaxError> {
     let bytes = text.as_bytes();
     if bytes.len() >= NONE {
-        return Err(Fault::new("texts of 512 MiB and more are not supported", 0));
+        return Err(SyntaxError::new("texts of 512 MiB and more are not supported", 0));
     }
     // Most messages have an entry for every six to eight bytes.
     tokens.reserve((bytes.len() / 6 + 8).min(1 << 12));
@@ -110,7 +110,11 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
                 let is_multiline = found.is_multiline;
                 at = skip_space(bytes, at, &mut found);
                 found.is_multiline = is_multiline;
-                return if at == bytes.len() { Ok(found) } else { Err(Fault::new("trailing characters", at + 1)) };
+                return if at == bytes.len() {
+                    Ok(found)
+                } else {
+                    Err(SyntaxError::new("trailing characters", at + 1))
+                };
             }
             at = skip_space(bytes, at, &mut found);
             match peek(bytes, at) {
@@ -160,7 +164,7 @@ fn word<const N: usize>(
     word: &[u8; N],
     kind: Kind,
     tokens: &mut Vec<Token>,
-) -> Result<usize, Fault> {
+) -> Result<usize, SyntaxError> {
     if bytes.get(at..).and_then(<[u8]>::first_chunk) != Some(word) {
         return Err(wrong_word(bytes, at, word));
     }
@@ -170,7 +174,7 @@ fn word<const N: usize>(
 
 /// Adds the name of a member, after white space. Returns the offset after its colon.
 #[inline(always)]
-fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -> Result<usize, Fault> {
+fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -> Result<usize, SyntaxError> {
     let at = skip_space(bytes, at, found);
     if peek(bytes, at) != b'"' {
         return Err(no_name(bytes, at));
@@ -184,7 +188,7 @@ fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -
 
 /// Adds the string whose first character is at `start`. Returns the offset after its closing quote.
 #[inline(always)]
-fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, Fault> {
+fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, SyntaxError> {
     let mut end = start;
     // Fast path for short strings.
     for _ in 0..4 {
@@ -206,7 +210,7 @@ fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, 
 
 /// Returns the offset of a string's closing quote, and its kind. There are no special bytes before `at`.
 #[inline(never)]
-fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), Fault> {
+fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), SyntaxError> {
     let mut kind = Kind::Plain;
     let mut words = 0;
     loop {
@@ -235,7 +239,7 @@ fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), Fault> {
 }
 
 /// Like [`long_string`], for the last eight bytes of the text.
-fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kind), Fault> {
+fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kind), SyntaxError> {
     loop {
         match peek(bytes, at) {
             b'"' => return Ok((at, kind)),
@@ -250,12 +254,12 @@ fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kin
 
 /// Returns the offset after an escape. Fails at control characters and at the end of the text.
 #[inline(always)]
-fn after_escape(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+fn after_escape(bytes: &[u8], at: usize) -> Result<usize, SyntaxError> {
     match (peek(bytes, at), bytes.get(at + 1)) {
         (b'\\', Some(b'n' | b'"' | b'\\' | b'/' | b't' | b'r' | b'b' | b'f')) => Ok(at + 2),
         (b'\\', _) => unescape(bytes, at).map(|(_, end)| end),
-        _ if at < bytes.len() => Err(Fault::new(CONTROL_CHARACTER, at + 1)),
-        _ => Err(Fault::new(STRING_END, bytes.len())),
+        _ if at < bytes.len() => Err(SyntaxError::new(CONTROL_CHARACTER, at + 1)),
+        _ => Err(SyntaxError::new(STRING_END, bytes.len())),
     }
 }
 
@@ -386,11 +390,11 @@ const SURELY_FINITE: usize = 300;
 
 /// Returns the offset after a number: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
 #[inline(always)]
-fn number(bytes: &[u8], start: usize) -> Result<usize, Fault> {
+fn number(bytes: &[u8], start: usize) -> Result<usize, SyntaxError> {
     let first = start + usize::from(peek(bytes, start) == b'-');
     let end = digits(bytes, first)?;
     if peek(bytes, first) == b'0' && end > first + 1 {
-        return Err(Fault::new(INVALID_NUMBER, first + 2));
+        return Err(SyntaxError::new(INVALID_NUMBER, first + 2));
     }
     if matches!(peek(bytes, end), b'.' | b'e' | b'E') || end - start > SURELY_FINITE {
         return real_number(bytes, start, end);
@@ -400,7 +404,7 @@ fn number(bytes: &[u8], start: usize) -> Result<usize, Fault> {
 
 /// Returns the offset after at least one digit.
 #[inline(always)]
-fn digits(bytes: &[u8], first: usize) -> Result<usize, Fault> {
+fn digits(bytes: &[u8], first: usize) -> Result<usize, SyntaxError> {
     let mut at = first;
     while peek(bytes, at).is_ascii_digit() {
         at += 1;
@@ -411,7 +415,7 @@ fn digits(bytes: &[u8], first: usize) -> Result<usize, Fault> {
 /// Returns the offset after a number with a fraction or exponent, or after a very long integer. Its integral part ends
 /// at `at`.
 #[inline(never)]
-fn real_number(bytes: &[u8], start: usize, mut at: usize) -> Result<usize, Fault> {
+fn real_number(bytes: &[u8], start: usize, mut at: usize) -> Result<usize, SyntaxError> {
     let mut is_finite = at - start <= SURELY_FINITE;
     if peek(bytes, at) == b'.' {
         at = digits(bytes, at + 1)?;
@@ -421,13 +425,17 @@ fn real_number(bytes: &[u8], start: usize, mut at: usize) -> Result<usize, Fault
         is_finite = false;
     }
     let parse = || parse_double(std::str::from_utf8(bytes.get(start..at)?).ok()?);
-    if is_finite || parse().is_some_and(f64::is_finite) { Ok(at) } else { Err(Fault::new("number out of range", at)) }
+    if is_finite || parse().is_some_and(f64::is_finite) {
+        Ok(at)
+    } else {
+        Err(SyntaxError::new("number out of range", at))
+    }
 }
 
 /// Returns the character of an escape, and the offset after the escape.
 #[inline(never)]
-pub(super) fn unescape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
-    let Some(escape) = bytes.get(at + 1) else { return Err(Fault::new(STRING_END, bytes.len())) };
+pub(super) fn unescape(bytes: &[u8], at: usize) -> Result<(char, usize), SyntaxError> {
+    let Some(escape) = bytes.get(at + 1) else { return Err(SyntaxError::new(STRING_END, bytes.len())) };
     let character = match escape {
         b'"' | b'\\' | b'/' => char::from(*escape),
         b'b' => '\u{8}',
@@ -436,23 +444,25 @@ pub(super) fn unescape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> 
         b'r' => '\r',
         b't' => '\t',
         b'u' => return unicode_escape(bytes, at),
-        _ => return Err(Fault::new(INVALID_ESCAPE, at + 2)),
+        _ => return Err(SyntaxError::new(INVALID_ESCAPE, at + 2)),
     };
     Ok((character, at + 2))
 }
 
-fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
+fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), SyntaxError> {
     let high = four_digits(bytes, at + 2)?;
     if let Some(character) = char::from_u32(high) {
         return Ok((character, at + 6));
     }
     if high >= 0xdc00 {
-        return Err(Fault::new(LONE_SURROGATE, at + 6));
+        return Err(SyntaxError::new(LONE_SURROGATE, at + 6));
     }
     for (offset, expected) in [(at + 6, b'\\'), (at + 7, b'u')] {
         match bytes.get(offset) {
-            None => return Err(Fault::new(STRING_END, bytes.len())),
-            Some(byte) if *byte != expected => return Err(Fault::new("unexpected end of hex escape", offset + 1)),
+            None => return Err(SyntaxError::new(STRING_END, bytes.len())),
+            Some(byte) if *byte != expected => {
+                return Err(SyntaxError::new("unexpected end of hex escape", offset + 1));
+            }
             Some(_) => {}
         }
     }
@@ -461,13 +471,13 @@ fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
         0xdc00..0xe000 => char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)),
         _ => None,
     };
-    pair.map(|character| (character, at + 12)).ok_or(Fault::new(LONE_SURROGATE, at + 12))
+    pair.map(|character| (character, at + 12)).ok_or(SyntaxError::new(LONE_SURROGATE, at + 12))
 }
 
-fn four_digits(bytes: &[u8], at: usize) -> Result<u32, Fault> {
-    let Some(digits) = bytes.get(at..at + 4) else { return Err(Fault::new(STRING_END, bytes.len())) };
+fn four_digits(bytes: &[u8], at: usize) -> Result<u32, SyntaxError> {
+    let Some(digits) = bytes.get(at..at + 4) else { return Err(SyntaxError::new(STRING_END, bytes.len())) };
     let digit = |number: Option<u32>, byte: &u8| Some(number? << 4 | char::from(*byte).to_digit(16)?);
-    digits.iter().fold(Some(0), digit).ok_or(Fault::new(INVALID_ESCAPE, at + 4))
+    digits.iter().fold(Some(0), digit).ok_or(SyntaxError::new(INVALID_ESCAPE, at + 4))
 }
 
 const CONTROL_CHARACTER: &str = "control character (\\u0000-\\u001F) found while parsing a string";
@@ -482,34 +492,34 @@ const TRAILING_COMMA: &str = "trailing comma";
 const VALUE_END: &str = "EOF while parsing a value";
 
 #[cold]
-fn no_value(bytes: &[u8], at: usize, open: &Container) -> Fault {
+fn no_value(bytes: &[u8], at: usize, open: &Container) -> SyntaxError {
     // Not an empty array, which the scanner handles earlier.
     let is_end_of_array = peek(bytes, at) == b']' && open.token != NONE && !open.is_object;
     unexpected(bytes, at, if is_end_of_array { TRAILING_COMMA } else { "expected value" }, VALUE_END)
 }
 
 #[cold]
-fn wrong_word(bytes: &[u8], at: usize, word: &[u8]) -> Fault {
+fn wrong_word(bytes: &[u8], at: usize, word: &[u8]) -> SyntaxError {
     let common = bytes.iter().skip(at).zip(word).take_while(|(byte, expected)| byte == expected).count();
     unexpected(bytes, at + common, "expected ident", VALUE_END)
 }
 
 #[cold]
-fn no_name(bytes: &[u8], at: usize) -> Fault {
+fn no_name(bytes: &[u8], at: usize) -> SyntaxError {
     let message = if peek(bytes, at) == b'}' { TRAILING_COMMA } else { "key must be a string" };
     unexpected(bytes, at, message, VALUE_END)
 }
 
 #[cold]
-fn no_end(bytes: &[u8], at: usize, open: &Container) -> Fault {
+fn no_end(bytes: &[u8], at: usize, open: &Container) -> SyntaxError {
     match open.is_object {
         true => unexpected(bytes, at, "expected `,` or `}`", OBJECT_END),
         false => unexpected(bytes, at, ELEMENT_END, LIST_END),
     }
 }
 
-/// Returns the fault of an unexpected byte, or of an unexpected end.
+/// Returns the syntax error of an unexpected byte, or of an unexpected end.
 #[cold]
-fn unexpected(bytes: &[u8], at: usize, message: &'static str, message_at_end: &'static str) -> Fault {
-    if at < bytes.len() { Fault::new(message, at + 1) } else { Fault::new(message_at_end, at) }
+fn unexpected(bytes: &[u8], at: usize, message: &'static str, message_at_end: &'static str) -> SyntaxError {
+    if at < bytes.len() { SyntaxError::new(message, at + 1) } else { SyntaxError::new(message_at_end, at) }
 }

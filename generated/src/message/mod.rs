@@ -195,7 +195,7 @@ impl<R: RequestSet, N: NotificationSet> Decode for Message<R, N> {
 impl<R, N> Message<R, N> {
     /// Creates the error of a decoder that accepts only one kind of message.
     #[cold]
-    fn refuse(&self, expected: &str) -> Error {
+    fn wrong_kind(&self, expected: &str) -> Error {
         let found = match self {
             Self::Request(_) => "a request",
             Self::Notification(_) => "a notification",
@@ -215,7 +215,7 @@ macro_rules! kinds {
             fn decode(json: Cursor<'_>) -> Result<Self, Error> {
                 match <$message>::decode(json)? {
                     Message::$kind(message) => Ok(message),
-                    other => Err(other.refuse($described)),
+                    other => Err(other.wrong_kind($described)),
                 }
             }
         }
@@ -232,7 +232,7 @@ macro_rules! kinds {
             }
         }
 
-        codec::serde_impls! { [$($of: Encode)?] [$($of: $set)?] $type }
+        codec::generic_serde_impls! { [$($of: Encode)?] [$($of: $set)?] $type }
     )*};
 }
 
@@ -243,7 +243,7 @@ kinds! {
     [] ErrorMessage: Error in Message<Never, Never>, "error", "an error";
 }
 
-codec::serde_impls! { [R: Encode, N: Encode] [R: RequestSet, N: NotificationSet] Message<R, N> }
+codec::generic_serde_impls! { [R: Encode, N: Encode] [R: RequestSet, N: NotificationSet] Message<R, N> }
 
 /// For batches, which are arrays of messages: array elements are decoded in place.
 impl<R: RequestSet, N: NotificationSet> DecodeInPlace for Message<R, N> {
