@@ -22,7 +22,7 @@ pub fn inspected(protocol: &Protocol) -> Value {
 pub fn rules(union: &Value, members: &[Value]) -> Option<Vec<Rule>> {
     let rule = |guard: &Value| {
         let when = list(&guard["when"]).iter().map(condition).collect();
-        Some((when, member(union, text(&guard["member"]), members)?))
+        Some((when, member(union, text(&guard["variant"]), members)?))
     };
     list(&union["guards"]).iter().map(rule).collect()
 }
@@ -42,7 +42,7 @@ fn condition(condition: &Value) -> Condition {
 fn member(union: &Value, name: &str, members: &[Value]) -> Option<usize> {
     let named = members.iter().position(|member| reference(member) == Some(name));
     named.or_else(|| {
-        let listed = list(&union["members"]);
+        let listed = list(&union["variants"]);
         let index = listed.iter().position(|listed| listed == name)?;
         (listed.len() == members.len() && reference(&members[index]).is_none()).then_some(index)
     })

@@ -161,6 +161,7 @@ const NAMES: &[&str] = &[
     "ErrorObject",
     "KnownMembers",
     "Map",
+    "MethodSet",
     "RequestSet",
     "NotificationSet",
     "TaskRequest",

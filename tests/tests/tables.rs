@@ -134,10 +134,10 @@ fn contested(report: &Value) -> BTreeMap<String, &Value> {
 
 /// Both say that one member stands for all, or neither; and if so, no member is forgotten.
 fn assert_absorbs(decision: &Decision, union: &Value, members: &[Value]) {
-    let absorbed: BTreeSet<&str> = list(&union["absorbed"]).iter().map(|absorbed| text(&absorbed["member"])).collect();
+    let absorbed: BTreeSet<&str> = list(&union["absorbed"]).iter().map(|absorbed| text(&absorbed["variant"])).collect();
     assert_eq!(decision.absorbs(), !absorbed.is_empty(), "{}", decision.at);
     if decision.absorbs() {
-        let kept = list(&union["members"]).iter().map(text);
+        let kept = list(&union["variants"]).iter().map(text);
         let all: BTreeSet<&str> = members.iter().filter_map(reference).collect();
         // A definition that only is another name for the largest member is that member.
         let told: BTreeSet<&str> = absorbed.into_iter().chain(kept).collect();

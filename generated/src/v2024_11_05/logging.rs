@@ -112,16 +112,10 @@ impl codec::Encode for LoggingLevel {
 
 impl codec::DecodeInPlace for LoggingLevel {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Alert
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -177,7 +171,6 @@ impl codec::Decode for SetLevelRequest {
 impl codec::DecodeInPlace for SetLevelRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -286,7 +279,6 @@ impl codec::Decode for SetLevelRequestParams {
 impl codec::DecodeInPlace for SetLevelRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             level: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),

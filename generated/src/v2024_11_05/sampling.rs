@@ -55,7 +55,6 @@ impl codec::Decode for CreateMessageRequest {
 impl codec::DecodeInPlace for CreateMessageRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -253,7 +252,6 @@ impl codec::Decode for CreateMessageRequestParams {
 impl codec::DecodeInPlace for CreateMessageRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             include_context: None,
             max_tokens: codec::DecodeInPlace::blank(unread),
@@ -392,16 +390,10 @@ impl codec::Encode for CreateMessageRequestParamsIncludeContext {
 
 impl codec::DecodeInPlace for CreateMessageRequestParamsIncludeContext {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::AllServers
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -495,7 +487,6 @@ impl codec::Decode for CreateMessageResult {
 impl codec::DecodeInPlace for CreateMessageResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -605,7 +596,6 @@ impl codec::Decode for TextOrImageContent {
 impl codec::DecodeInPlace for TextOrImageContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ImageContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -621,7 +611,7 @@ impl codec::DecodeInPlace for TextOrImageContent {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -630,7 +620,7 @@ impl codec::DecodeInPlace for TextOrImageContent {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -719,8 +709,7 @@ impl codec::Decode for ModelHint {
 
 impl codec::DecodeInPlace for ModelHint {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             name: None,
             extra: Extra::default(),
@@ -873,8 +862,7 @@ impl codec::Decode for ModelPreferences {
 
 impl codec::DecodeInPlace for ModelPreferences {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cost_priority: None,
             hints: None,
@@ -994,15 +982,9 @@ impl codec::Decode for ModelPreferencesCostPriority {
 impl codec::DecodeInPlace for ModelPreferencesCostPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1075,15 +1057,9 @@ impl codec::Decode for ModelPreferencesIntelligencePriority {
 impl codec::DecodeInPlace for ModelPreferencesIntelligencePriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1156,15 +1132,9 @@ impl codec::Decode for ModelPreferencesSpeedPriority {
 impl codec::DecodeInPlace for ModelPreferencesSpeedPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1224,7 +1194,6 @@ impl codec::Decode for SamplingMessage {
 impl codec::DecodeInPlace for SamplingMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             content: codec::DecodeInPlace::blank(unread),
             role: codec::DecodeInPlace::blank(unread),

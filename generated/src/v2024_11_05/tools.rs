@@ -56,7 +56,6 @@ impl codec::Decode for CallToolRequest {
 impl codec::DecodeInPlace for CallToolRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -177,7 +176,6 @@ impl codec::Decode for CallToolRequestParams {
 impl codec::DecodeInPlace for CallToolRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             arguments: None,
             name: codec::DecodeInPlace::blank(unread),
@@ -303,7 +301,6 @@ impl codec::Decode for CallToolResult {
 impl codec::DecodeInPlace for CallToolResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -411,7 +408,6 @@ impl codec::Decode for CallToolResultContentItem {
 impl codec::DecodeInPlace for CallToolResultContentItem {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ImageContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -427,7 +423,7 @@ impl codec::DecodeInPlace for CallToolResultContentItem {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -436,7 +432,7 @@ impl codec::DecodeInPlace for CallToolResultContentItem {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -445,7 +441,7 @@ impl codec::DecodeInPlace for CallToolResultContentItem {
                         any_of: &[codec::Literal::Str("resource")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
         ];
         match json.union(GUARDS)? {
@@ -548,8 +544,7 @@ impl codec::Decode for ListToolsRequest {
 
 impl codec::DecodeInPlace for ListToolsRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -662,8 +657,7 @@ impl codec::Decode for ListToolsRequestParams {
 
 impl codec::DecodeInPlace for ListToolsRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -779,7 +773,6 @@ impl codec::Decode for ListToolsResult {
 impl codec::DecodeInPlace for ListToolsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -901,7 +894,6 @@ impl codec::Decode for Tool {
 impl codec::DecodeInPlace for Tool {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             input_schema: codec::DecodeInPlace::blank(unread),
@@ -1034,8 +1026,7 @@ impl codec::Decode for ToolInputSchema {
 
 impl codec::DecodeInPlace for ToolInputSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             properties: None,
             required: None,
@@ -1153,8 +1144,7 @@ impl codec::Decode for ToolListChangedNotification {
 
 impl codec::DecodeInPlace for ToolListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1269,8 +1259,7 @@ impl codec::Decode for ToolListChangedNotificationParams {
 
 impl codec::DecodeInPlace for ToolListChangedNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),

@@ -55,7 +55,6 @@ impl codec::Decode for CancelledNotification {
 impl codec::DecodeInPlace for CancelledNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -170,7 +169,6 @@ impl codec::Decode for CancelledNotificationParams {
 impl codec::DecodeInPlace for CancelledNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             reason: None,
             request_id: codec::DecodeInPlace::blank(unread),
@@ -307,8 +305,7 @@ impl codec::Decode for ClientCapabilities {
 
 impl codec::DecodeInPlace for ClientCapabilities {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             experimental: None,
             roots: None,
@@ -416,8 +413,7 @@ impl codec::Decode for ClientCapabilitiesRoots {
 
 impl codec::DecodeInPlace for ClientCapabilitiesRoots {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),
@@ -518,7 +514,6 @@ impl codec::Decode for Implementation {
 impl codec::DecodeInPlace for Implementation {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             version: codec::DecodeInPlace::blank(unread),
@@ -627,7 +622,6 @@ impl codec::Decode for InitializeRequest {
 impl codec::DecodeInPlace for InitializeRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -754,7 +748,6 @@ impl codec::Decode for InitializeRequestParams {
 impl codec::DecodeInPlace for InitializeRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             capabilities: codec::DecodeInPlace::blank(unread),
             client_info: codec::DecodeInPlace::blank(unread),
@@ -904,7 +897,6 @@ impl codec::Decode for InitializeResult {
 impl codec::DecodeInPlace for InitializeResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             capabilities: codec::DecodeInPlace::blank(unread),
@@ -1034,8 +1026,7 @@ impl codec::Decode for InitializedNotification {
 
 impl codec::DecodeInPlace for InitializedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1146,8 +1137,7 @@ impl codec::Decode for InitializedNotificationParams {
 
 impl codec::DecodeInPlace for InitializedNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1247,7 +1237,6 @@ impl codec::Decode for LoggingMessageNotification {
 impl codec::DecodeInPlace for LoggingMessageNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1370,7 +1359,6 @@ impl codec::Decode for LoggingMessageNotificationParams {
 impl codec::DecodeInPlace for LoggingMessageNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: codec::DecodeInPlace::blank(unread),
             level: codec::DecodeInPlace::blank(unread),
@@ -1492,8 +1480,7 @@ impl codec::Decode for PingRequest {
 
 impl codec::DecodeInPlace for PingRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1607,8 +1594,7 @@ impl codec::Decode for PingRequestParams {
 
 impl codec::DecodeInPlace for PingRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1708,7 +1694,6 @@ impl codec::Decode for ProgressNotification {
 impl codec::DecodeInPlace for ProgressNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1848,7 +1833,6 @@ impl codec::Decode for ProgressNotificationParams {
 impl codec::DecodeInPlace for ProgressNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             message: None,
             progress: codec::DecodeInPlace::blank(unread),
@@ -2052,8 +2036,7 @@ impl codec::Decode for ServerCapabilities {
 
 impl codec::DecodeInPlace for ServerCapabilities {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             completions: None,
             experimental: None,
@@ -2170,8 +2153,7 @@ impl codec::Decode for ServerCapabilitiesPrompts {
 
 impl codec::DecodeInPlace for ServerCapabilitiesPrompts {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),
@@ -2284,8 +2266,7 @@ impl codec::Decode for ServerCapabilitiesResources {
 
 impl codec::DecodeInPlace for ServerCapabilitiesResources {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             subscribe: None,
@@ -2390,8 +2371,7 @@ impl codec::Decode for ServerCapabilitiesTools {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTools {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),

@@ -54,7 +54,6 @@ impl codec::Decode for CompleteRequest {
 impl codec::DecodeInPlace for CompleteRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -171,7 +170,6 @@ impl codec::Decode for CompleteRequestParams {
 impl codec::DecodeInPlace for CompleteRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             argument: codec::DecodeInPlace::blank(unread),
             r#ref: codec::DecodeInPlace::blank(unread),
@@ -275,7 +273,6 @@ impl codec::Decode for CompleteRequestParamsArgument {
 impl codec::DecodeInPlace for CompleteRequestParamsArgument {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             value: codec::DecodeInPlace::blank(unread),
@@ -374,7 +371,6 @@ impl codec::Decode for PromptOrResourceReference {
 impl codec::DecodeInPlace for PromptOrResourceReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::PromptReference(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -390,7 +386,7 @@ impl codec::DecodeInPlace for PromptOrResourceReference {
                         any_of: &[codec::Literal::Str("ref/prompt")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -399,7 +395,7 @@ impl codec::DecodeInPlace for PromptOrResourceReference {
                         any_of: &[codec::Literal::Str("ref/resource")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -492,7 +488,6 @@ impl codec::Decode for CompleteResult {
 impl codec::DecodeInPlace for CompleteResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             completion: codec::DecodeInPlace::blank(unread),
@@ -608,7 +603,6 @@ impl codec::Decode for CompleteResultCompletion {
 impl codec::DecodeInPlace for CompleteResultCompletion {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             has_more: None,
             total: None,
@@ -709,7 +703,6 @@ impl codec::Decode for PromptReference {
 impl codec::DecodeInPlace for PromptReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -811,7 +804,6 @@ impl codec::Decode for ResourceReference {
 impl codec::DecodeInPlace for ResourceReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),

@@ -55,7 +55,6 @@ impl codec::Decode for JsonRpcRequestOrNotification {
 impl codec::DecodeInPlace for JsonRpcRequestOrNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::JsonRpcNotification(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -70,11 +69,11 @@ impl codec::DecodeInPlace for JsonRpcRequestOrNotification {
                         path: &["id"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -160,7 +159,6 @@ impl codec::Decode for JsonRpcResponseOrError {
 impl codec::DecodeInPlace for JsonRpcResponseOrError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::JsonRpcError(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -175,7 +173,7 @@ impl codec::DecodeInPlace for JsonRpcResponseOrError {
                         path: &["result"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -183,7 +181,7 @@ impl codec::DecodeInPlace for JsonRpcResponseOrError {
                         path: &["error"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -269,7 +267,6 @@ impl codec::Decode for JsonRpcError {
 impl codec::DecodeInPlace for JsonRpcError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: codec::DecodeInPlace::blank(unread),
@@ -387,7 +384,6 @@ impl codec::Decode for JsonRpcErrorError {
 impl codec::DecodeInPlace for JsonRpcErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             code: codec::DecodeInPlace::blank(unread),
             data: None,
@@ -529,7 +525,6 @@ impl codec::Decode for JsonRpcMessage {
 impl codec::DecodeInPlace for JsonRpcMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::JsonRpcRequestOrNotificationArray(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -548,7 +543,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["id"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -557,7 +552,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["method"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -566,7 +561,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["result"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -575,7 +570,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["error"],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -584,11 +579,11 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["0", "method"],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::ARRAY)],
-                member: 5,
+                variant: 5,
             },
         ];
         match json.union(GUARDS)? {
@@ -728,7 +723,6 @@ impl codec::Decode for JsonRpcNotification {
 impl codec::DecodeInPlace for JsonRpcNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -841,8 +835,7 @@ impl codec::Decode for JsonRpcNotificationParams {
 
 impl codec::DecodeInPlace for JsonRpcNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -953,7 +946,6 @@ impl codec::Decode for JsonRpcRequest {
 impl codec::DecodeInPlace for JsonRpcRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             method: codec::DecodeInPlace::blank(unread),
@@ -1069,8 +1061,7 @@ impl codec::Decode for JsonRpcRequestParams {
 
 impl codec::DecodeInPlace for JsonRpcRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1170,7 +1161,6 @@ impl codec::Decode for JsonRpcResponse {
 impl codec::DecodeInPlace for JsonRpcResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),

@@ -56,7 +56,6 @@ impl codec::Decode for CallToolRequest {
 impl codec::DecodeInPlace for CallToolRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -177,7 +176,6 @@ impl codec::Decode for CallToolRequestParams {
 impl codec::DecodeInPlace for CallToolRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             arguments: None,
             name: codec::DecodeInPlace::blank(unread),
@@ -303,7 +301,6 @@ impl codec::Decode for CallToolResult {
 impl codec::DecodeInPlace for CallToolResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -420,7 +417,6 @@ impl codec::Decode for CallToolResultContentItem {
 impl codec::DecodeInPlace for CallToolResultContentItem {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::AudioContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -436,7 +432,7 @@ impl codec::DecodeInPlace for CallToolResultContentItem {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -445,7 +441,7 @@ impl codec::DecodeInPlace for CallToolResultContentItem {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -454,7 +450,7 @@ impl codec::DecodeInPlace for CallToolResultContentItem {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -463,7 +459,7 @@ impl codec::DecodeInPlace for CallToolResultContentItem {
                         any_of: &[codec::Literal::Str("resource")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
         ];
         match json.union(GUARDS)? {
@@ -576,8 +572,7 @@ impl codec::Decode for ListToolsRequest {
 
 impl codec::DecodeInPlace for ListToolsRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -690,8 +685,7 @@ impl codec::Decode for ListToolsRequestParams {
 
 impl codec::DecodeInPlace for ListToolsRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -807,7 +801,6 @@ impl codec::Decode for ListToolsResult {
 impl codec::DecodeInPlace for ListToolsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -945,7 +938,6 @@ impl codec::Decode for Tool {
 impl codec::DecodeInPlace for Tool {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             annotations: None,
             description: None,
@@ -1081,8 +1073,7 @@ impl codec::Decode for ToolInputSchema {
 
 impl codec::DecodeInPlace for ToolInputSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             properties: None,
             required: None,
@@ -1245,8 +1236,7 @@ impl codec::Decode for ToolAnnotations {
 
 impl codec::DecodeInPlace for ToolAnnotations {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             destructive_hint: None,
             idempotent_hint: None,
@@ -1371,8 +1361,7 @@ impl codec::Decode for ToolListChangedNotification {
 
 impl codec::DecodeInPlace for ToolListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1487,8 +1476,7 @@ impl codec::Decode for ToolListChangedNotificationParams {
 
 impl codec::DecodeInPlace for ToolListChangedNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),

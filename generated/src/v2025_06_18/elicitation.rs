@@ -87,8 +87,7 @@ impl codec::Decode for BooleanSchema {
 
 impl codec::DecodeInPlace for BooleanSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             default: None,
             description: None,
@@ -197,7 +196,6 @@ impl codec::Decode for ElicitRequest {
 impl codec::DecodeInPlace for ElicitRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -314,7 +312,6 @@ impl codec::Decode for ElicitRequestParams {
 impl codec::DecodeInPlace for ElicitRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             message: codec::DecodeInPlace::blank(unread),
             requested_schema: codec::DecodeInPlace::blank(unread),
@@ -428,7 +425,6 @@ impl codec::Decode for ElicitRequestParamsRequestedSchema {
 impl codec::DecodeInPlace for ElicitRequestParamsRequestedSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             properties: codec::DecodeInPlace::blank(unread),
             required: None,
@@ -559,7 +555,6 @@ impl codec::Decode for ElicitResult {
 impl codec::DecodeInPlace for ElicitResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             action: codec::DecodeInPlace::blank(unread),
@@ -678,16 +673,10 @@ impl codec::Encode for ElicitResultAction {
 
 impl codec::DecodeInPlace for ElicitResultAction {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Accept
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -755,7 +744,6 @@ impl codec::Decode for ElicitResultContentValue {
 impl codec::DecodeInPlace for ElicitResultContentValue {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::String(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -766,7 +754,7 @@ impl codec::DecodeInPlace for ElicitResultContentValue {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::STRING)],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -774,11 +762,11 @@ impl codec::DecodeInPlace for ElicitResultContentValue {
                         codec::JsonTypes::INTEGER.union(codec::JsonTypes::FRACTION),
                     ),
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::BOOLEAN)],
-                member: 2,
+                variant: 2,
             },
         ];
         match json.union(GUARDS)? {
@@ -899,7 +887,6 @@ impl codec::Decode for EnumSchema {
 impl codec::DecodeInPlace for EnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             r#enum: codec::DecodeInPlace::blank(unread),
@@ -1058,7 +1045,6 @@ impl codec::Decode for NumberSchema {
 impl codec::DecodeInPlace for NumberSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             maximum: None,
@@ -1179,16 +1165,10 @@ impl codec::Encode for NumberSchemaType {
 
 impl codec::DecodeInPlace for NumberSchemaType {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Integer
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1257,7 +1237,6 @@ impl codec::Decode for PrimitiveSchemaDefinition {
 impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::BooleanSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1276,7 +1255,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["enum"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -1285,7 +1264,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         any_of: &[codec::Literal::Str("string")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1297,7 +1276,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         ],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1306,7 +1285,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         any_of: &[codec::Literal::Str("boolean")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
         ];
         match json.union(GUARDS)? {
@@ -1466,8 +1445,7 @@ impl codec::Decode for StringSchema {
 
 impl codec::DecodeInPlace for StringSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             description: None,
             format: None,
@@ -1603,16 +1581,10 @@ impl codec::Encode for StringSchemaFormat {
 
 impl codec::DecodeInPlace for StringSchemaFormat {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Date
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }

@@ -55,7 +55,6 @@ impl codec::Decode for JsonRpcError {
 impl codec::DecodeInPlace for JsonRpcError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: codec::DecodeInPlace::blank(unread),
@@ -173,7 +172,6 @@ impl codec::Decode for JsonRpcErrorError {
 impl codec::DecodeInPlace for JsonRpcErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             code: codec::DecodeInPlace::blank(unread),
             data: None,
@@ -293,7 +291,6 @@ impl codec::Decode for JsonRpcMessage {
 impl codec::DecodeInPlace for JsonRpcMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::JsonRpcNotification(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -311,7 +308,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["id"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -319,7 +316,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["method"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -327,7 +324,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["result"],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -335,7 +332,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["error"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
         ];
         match json.union(GUARDS)? {
@@ -449,7 +446,6 @@ impl codec::Decode for JsonRpcNotification {
 impl codec::DecodeInPlace for JsonRpcNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -562,8 +558,7 @@ impl codec::Decode for JsonRpcNotificationParams {
 
 impl codec::DecodeInPlace for JsonRpcNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -674,7 +669,6 @@ impl codec::Decode for JsonRpcRequest {
 impl codec::DecodeInPlace for JsonRpcRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             method: codec::DecodeInPlace::blank(unread),
@@ -790,8 +784,7 @@ impl codec::Decode for JsonRpcRequestParams {
 
 impl codec::DecodeInPlace for JsonRpcRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -891,7 +884,6 @@ impl codec::Decode for JsonRpcResponse {
 impl codec::DecodeInPlace for JsonRpcResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),

@@ -55,7 +55,6 @@ impl codec::Decode for GetPromptRequest {
 impl codec::DecodeInPlace for GetPromptRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -175,7 +174,6 @@ impl codec::Decode for GetPromptRequestParams {
 impl codec::DecodeInPlace for GetPromptRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             arguments: None,
             name: codec::DecodeInPlace::blank(unread),
@@ -296,7 +294,6 @@ impl codec::Decode for GetPromptResult {
 impl codec::DecodeInPlace for GetPromptResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             description: None,
@@ -412,8 +409,7 @@ impl codec::Decode for ListPromptsRequest {
 
 impl codec::DecodeInPlace for ListPromptsRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -526,8 +522,7 @@ impl codec::Decode for ListPromptsRequestParams {
 
 impl codec::DecodeInPlace for ListPromptsRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -643,7 +638,6 @@ impl codec::Decode for ListPromptsResult {
 impl codec::DecodeInPlace for ListPromptsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -795,7 +789,6 @@ impl codec::Decode for Prompt {
 impl codec::DecodeInPlace for Prompt {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             arguments: None,
@@ -940,7 +933,6 @@ impl codec::Decode for PromptArgument {
 impl codec::DecodeInPlace for PromptArgument {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             name: codec::DecodeInPlace::blank(unread),
@@ -1062,8 +1054,7 @@ impl codec::Decode for PromptListChangedNotification {
 
 impl codec::DecodeInPlace for PromptListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1183,8 +1174,7 @@ impl codec::Decode for PromptListChangedNotificationParams {
 
 impl codec::DecodeInPlace for PromptListChangedNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1284,7 +1274,6 @@ impl codec::Decode for PromptMessage {
 impl codec::DecodeInPlace for PromptMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             content: codec::DecodeInPlace::blank(unread),
             role: codec::DecodeInPlace::blank(unread),

@@ -65,8 +65,7 @@ impl codec::Decode for ListRootsRequest {
 
 impl codec::DecodeInPlace for ListRootsRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -180,8 +179,7 @@ impl codec::Decode for ListRootsRequestParams {
 
 impl codec::DecodeInPlace for ListRootsRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -286,7 +284,6 @@ impl codec::Decode for ListRootsResult {
 impl codec::DecodeInPlace for ListRootsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             roots: codec::DecodeInPlace::blank(unread),
@@ -408,7 +405,6 @@ impl codec::Decode for Root {
 impl codec::DecodeInPlace for Root {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             name: None,
@@ -528,8 +524,7 @@ impl codec::Decode for RootsListChangedNotification {
 
 impl codec::DecodeInPlace for RootsListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -646,8 +641,7 @@ impl codec::Decode for RootsListChangedNotificationParams {
 
 impl codec::DecodeInPlace for RootsListChangedNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),

@@ -59,7 +59,6 @@ impl codec::Decode for CancelledNotification {
 impl codec::DecodeInPlace for CancelledNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -202,8 +201,7 @@ impl codec::Decode for CancelledNotificationParams {
 
 impl codec::DecodeInPlace for CancelledNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             reason: None,
@@ -377,8 +375,7 @@ impl codec::Decode for ClientCapabilities {
 
 impl codec::DecodeInPlace for ClientCapabilities {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             elicitation: None,
             experimental: None,
@@ -506,8 +503,7 @@ impl codec::Decode for ClientCapabilitiesElicitation {
 
 impl codec::DecodeInPlace for ClientCapabilitiesElicitation {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             form: None,
             url: None,
@@ -612,8 +608,7 @@ impl codec::Decode for ClientCapabilitiesRoots {
 
 impl codec::DecodeInPlace for ClientCapabilitiesRoots {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),
@@ -734,8 +729,7 @@ impl codec::Decode for ClientCapabilitiesSampling {
 
 impl codec::DecodeInPlace for ClientCapabilitiesSampling {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             context: None,
             tools: None,
@@ -865,8 +859,7 @@ impl codec::Decode for ClientCapabilitiesTasks {
 
 impl codec::DecodeInPlace for ClientCapabilitiesTasks {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cancel: None,
             list: None,
@@ -991,8 +984,7 @@ impl codec::Decode for ClientCapabilitiesTasksRequests {
 
 impl codec::DecodeInPlace for ClientCapabilitiesTasksRequests {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             elicitation: None,
             sampling: None,
@@ -1097,8 +1089,7 @@ impl codec::Decode for ClientCapabilitiesTasksRequestsElicitation {
 
 impl codec::DecodeInPlace for ClientCapabilitiesTasksRequestsElicitation {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             create: None,
             extra: Extra::default(),
@@ -1200,8 +1191,7 @@ impl codec::Decode for ClientCapabilitiesTasksRequestsSampling {
 
 impl codec::DecodeInPlace for ClientCapabilitiesTasksRequestsSampling {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             create_message: None,
             extra: Extra::default(),
@@ -1353,7 +1343,6 @@ impl codec::Decode for Implementation {
 impl codec::DecodeInPlace for Implementation {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             icons: None,
@@ -1482,7 +1471,6 @@ impl codec::Decode for InitializeRequest {
 impl codec::DecodeInPlace for InitializeRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -1629,7 +1617,6 @@ impl codec::Decode for InitializeRequestParams {
 impl codec::DecodeInPlace for InitializeRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             capabilities: codec::DecodeInPlace::blank(unread),
@@ -1782,7 +1769,6 @@ impl codec::Decode for InitializeResult {
 impl codec::DecodeInPlace for InitializeResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             capabilities: codec::DecodeInPlace::blank(unread),
@@ -1909,8 +1895,7 @@ impl codec::Decode for InitializedNotification {
 
 impl codec::DecodeInPlace for InitializedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -2025,7 +2010,6 @@ impl codec::Decode for LoggingMessageNotification {
 impl codec::DecodeInPlace for LoggingMessageNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2164,7 +2148,6 @@ impl codec::Decode for LoggingMessageNotificationParams {
 impl codec::DecodeInPlace for LoggingMessageNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             data: codec::DecodeInPlace::blank(unread),
@@ -2289,7 +2272,6 @@ impl codec::Decode for PingRequest {
 impl codec::DecodeInPlace for PingRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -2409,7 +2391,6 @@ impl codec::Decode for ProgressNotification {
 impl codec::DecodeInPlace for ProgressNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2566,7 +2547,6 @@ impl codec::Decode for ProgressNotificationParams {
 impl codec::DecodeInPlace for ProgressNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             message: None,
@@ -2774,8 +2754,7 @@ impl codec::Decode for ServerCapabilities {
 
 impl codec::DecodeInPlace for ServerCapabilities {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             completions: None,
             experimental: None,
@@ -2895,8 +2874,7 @@ impl codec::Decode for ServerCapabilitiesPrompts {
 
 impl codec::DecodeInPlace for ServerCapabilitiesPrompts {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),
@@ -3009,8 +2987,7 @@ impl codec::Decode for ServerCapabilitiesResources {
 
 impl codec::DecodeInPlace for ServerCapabilitiesResources {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             subscribe: None,
@@ -3140,8 +3117,7 @@ impl codec::Decode for ServerCapabilitiesTasks {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTasks {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cancel: None,
             list: None,
@@ -3252,8 +3228,7 @@ impl codec::Decode for ServerCapabilitiesTasksRequests {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTasksRequests {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             tools: None,
             extra: Extra::default(),
@@ -3355,8 +3330,7 @@ impl codec::Decode for ServerCapabilitiesTasksRequestsTools {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTasksRequestsTools {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             call: None,
             extra: Extra::default(),
@@ -3458,8 +3432,7 @@ impl codec::Decode for ServerCapabilitiesTools {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTools {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),

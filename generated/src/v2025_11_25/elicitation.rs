@@ -88,8 +88,7 @@ impl codec::Decode for BooleanSchema {
 
 impl codec::DecodeInPlace for BooleanSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             default: None,
             description: None,
@@ -208,7 +207,6 @@ impl codec::Decode for ElicitRequest {
 impl codec::DecodeInPlace for ElicitRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -376,7 +374,6 @@ impl codec::Decode for ElicitRequestFormParams {
 impl codec::DecodeInPlace for ElicitRequestFormParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -519,7 +516,6 @@ impl codec::Decode for ElicitRequestFormParamsRequestedSchema {
 impl codec::DecodeInPlace for ElicitRequestFormParamsRequestedSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             schema: None,
             properties: codec::DecodeInPlace::blank(unread),
@@ -630,7 +626,6 @@ impl codec::Decode for ElicitRequestParams {
 impl codec::DecodeInPlace for ElicitRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ElicitRequestUrlParams(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -646,7 +641,7 @@ impl codec::DecodeInPlace for ElicitRequestParams {
                         any_of: &[codec::Literal::Str("url")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -655,7 +650,7 @@ impl codec::DecodeInPlace for ElicitRequestParams {
                         any_of: &[codec::Literal::Str("form")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -663,7 +658,7 @@ impl codec::DecodeInPlace for ElicitRequestParams {
                         path: &["mode"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -790,7 +785,6 @@ impl codec::Decode for ElicitRequestUrlParams {
 impl codec::DecodeInPlace for ElicitRequestUrlParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             elicitation_id: codec::DecodeInPlace::blank(unread),
@@ -930,7 +924,6 @@ impl codec::Decode for ElicitResult {
 impl codec::DecodeInPlace for ElicitResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             action: codec::DecodeInPlace::blank(unread),
@@ -1049,16 +1042,10 @@ impl codec::Encode for ElicitResultAction {
 
 impl codec::DecodeInPlace for ElicitResultAction {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Accept
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1137,7 +1124,6 @@ impl codec::Decode for ElicitResultContentValue {
 impl codec::DecodeInPlace for ElicitResultContentValue {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::StringArray(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1148,11 +1134,11 @@ impl codec::DecodeInPlace for ElicitResultContentValue {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::ARRAY)],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::STRING)],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1160,11 +1146,11 @@ impl codec::DecodeInPlace for ElicitResultContentValue {
                         codec::JsonTypes::INTEGER.union(codec::JsonTypes::FRACTION),
                     ),
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::BOOLEAN)],
-                member: 3,
+                variant: 3,
             },
         ];
         match json.union(GUARDS)? {
@@ -1259,7 +1245,6 @@ impl codec::Decode for ElicitationCompleteNotification {
 impl codec::DecodeInPlace for ElicitationCompleteNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1374,7 +1359,6 @@ impl codec::Decode for ElicitationCompleteNotificationParams {
 impl codec::DecodeInPlace for ElicitationCompleteNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             elicitation_id: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1494,7 +1478,6 @@ impl codec::Decode for EnumSchema {
 impl codec::DecodeInPlace for EnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::LegacyTitledEnumSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1516,7 +1499,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["enumNames"],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -1528,7 +1511,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["enum"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1540,7 +1523,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["oneOf"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1552,7 +1535,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["items", "enum"],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -1564,7 +1547,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["items", "anyOf"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
         ];
         match json.union(GUARDS)? {
@@ -1743,7 +1726,6 @@ impl codec::Decode for LegacyTitledEnumSchema {
 impl codec::DecodeInPlace for LegacyTitledEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -1853,7 +1835,6 @@ impl codec::Decode for MultiSelectEnumSchema {
 impl codec::DecodeInPlace for MultiSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::TitledMultiSelectEnumSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1868,7 +1849,7 @@ impl codec::DecodeInPlace for MultiSelectEnumSchema {
                         path: &["items", "enum"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1876,7 +1857,7 @@ impl codec::DecodeInPlace for MultiSelectEnumSchema {
                         path: &["items", "anyOf"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -2021,7 +2002,6 @@ impl codec::Decode for NumberSchema {
 impl codec::DecodeInPlace for NumberSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -2145,16 +2125,10 @@ impl codec::Encode for NumberSchemaType {
 
 impl codec::DecodeInPlace for NumberSchemaType {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Integer
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -2259,7 +2233,6 @@ impl codec::Decode for PrimitiveSchemaDefinition {
 impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::BooleanSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -2281,7 +2254,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["enumNames"],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
             codec::Guard {
                 when: &[
@@ -2293,7 +2266,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["enum"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -2305,7 +2278,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["oneOf"],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -2314,7 +2287,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         any_of: &[codec::Literal::Str("string")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -2326,7 +2299,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         ],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -2335,7 +2308,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         any_of: &[codec::Literal::Str("boolean")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -2347,7 +2320,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["items", "enum"],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -2359,7 +2332,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["items", "anyOf"],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
         ];
         match json.union(GUARDS)? {
@@ -2504,7 +2477,6 @@ impl codec::Decode for SingleSelectEnumSchema {
 impl codec::DecodeInPlace for SingleSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::TitledSingleSelectEnumSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -2519,7 +2491,7 @@ impl codec::DecodeInPlace for SingleSelectEnumSchema {
                         path: &["enum"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -2527,7 +2499,7 @@ impl codec::DecodeInPlace for SingleSelectEnumSchema {
                         path: &["oneOf"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -2686,8 +2658,7 @@ impl codec::Decode for StringSchema {
 
 impl codec::DecodeInPlace for StringSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             default: None,
             description: None,
@@ -2826,16 +2797,10 @@ impl codec::Encode for StringSchemaFormat {
 
 impl codec::DecodeInPlace for StringSchemaFormat {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Date
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -2949,7 +2914,6 @@ impl codec::Decode for TitledMultiSelectEnumSchema {
 impl codec::DecodeInPlace for TitledMultiSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -3064,7 +3028,6 @@ impl codec::Decode for TitledMultiSelectEnumSchemaItems {
 impl codec::DecodeInPlace for TitledMultiSelectEnumSchemaItems {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             any_of: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -3160,7 +3123,6 @@ impl codec::Decode for TitledMultiSelectEnumSchemaItemsAnyOfItem {
 impl codec::DecodeInPlace for TitledMultiSelectEnumSchemaItemsAnyOfItem {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             r#const: codec::DecodeInPlace::blank(unread),
             title: codec::DecodeInPlace::blank(unread),
@@ -3302,7 +3264,6 @@ impl codec::Decode for TitledSingleSelectEnumSchema {
 impl codec::DecodeInPlace for TitledSingleSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -3414,7 +3375,6 @@ impl codec::Decode for TitledSingleSelectEnumSchemaOneOfItem {
 impl codec::DecodeInPlace for TitledSingleSelectEnumSchemaOneOfItem {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             r#const: codec::DecodeInPlace::blank(unread),
             title: codec::DecodeInPlace::blank(unread),
@@ -3513,7 +3473,6 @@ impl codec::Decode for UrlElicitationRequiredErrorErrorData {
 impl codec::DecodeInPlace for UrlElicitationRequiredErrorErrorData {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             elicitations: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -3671,7 +3630,6 @@ impl codec::Decode for UntitledMultiSelectEnumSchema {
 impl codec::DecodeInPlace for UntitledMultiSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -3786,7 +3744,6 @@ impl codec::Decode for UntitledMultiSelectEnumSchemaItems {
 impl codec::DecodeInPlace for UntitledMultiSelectEnumSchemaItems {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             r#enum: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -3927,7 +3884,6 @@ impl codec::Decode for UntitledSingleSelectEnumSchema {
 impl codec::DecodeInPlace for UntitledSingleSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,

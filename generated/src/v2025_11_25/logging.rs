@@ -112,16 +112,10 @@ impl codec::Encode for LoggingLevel {
 
 impl codec::DecodeInPlace for LoggingLevel {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Alert
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -185,7 +179,6 @@ impl codec::Decode for SetLevelRequest {
 impl codec::DecodeInPlace for SetLevelRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -313,7 +306,6 @@ impl codec::Decode for SetLevelRequestParams {
 impl codec::DecodeInPlace for SetLevelRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             level: codec::DecodeInPlace::blank(unread),

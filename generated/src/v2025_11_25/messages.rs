@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Methods, messages and envelopes by direction.
-use crate::{ErrorCode, Message, NotificationSet, RequestSet, codec};
+use crate::{ErrorCode, Message, MethodSet, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelTaskRequest, CancelledNotification, CompleteRequest,
     CreateMessageRequest, ElicitRequest, ElicitationCompleteNotification,
@@ -85,7 +85,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/cancelled")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -94,7 +94,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/initialized")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -103,7 +103,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/progress")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -112,7 +112,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/tasks/status")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -123,25 +123,19 @@ impl codec::Decode for ClientNotification {
                         ],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
         ];
-        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ClientNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::Initialized(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -336,7 +330,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("initialize")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -345,7 +339,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("ping")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -354,7 +348,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/list")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -363,7 +357,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/templates/list")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -372,7 +366,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/read")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -381,7 +375,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/subscribe")],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -390,7 +384,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/unsubscribe")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
             codec::Guard {
                 when: &[
@@ -399,7 +393,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("prompts/list")],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
             codec::Guard {
                 when: &[
@@ -408,7 +402,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("prompts/get")],
                     },
                 ],
-                member: 8,
+                variant: 8,
             },
             codec::Guard {
                 when: &[
@@ -417,7 +411,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tools/list")],
                     },
                 ],
-                member: 9,
+                variant: 9,
             },
             codec::Guard {
                 when: &[
@@ -426,7 +420,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tools/call")],
                     },
                 ],
-                member: 10,
+                variant: 10,
             },
             codec::Guard {
                 when: &[
@@ -435,7 +429,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tasks/get")],
                     },
                 ],
-                member: 11,
+                variant: 11,
             },
             codec::Guard {
                 when: &[
@@ -444,7 +438,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tasks/result")],
                     },
                 ],
-                member: 12,
+                variant: 12,
             },
             codec::Guard {
                 when: &[
@@ -453,7 +447,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tasks/cancel")],
                     },
                 ],
-                member: 13,
+                variant: 13,
             },
             codec::Guard {
                 when: &[
@@ -462,7 +456,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tasks/list")],
                     },
                 ],
-                member: 14,
+                variant: 14,
             },
             codec::Guard {
                 when: &[
@@ -471,7 +465,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("logging/setLevel")],
                     },
                 ],
-                member: 15,
+                variant: 15,
             },
             codec::Guard {
                 when: &[
@@ -480,25 +474,19 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("completion/complete")],
                     },
                 ],
-                member: 16,
+                variant: 16,
             },
         ];
-        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ClientRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::CallTool(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -644,7 +632,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/cancelled")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -653,7 +641,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/progress")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -664,7 +652,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -673,7 +661,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/resources/updated")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -684,7 +672,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -695,7 +683,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -704,7 +692,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/tasks/status")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
             codec::Guard {
                 when: &[
@@ -713,7 +701,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/message")],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
             codec::Guard {
                 when: &[
@@ -724,25 +712,19 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 8,
+                variant: 8,
             },
         ];
-        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ServerNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -860,7 +842,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("ping")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -869,7 +851,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("tasks/get")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -878,7 +860,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("tasks/result")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -887,7 +869,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("tasks/cancel")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -896,7 +878,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("tasks/list")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -905,7 +887,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("sampling/createMessage")],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -914,7 +896,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("roots/list")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
             codec::Guard {
                 when: &[
@@ -923,25 +905,19 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("elicitation/create")],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
         ];
-        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ServerRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::CancelTask(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1072,7 +1048,7 @@ impl ::std::str::FromStr for ClientRequestMethod {
     }
 }
 
-impl RequestSet for ClientRequest {
+impl MethodSet for ClientRequest {
     const METHODS: &'static [&'static str] = &[
         "initialize",
         "ping",
@@ -1092,9 +1068,9 @@ impl RequestSet for ClientRequest {
         "logging/setLevel",
         "completion/complete",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Initialize(codec::Decode::decode(json)?),
                 1 => Self::Ping(codec::Decode::decode(json)?),
                 2 => Self::ListResources(codec::Decode::decode(json)?),
@@ -1136,6 +1112,9 @@ impl RequestSet for ClientRequest {
             Self::Complete(_) => "completion/complete",
         }
     }
+}
+
+impl RequestSet for ClientRequest {
     fn set_id(&mut self, id: crate::RequestId) {
         match self {
             Self::Initialize(request) => request.id = id,
@@ -1222,7 +1201,7 @@ impl ::std::str::FromStr for ServerRequestMethod {
     }
 }
 
-impl RequestSet for ServerRequest {
+impl MethodSet for ServerRequest {
     const METHODS: &'static [&'static str] = &[
         "ping",
         "tasks/get",
@@ -1233,9 +1212,9 @@ impl RequestSet for ServerRequest {
         "roots/list",
         "elicitation/create",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Ping(codec::Decode::decode(json)?),
                 1 => Self::GetTask(codec::Decode::decode(json)?),
                 2 => Self::GetTaskPayload(codec::Decode::decode(json)?),
@@ -1259,6 +1238,9 @@ impl RequestSet for ServerRequest {
             Self::Elicit(_) => "elicitation/create",
         }
     }
+}
+
+impl RequestSet for ServerRequest {
     fn set_id(&mut self, id: crate::RequestId) {
         match self {
             Self::Ping(request) => request.id = id,
@@ -1324,7 +1306,7 @@ impl ::std::str::FromStr for ClientNotificationMethod {
     }
 }
 
-impl NotificationSet for ClientNotification {
+impl MethodSet for ClientNotification {
     const METHODS: &'static [&'static str] = &[
         "notifications/cancelled",
         "notifications/initialized",
@@ -1332,9 +1314,9 @@ impl NotificationSet for ClientNotification {
         "notifications/tasks/status",
         "notifications/roots/list_changed",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Cancelled(codec::Decode::decode(json)?),
                 1 => Self::Initialized(codec::Decode::decode(json)?),
                 2 => Self::Progress(codec::Decode::decode(json)?),
@@ -1354,6 +1336,7 @@ impl NotificationSet for ClientNotification {
     }
 }
 
+impl NotificationSet for ClientNotification {}
 /// Methods of the notifications that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerNotificationMethod {
@@ -1421,7 +1404,7 @@ impl ::std::str::FromStr for ServerNotificationMethod {
     }
 }
 
-impl NotificationSet for ServerNotification {
+impl MethodSet for ServerNotification {
     const METHODS: &'static [&'static str] = &[
         "notifications/cancelled",
         "notifications/progress",
@@ -1433,9 +1416,9 @@ impl NotificationSet for ServerNotification {
         "notifications/message",
         "notifications/elicitation/complete",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Cancelled(codec::Decode::decode(json)?),
                 1 => Self::Progress(codec::Decode::decode(json)?),
                 2 => Self::ResourceListChanged(codec::Decode::decode(json)?),
@@ -1463,6 +1446,7 @@ impl NotificationSet for ServerNotification {
     }
 }
 
+impl NotificationSet for ServerNotification {}
 /// A message that a client sends, as it stands on the wire.
 pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 

@@ -65,7 +65,6 @@ impl codec::Decode for GetPromptRequest {
 impl codec::DecodeInPlace for GetPromptRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -204,7 +203,6 @@ impl codec::Decode for GetPromptRequestParams {
 impl codec::DecodeInPlace for GetPromptRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             arguments: None,
@@ -328,7 +326,6 @@ impl codec::Decode for GetPromptResult {
 impl codec::DecodeInPlace for GetPromptResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             description: None,
@@ -444,7 +441,6 @@ impl codec::Decode for ListPromptsRequest {
 impl codec::DecodeInPlace for ListPromptsRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -579,7 +575,6 @@ impl codec::Decode for ListPromptsResult {
 impl codec::DecodeInPlace for ListPromptsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -743,7 +738,6 @@ impl codec::Decode for Prompt {
 impl codec::DecodeInPlace for Prompt {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             arguments: None,
@@ -891,7 +885,6 @@ impl codec::Decode for PromptArgument {
 impl codec::DecodeInPlace for PromptArgument {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             name: codec::DecodeInPlace::blank(unread),
@@ -1010,8 +1003,7 @@ impl codec::Decode for PromptListChangedNotification {
 
 impl codec::DecodeInPlace for PromptListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1133,7 +1125,6 @@ impl codec::Decode for PromptMessage {
 impl codec::DecodeInPlace for PromptMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             content: codec::DecodeInPlace::blank(unread),
             role: codec::DecodeInPlace::blank(unread),

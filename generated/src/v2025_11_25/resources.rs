@@ -79,7 +79,6 @@ impl codec::Decode for BlobResourceContents {
 impl codec::DecodeInPlace for BlobResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             blob: codec::DecodeInPlace::blank(unread),
@@ -184,7 +183,6 @@ impl codec::Decode for TextOrBlobResourceContents {
 impl codec::DecodeInPlace for TextOrBlobResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::BlobResourceContents(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -199,7 +197,7 @@ impl codec::DecodeInPlace for TextOrBlobResourceContents {
                         path: &["text"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -207,7 +205,7 @@ impl codec::DecodeInPlace for TextOrBlobResourceContents {
                         path: &["blob"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -304,7 +302,6 @@ impl codec::Decode for ListResourceTemplatesRequest {
 impl codec::DecodeInPlace for ListResourceTemplatesRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -443,7 +440,6 @@ impl codec::Decode for ListResourceTemplatesResult {
 impl codec::DecodeInPlace for ListResourceTemplatesResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -559,7 +555,6 @@ impl codec::Decode for ListResourcesRequest {
 impl codec::DecodeInPlace for ListResourcesRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -696,7 +691,6 @@ impl codec::Decode for ListResourcesResult {
 impl codec::DecodeInPlace for ListResourcesResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -810,7 +804,6 @@ impl codec::Decode for ReadResourceRequest {
 impl codec::DecodeInPlace for ReadResourceRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -938,7 +931,6 @@ impl codec::Decode for ReadResourceRequestParams {
 impl codec::DecodeInPlace for ReadResourceRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             uri: codec::DecodeInPlace::blank(unread),
@@ -1049,7 +1041,6 @@ impl codec::Decode for ReadResourceResult {
 impl codec::DecodeInPlace for ReadResourceResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             contents: codec::DecodeInPlace::blank(unread),
@@ -1241,7 +1232,6 @@ impl codec::Decode for Resource {
 impl codec::DecodeInPlace for Resource {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -1380,8 +1370,7 @@ impl codec::Decode for ResourceListChangedNotification {
 
 impl codec::DecodeInPlace for ResourceListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1579,7 +1568,6 @@ impl codec::Decode for ResourceTemplate {
 impl codec::DecodeInPlace for ResourceTemplate {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -1705,7 +1693,6 @@ impl codec::Decode for ResourceUpdatedNotification {
 impl codec::DecodeInPlace for ResourceUpdatedNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1829,7 +1816,6 @@ impl codec::Decode for ResourceUpdatedNotificationParams {
 impl codec::DecodeInPlace for ResourceUpdatedNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             uri: codec::DecodeInPlace::blank(unread),
@@ -1940,7 +1926,6 @@ impl codec::Decode for SubscribeRequest {
 impl codec::DecodeInPlace for SubscribeRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -2068,7 +2053,6 @@ impl codec::Decode for SubscribeRequestParams {
 impl codec::DecodeInPlace for SubscribeRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             uri: codec::DecodeInPlace::blank(unread),
@@ -2192,7 +2176,6 @@ impl codec::Decode for TextResourceContents {
 impl codec::DecodeInPlace for TextResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             mime_type: None,
@@ -2313,7 +2296,6 @@ impl codec::Decode for UnsubscribeRequest {
 impl codec::DecodeInPlace for UnsubscribeRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -2439,7 +2421,6 @@ impl codec::Decode for UnsubscribeRequestParams {
 impl codec::DecodeInPlace for UnsubscribeRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             uri: codec::DecodeInPlace::blank(unread),

@@ -65,7 +65,6 @@ impl codec::Decode for ListRootsRequest {
 impl codec::DecodeInPlace for ListRootsRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -189,7 +188,6 @@ impl codec::Decode for ListRootsResult {
 impl codec::DecodeInPlace for ListRootsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             roots: codec::DecodeInPlace::blank(unread),
@@ -311,7 +309,6 @@ impl codec::Decode for Root {
 impl codec::DecodeInPlace for Root {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             name: None,
@@ -428,8 +425,7 @@ impl codec::Decode for RootsListChangedNotification {
 
 impl codec::DecodeInPlace for RootsListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),

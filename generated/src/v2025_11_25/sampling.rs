@@ -67,7 +67,6 @@ impl codec::Decode for CreateMessageRequest {
 impl codec::DecodeInPlace for CreateMessageRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -325,7 +324,6 @@ impl codec::Decode for CreateMessageRequestParams {
 impl codec::DecodeInPlace for CreateMessageRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             include_context: None,
@@ -482,16 +480,10 @@ impl codec::Encode for CreateMessageRequestParamsIncludeContext {
 
 impl codec::DecodeInPlace for CreateMessageRequestParamsIncludeContext {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::AllServers
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -585,7 +577,6 @@ impl codec::Decode for CreateMessageResult {
 impl codec::DecodeInPlace for CreateMessageResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -734,7 +725,6 @@ impl codec::Decode for Content {
 impl codec::DecodeInPlace for Content {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::SamplingMessageContentBlockArray(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -751,7 +741,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -761,7 +751,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -771,7 +761,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -781,7 +771,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("tool_use")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -791,11 +781,11 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("tool_result")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::ARRAY)],
-                member: 5,
+                variant: 5,
             },
         ];
         match json.union(GUARDS)? {
@@ -926,8 +916,7 @@ impl codec::Decode for ModelHint {
 
 impl codec::DecodeInPlace for ModelHint {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             name: None,
             extra: Extra::default(),
@@ -1080,8 +1069,7 @@ impl codec::Decode for ModelPreferences {
 
 impl codec::DecodeInPlace for ModelPreferences {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cost_priority: None,
             hints: None,
@@ -1201,15 +1189,9 @@ impl codec::Decode for ModelPreferencesCostPriority {
 impl codec::DecodeInPlace for ModelPreferencesCostPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1282,15 +1264,9 @@ impl codec::Decode for ModelPreferencesIntelligencePriority {
 impl codec::DecodeInPlace for ModelPreferencesIntelligencePriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1363,15 +1339,9 @@ impl codec::Decode for ModelPreferencesSpeedPriority {
 impl codec::DecodeInPlace for ModelPreferencesSpeedPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1445,7 +1415,6 @@ impl codec::Decode for SamplingMessage {
 impl codec::DecodeInPlace for SamplingMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -1576,7 +1545,6 @@ impl codec::Decode for SamplingMessageContentBlock {
 impl codec::DecodeInPlace for SamplingMessageContentBlock {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::AudioContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1592,7 +1560,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1601,7 +1569,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1610,7 +1578,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -1619,7 +1587,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("tool_use")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -1628,7 +1596,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("tool_result")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
         ];
         match json.union(GUARDS)? {
@@ -1745,8 +1713,7 @@ impl codec::Decode for ToolChoice {
 
 impl codec::DecodeInPlace for ToolChoice {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             mode: None,
             extra: Extra::default(),
@@ -1859,16 +1826,10 @@ impl codec::Encode for ToolChoiceMode {
 
 impl codec::DecodeInPlace for ToolChoiceMode {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Auto
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1972,7 +1933,6 @@ impl codec::Decode for ToolResultContent {
 impl codec::DecodeInPlace for ToolResultContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -2113,7 +2073,6 @@ impl codec::Decode for ToolUseContent {
 impl codec::DecodeInPlace for ToolUseContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             id: codec::DecodeInPlace::blank(unread),

@@ -64,7 +64,6 @@ impl codec::Decode for CancelTaskRequest {
 impl codec::DecodeInPlace for CancelTaskRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -176,7 +175,6 @@ impl codec::Decode for CancelTaskRequestParams {
 impl codec::DecodeInPlace for CancelTaskRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             task_id: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -340,7 +338,6 @@ impl codec::Decode for CancelTaskResult {
 impl codec::DecodeInPlace for CancelTaskResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             created_at: codec::DecodeInPlace::blank(unread),
@@ -470,7 +467,6 @@ impl codec::Decode for CreateTaskResult {
 impl codec::DecodeInPlace for CreateTaskResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             task: codec::DecodeInPlace::blank(unread),
@@ -582,7 +578,6 @@ impl codec::Decode for GetTaskPayloadRequest {
 impl codec::DecodeInPlace for GetTaskPayloadRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -696,7 +691,6 @@ impl codec::Decode for GetTaskPayloadRequestParams {
 impl codec::DecodeInPlace for GetTaskPayloadRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             task_id: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -802,8 +796,7 @@ impl codec::Decode for GetTaskPayloadResult {
 
 impl codec::DecodeInPlace for GetTaskPayloadResult {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -912,7 +905,6 @@ impl codec::Decode for GetTaskRequest {
 impl codec::DecodeInPlace for GetTaskRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -1024,7 +1016,6 @@ impl codec::Decode for GetTaskRequestParams {
 impl codec::DecodeInPlace for GetTaskRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             task_id: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1188,7 +1179,6 @@ impl codec::Decode for GetTaskResult {
 impl codec::DecodeInPlace for GetTaskResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             created_at: codec::DecodeInPlace::blank(unread),
@@ -1325,7 +1315,6 @@ impl codec::Decode for ListTasksRequest {
 impl codec::DecodeInPlace for ListTasksRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -1462,7 +1451,6 @@ impl codec::Decode for ListTasksResult {
 impl codec::DecodeInPlace for ListTasksResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -1619,7 +1607,6 @@ impl codec::Decode for Task {
 impl codec::DecodeInPlace for Task {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             created_at: codec::DecodeInPlace::blank(unread),
             last_updated_at: codec::DecodeInPlace::blank(unread),
@@ -1779,16 +1766,10 @@ impl codec::Encode for TaskStatus {
 
 impl codec::DecodeInPlace for TaskStatus {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Cancelled
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1844,7 +1825,6 @@ impl codec::Decode for TaskStatusNotification {
 impl codec::DecodeInPlace for TaskStatusNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2023,7 +2003,6 @@ impl codec::Decode for TaskStatusNotificationParams {
 impl codec::DecodeInPlace for TaskStatusNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             created_at: codec::DecodeInPlace::blank(unread),

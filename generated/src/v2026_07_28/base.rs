@@ -56,7 +56,6 @@ impl codec::Decode for CancelledNotification {
 impl codec::DecodeInPlace for CancelledNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -188,7 +187,6 @@ impl codec::Decode for CancelledNotificationParams {
 impl codec::DecodeInPlace for CancelledNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             reason: None,
@@ -297,7 +295,6 @@ impl codec::Decode for LoggingMessageNotification {
 impl codec::DecodeInPlace for LoggingMessageNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -441,7 +438,6 @@ impl codec::Decode for LoggingMessageNotificationParams {
 impl codec::DecodeInPlace for LoggingMessageNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             data: codec::DecodeInPlace::blank(unread),
@@ -555,7 +551,6 @@ impl codec::Decode for ProgressNotification {
 impl codec::DecodeInPlace for ProgressNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -712,7 +707,6 @@ impl codec::Decode for ProgressNotificationParams {
 impl codec::DecodeInPlace for ProgressNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             message: None,

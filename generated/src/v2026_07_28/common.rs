@@ -101,8 +101,7 @@ impl codec::Decode for Annotations {
 
 impl codec::DecodeInPlace for Annotations {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             audience: None,
             last_modified: None,
@@ -219,15 +218,9 @@ impl codec::Decode for AnnotationsPriority {
 impl codec::DecodeInPlace for AnnotationsPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -318,7 +311,6 @@ impl codec::Decode for AudioContent {
 impl codec::DecodeInPlace for AudioContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -438,7 +430,6 @@ impl codec::Decode for BaseMetadata {
 impl codec::DecodeInPlace for BaseMetadata {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             title: None,
@@ -570,7 +561,6 @@ impl codec::Decode for CacheableResult {
 impl codec::DecodeInPlace for CacheableResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -695,16 +685,10 @@ impl codec::Encode for CacheScope {
 
 impl codec::DecodeInPlace for CacheScope {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Private
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -858,8 +842,7 @@ impl codec::Decode for ClientCapabilities {
 
 impl codec::DecodeInPlace for ClientCapabilities {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             elicitation: None,
             experimental: None,
@@ -987,8 +970,7 @@ impl codec::Decode for ClientCapabilitiesElicitation {
 
 impl codec::DecodeInPlace for ClientCapabilitiesElicitation {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             form: None,
             url: None,
@@ -1115,8 +1097,7 @@ impl codec::Decode for ClientCapabilitiesSampling {
 
 impl codec::DecodeInPlace for ClientCapabilitiesSampling {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             context: None,
             tools: None,
@@ -1259,7 +1240,6 @@ impl codec::Decode for ContentBlock {
 impl codec::DecodeInPlace for ContentBlock {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::AudioContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1275,7 +1255,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1284,7 +1264,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1293,7 +1273,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -1302,7 +1282,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("resource_link")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -1311,7 +1291,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("resource")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
         ];
         match json.union(GUARDS)? {
@@ -1460,7 +1440,6 @@ impl codec::Decode for EmbeddedResource {
 impl codec::DecodeInPlace for EmbeddedResource {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -1595,7 +1574,6 @@ impl codec::Decode for Error {
 impl codec::DecodeInPlace for Error {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             code: codec::DecodeInPlace::blank(unread),
             data: None,
@@ -1714,7 +1692,6 @@ impl codec::Decode for HeaderMismatchError {
 impl codec::DecodeInPlace for HeaderMismatchError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: None,
@@ -1828,7 +1805,6 @@ impl codec::Decode for HeaderMismatchErrorError {
 impl codec::DecodeInPlace for HeaderMismatchErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -1968,7 +1944,6 @@ impl codec::Decode for Icon {
 impl codec::DecodeInPlace for Icon {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             mime_type: None,
             sizes: None,
@@ -2086,16 +2061,10 @@ impl codec::Encode for IconTheme {
 
 impl codec::DecodeInPlace for IconTheme {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Dark
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -2155,8 +2124,7 @@ impl codec::Decode for Icons {
 
 impl codec::DecodeInPlace for Icons {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             icons: None,
             extra: Extra::default(),
@@ -2300,7 +2268,6 @@ impl codec::Decode for ImageContent {
 impl codec::DecodeInPlace for ImageContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -2483,7 +2450,6 @@ impl codec::Decode for Implementation {
 impl codec::DecodeInPlace for Implementation {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             icons: None,
@@ -2609,7 +2575,6 @@ impl codec::Decode for InputRequest {
 impl codec::DecodeInPlace for InputRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ListRootsRequest(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -2625,7 +2590,7 @@ impl codec::DecodeInPlace for InputRequest {
                         any_of: &[codec::Literal::Str("sampling/createMessage")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -2634,7 +2599,7 @@ impl codec::DecodeInPlace for InputRequest {
                         any_of: &[codec::Literal::Str("roots/list")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -2643,7 +2608,7 @@ impl codec::DecodeInPlace for InputRequest {
                         any_of: &[codec::Literal::Str("elicitation/create")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
         ];
         match json.union(GUARDS)? {
@@ -2808,8 +2773,7 @@ impl codec::Decode for InputRequiredResult {
 
 impl codec::DecodeInPlace for InputRequiredResult {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             input_requests: None,
@@ -2919,7 +2883,6 @@ impl codec::Decode for InputResponse {
 impl codec::DecodeInPlace for InputResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ListRootsResult(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -2934,7 +2897,7 @@ impl codec::DecodeInPlace for InputResponse {
                         path: &["model"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -2942,7 +2905,7 @@ impl codec::DecodeInPlace for InputResponse {
                         path: &["roots"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -2950,7 +2913,7 @@ impl codec::DecodeInPlace for InputResponse {
                         path: &["action"],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
         ];
         match json.union(GUARDS)? {
@@ -3068,7 +3031,6 @@ impl codec::Decode for InputResponseRequestParams {
 impl codec::DecodeInPlace for InputResponseRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             input_responses: None,
@@ -3190,7 +3152,6 @@ impl codec::Decode for InternalError {
 impl codec::DecodeInPlace for InternalError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -3307,7 +3268,6 @@ impl codec::Decode for InvalidParamsError {
 impl codec::DecodeInPlace for InvalidParamsError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -3421,7 +3381,6 @@ impl codec::Decode for InvalidRequestError {
 impl codec::DecodeInPlace for InvalidRequestError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -3618,16 +3577,10 @@ impl codec::Encode for LoggingLevel {
 
 impl codec::DecodeInPlace for LoggingLevel {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Alert
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -3705,7 +3658,6 @@ impl codec::Decode for MethodNotFoundError {
 impl codec::DecodeInPlace for MethodNotFoundError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -3821,7 +3773,6 @@ impl codec::Decode for MissingRequiredClientCapabilityError {
 impl codec::DecodeInPlace for MissingRequiredClientCapabilityError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: None,
@@ -3932,7 +3883,6 @@ impl codec::Decode for MissingRequiredClientCapabilityErrorError {
 impl codec::DecodeInPlace for MissingRequiredClientCapabilityErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: codec::DecodeInPlace::blank(unread),
             message: codec::DecodeInPlace::blank(unread),
@@ -4033,7 +3983,6 @@ impl codec::Decode for MissingRequiredClientCapabilityErrorErrorData {
 impl codec::DecodeInPlace for MissingRequiredClientCapabilityErrorErrorData {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             required_capabilities: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -4137,7 +4086,6 @@ impl codec::Decode for Notification {
 impl codec::DecodeInPlace for Notification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -4248,8 +4196,7 @@ impl codec::Decode for NotificationMetaObject {
 
 impl codec::DecodeInPlace for NotificationMetaObject {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             subscription_id: None,
             extra: Extra::default(),
@@ -4354,8 +4301,7 @@ impl codec::Decode for NotificationParams {
 
 impl codec::DecodeInPlace for NotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -4462,7 +4408,6 @@ impl codec::Decode for PaginatedRequest {
 impl codec::DecodeInPlace for PaginatedRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             method: codec::DecodeInPlace::blank(unread),
@@ -4582,7 +4527,6 @@ impl codec::Decode for PaginatedRequestParams {
 impl codec::DecodeInPlace for PaginatedRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             cursor: None,
@@ -4715,7 +4659,6 @@ impl codec::Decode for PaginatedResult {
 impl codec::DecodeInPlace for PaginatedResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -4825,7 +4768,6 @@ impl codec::Decode for ParseError {
 impl codec::DecodeInPlace for ParseError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -4948,7 +4890,6 @@ impl codec::Decode for Request {
 impl codec::DecodeInPlace for Request {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -5133,7 +5074,6 @@ impl codec::Decode for RequestMetaObject {
 impl codec::DecodeInPlace for RequestMetaObject {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             client_capabilities: codec::DecodeInPlace::blank(unread),
             client_info: None,
@@ -5269,7 +5209,6 @@ impl codec::Decode for ResourceContents {
 impl codec::DecodeInPlace for ResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             mime_type: None,
@@ -5466,7 +5405,6 @@ impl codec::Decode for ResourceLink {
 impl codec::DecodeInPlace for ResourceLink {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -5594,7 +5532,6 @@ impl codec::Decode for ResourceRequestParams {
 impl codec::DecodeInPlace for ResourceRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             uri: codec::DecodeInPlace::blank(unread),
@@ -5720,7 +5657,6 @@ impl codec::Decode for Result {
 impl codec::DecodeInPlace for Result {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             result_type: codec::DecodeInPlace::blank(unread),
@@ -5828,8 +5764,7 @@ impl codec::Decode for ResultMetaObject {
 
 impl codec::DecodeInPlace for ResultMetaObject {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             server_info: None,
             extra: Extra::default(),
@@ -5952,16 +5887,10 @@ impl codec::Encode for Role {
 
 impl codec::DecodeInPlace for Role {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Assistant
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -6050,7 +5979,6 @@ impl codec::Decode for TextContent {
 impl codec::DecodeInPlace for TextContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -6170,7 +6098,6 @@ impl codec::Decode for UnsupportedProtocolVersionError {
 impl codec::DecodeInPlace for UnsupportedProtocolVersionError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: None,
@@ -6281,7 +6208,6 @@ impl codec::Decode for UnsupportedProtocolVersionErrorError {
 impl codec::DecodeInPlace for UnsupportedProtocolVersionErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: codec::DecodeInPlace::blank(unread),
             message: codec::DecodeInPlace::blank(unread),
@@ -6387,7 +6313,6 @@ impl codec::Decode for UnsupportedProtocolVersionErrorErrorData {
 impl codec::DecodeInPlace for UnsupportedProtocolVersionErrorErrorData {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             requested: codec::DecodeInPlace::blank(unread),
             supported: codec::DecodeInPlace::blank(unread),

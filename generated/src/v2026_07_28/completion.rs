@@ -63,7 +63,6 @@ impl codec::Decode for CompleteRequest {
 impl codec::DecodeInPlace for CompleteRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -208,7 +207,6 @@ impl codec::Decode for CompleteRequestParams {
 impl codec::DecodeInPlace for CompleteRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             argument: codec::DecodeInPlace::blank(unread),
@@ -318,7 +316,6 @@ impl codec::Decode for CompleteRequestParamsArgument {
 impl codec::DecodeInPlace for CompleteRequestParamsArgument {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             value: codec::DecodeInPlace::blank(unread),
@@ -428,8 +425,7 @@ impl codec::Decode for CompleteRequestParamsContext {
 
 impl codec::DecodeInPlace for CompleteRequestParamsContext {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             arguments: None,
             extra: Extra::default(),
@@ -520,7 +516,6 @@ impl codec::Decode for PromptOrResourceTemplateReference {
 impl codec::DecodeInPlace for PromptOrResourceTemplateReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::PromptReference(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -536,7 +531,7 @@ impl codec::DecodeInPlace for PromptOrResourceTemplateReference {
                         any_of: &[codec::Literal::Str("ref/prompt")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -545,7 +540,7 @@ impl codec::DecodeInPlace for PromptOrResourceTemplateReference {
                         any_of: &[codec::Literal::Str("ref/resource")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -667,7 +662,6 @@ impl codec::Decode for CompleteResult {
 impl codec::DecodeInPlace for CompleteResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             completion: codec::DecodeInPlace::blank(unread),
@@ -791,7 +785,6 @@ impl codec::Decode for CompleteResultCompletion {
 impl codec::DecodeInPlace for CompleteResultCompletion {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             has_more: None,
             total: None,
@@ -903,15 +896,9 @@ impl codec::Decode for CompleteResultCompletionValues {
 impl codec::DecodeInPlace for CompleteResultCompletionValues {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -971,7 +958,6 @@ impl codec::Decode for CompleteResultResponse {
 impl codec::DecodeInPlace for CompleteResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -1087,7 +1073,6 @@ impl codec::Decode for PromptReference {
 impl codec::DecodeInPlace for PromptReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             title: None,
@@ -1192,7 +1177,6 @@ impl codec::Decode for ResourceTemplateReference {
 impl codec::DecodeInPlace for ResourceTemplateReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),

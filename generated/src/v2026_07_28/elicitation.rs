@@ -87,8 +87,7 @@ impl codec::Decode for BooleanSchema {
 
 impl codec::DecodeInPlace for BooleanSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             default: None,
             description: None,
@@ -199,7 +198,6 @@ impl codec::Decode for ElicitRequest {
 impl codec::DecodeInPlace for ElicitRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -345,7 +343,6 @@ impl codec::Decode for ElicitRequestFormParams {
 impl codec::DecodeInPlace for ElicitRequestFormParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             message: codec::DecodeInPlace::blank(unread),
             mode: false,
@@ -482,7 +479,6 @@ impl codec::Decode for ElicitRequestFormParamsRequestedSchema {
 impl codec::DecodeInPlace for ElicitRequestFormParamsRequestedSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             schema: None,
             properties: codec::DecodeInPlace::blank(unread),
@@ -593,7 +589,6 @@ impl codec::Decode for ElicitRequestParams {
 impl codec::DecodeInPlace for ElicitRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ElicitRequestUrlParams(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -609,7 +604,7 @@ impl codec::DecodeInPlace for ElicitRequestParams {
                         any_of: &[codec::Literal::Str("form")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -618,7 +613,7 @@ impl codec::DecodeInPlace for ElicitRequestParams {
                         any_of: &[codec::Literal::Str("url")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -626,7 +621,7 @@ impl codec::DecodeInPlace for ElicitRequestParams {
                         path: &["mode"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
         ];
         match json.union(GUARDS)? {
@@ -714,7 +709,6 @@ impl codec::Decode for ElicitRequestUrlParams {
 impl codec::DecodeInPlace for ElicitRequestUrlParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             message: codec::DecodeInPlace::blank(unread),
             url: codec::DecodeInPlace::blank(unread),
@@ -848,7 +842,6 @@ impl codec::Decode for ElicitResult {
 impl codec::DecodeInPlace for ElicitResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             action: codec::DecodeInPlace::blank(unread),
             content: None,
@@ -964,16 +957,10 @@ impl codec::Encode for ElicitResultAction {
 
 impl codec::DecodeInPlace for ElicitResultAction {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Accept
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1052,7 +1039,6 @@ impl codec::Decode for ElicitResultContentValue {
 impl codec::DecodeInPlace for ElicitResultContentValue {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::StringArray(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1063,11 +1049,11 @@ impl codec::DecodeInPlace for ElicitResultContentValue {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::ARRAY)],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::STRING)],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1075,11 +1061,11 @@ impl codec::DecodeInPlace for ElicitResultContentValue {
                         codec::JsonTypes::INTEGER.union(codec::JsonTypes::FRACTION),
                     ),
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::BOOLEAN)],
-                member: 3,
+                variant: 3,
             },
         ];
         match json.union(GUARDS)? {
@@ -1193,7 +1179,6 @@ impl codec::Decode for EnumSchema {
 impl codec::DecodeInPlace for EnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::LegacyTitledEnumSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1215,7 +1200,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["enumNames"],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -1227,7 +1212,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["enum"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1239,7 +1224,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["oneOf"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1251,7 +1236,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["items", "enum"],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -1263,7 +1248,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["items", "anyOf"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
         ];
         match json.union(GUARDS)? {
@@ -1442,7 +1427,6 @@ impl codec::Decode for LegacyTitledEnumSchema {
 impl codec::DecodeInPlace for LegacyTitledEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -1552,7 +1536,6 @@ impl codec::Decode for MultiSelectEnumSchema {
 impl codec::DecodeInPlace for MultiSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::TitledMultiSelectEnumSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1567,7 +1550,7 @@ impl codec::DecodeInPlace for MultiSelectEnumSchema {
                         path: &["items", "enum"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1575,7 +1558,7 @@ impl codec::DecodeInPlace for MultiSelectEnumSchema {
                         path: &["items", "anyOf"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -1720,7 +1703,6 @@ impl codec::Decode for NumberSchema {
 impl codec::DecodeInPlace for NumberSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -1844,16 +1826,10 @@ impl codec::Encode for NumberSchemaType {
 
 impl codec::DecodeInPlace for NumberSchemaType {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Integer
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1958,7 +1934,6 @@ impl codec::Decode for PrimitiveSchemaDefinition {
 impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::BooleanSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1980,7 +1955,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["enumNames"],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
             codec::Guard {
                 when: &[
@@ -1992,7 +1967,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["enum"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -2004,7 +1979,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["oneOf"],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -2013,7 +1988,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         any_of: &[codec::Literal::Str("string")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -2025,7 +2000,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         ],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -2034,7 +2009,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         any_of: &[codec::Literal::Str("boolean")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -2046,7 +2021,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["items", "enum"],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -2058,7 +2033,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["items", "anyOf"],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
         ];
         match json.union(GUARDS)? {
@@ -2203,7 +2178,6 @@ impl codec::Decode for SingleSelectEnumSchema {
 impl codec::DecodeInPlace for SingleSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::TitledSingleSelectEnumSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -2218,7 +2192,7 @@ impl codec::DecodeInPlace for SingleSelectEnumSchema {
                         path: &["enum"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -2226,7 +2200,7 @@ impl codec::DecodeInPlace for SingleSelectEnumSchema {
                         path: &["oneOf"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -2385,8 +2359,7 @@ impl codec::Decode for StringSchema {
 
 impl codec::DecodeInPlace for StringSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             default: None,
             description: None,
@@ -2525,16 +2498,10 @@ impl codec::Encode for StringSchemaFormat {
 
 impl codec::DecodeInPlace for StringSchemaFormat {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Date
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -2648,7 +2615,6 @@ impl codec::Decode for TitledMultiSelectEnumSchema {
 impl codec::DecodeInPlace for TitledMultiSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -2763,7 +2729,6 @@ impl codec::Decode for TitledMultiSelectEnumSchemaItems {
 impl codec::DecodeInPlace for TitledMultiSelectEnumSchemaItems {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             any_of: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2859,7 +2824,6 @@ impl codec::Decode for TitledMultiSelectEnumSchemaItemsAnyOfItem {
 impl codec::DecodeInPlace for TitledMultiSelectEnumSchemaItemsAnyOfItem {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             r#const: codec::DecodeInPlace::blank(unread),
             title: codec::DecodeInPlace::blank(unread),
@@ -3001,7 +2965,6 @@ impl codec::Decode for TitledSingleSelectEnumSchema {
 impl codec::DecodeInPlace for TitledSingleSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -3113,7 +3076,6 @@ impl codec::Decode for TitledSingleSelectEnumSchemaOneOfItem {
 impl codec::DecodeInPlace for TitledSingleSelectEnumSchemaOneOfItem {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             r#const: codec::DecodeInPlace::blank(unread),
             title: codec::DecodeInPlace::blank(unread),
@@ -3279,7 +3241,6 @@ impl codec::Decode for UntitledMultiSelectEnumSchema {
 impl codec::DecodeInPlace for UntitledMultiSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -3394,7 +3355,6 @@ impl codec::Decode for UntitledMultiSelectEnumSchemaItems {
 impl codec::DecodeInPlace for UntitledMultiSelectEnumSchemaItems {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             r#enum: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -3535,7 +3495,6 @@ impl codec::Decode for UntitledSingleSelectEnumSchema {
 impl codec::DecodeInPlace for UntitledSingleSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,

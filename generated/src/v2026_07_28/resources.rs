@@ -80,7 +80,6 @@ impl codec::Decode for BlobResourceContents {
 impl codec::DecodeInPlace for BlobResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             blob: codec::DecodeInPlace::blank(unread),
@@ -185,7 +184,6 @@ impl codec::Decode for TextOrBlobResourceContents {
 impl codec::DecodeInPlace for TextOrBlobResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::BlobResourceContents(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -200,7 +198,7 @@ impl codec::DecodeInPlace for TextOrBlobResourceContents {
                         path: &["text"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -208,7 +206,7 @@ impl codec::DecodeInPlace for TextOrBlobResourceContents {
                         path: &["blob"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -302,7 +300,6 @@ impl codec::Decode for ListResourceTemplatesRequest {
 impl codec::DecodeInPlace for ListResourceTemplatesRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -473,7 +470,6 @@ impl codec::Decode for ListResourceTemplatesResult {
 impl codec::DecodeInPlace for ListResourceTemplatesResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -594,7 +590,6 @@ impl codec::Decode for ListResourceTemplatesResultResponse {
 impl codec::DecodeInPlace for ListResourceTemplatesResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -713,7 +708,6 @@ impl codec::Decode for ListResourcesRequest {
 impl codec::DecodeInPlace for ListResourcesRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -886,7 +880,6 @@ impl codec::Decode for ListResourcesResult {
 impl codec::DecodeInPlace for ListResourcesResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -1007,7 +1000,6 @@ impl codec::Decode for ListResourcesResultResponse {
 impl codec::DecodeInPlace for ListResourcesResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -1126,7 +1118,6 @@ impl codec::Decode for ReadResourceRequest {
 impl codec::DecodeInPlace for ReadResourceRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -1279,7 +1270,6 @@ impl codec::Decode for ReadResourceRequestParams {
 impl codec::DecodeInPlace for ReadResourceRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             input_responses: None,
@@ -1451,7 +1441,6 @@ impl codec::Decode for ReadResourceResult {
 impl codec::DecodeInPlace for ReadResourceResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -1569,7 +1558,6 @@ impl codec::Decode for ReadResourceResultResponse {
 impl codec::DecodeInPlace for ReadResourceResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -1677,16 +1665,16 @@ impl codec::Decode for InputRequiredOrReadResourceResult {
                         any_of: &[codec::Literal::Str("input_required")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[],
-                member: 1,
+                variant: 1,
             },
         ];
-        let member = json.union(GUARDS)?;
+        let index = json.union(GUARDS)?;
         Ok(
-            match member {
+            match index {
                 0 => Self::InputRequiredResult(codec::Decode::decode(json)?),
                 _ => Self::ReadResourceResult(codec::Decode::decode(json)?),
             },
@@ -1697,15 +1685,9 @@ impl codec::Decode for InputRequiredOrReadResourceResult {
 impl codec::DecodeInPlace for InputRequiredOrReadResourceResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::InputRequiredResult(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         *self = codec::Decode::decode(json)?;
         Ok(())
     }
@@ -1874,7 +1856,6 @@ impl codec::Decode for Resource {
 impl codec::DecodeInPlace for Resource {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -2014,8 +1995,7 @@ impl codec::Decode for ResourceListChangedNotification {
 
 impl codec::DecodeInPlace for ResourceListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -2226,7 +2206,6 @@ impl codec::Decode for ResourceTemplate {
 impl codec::DecodeInPlace for ResourceTemplate {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -2352,7 +2331,6 @@ impl codec::Decode for ResourceUpdatedNotification {
 impl codec::DecodeInPlace for ResourceUpdatedNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2476,7 +2454,6 @@ impl codec::Decode for ResourceUpdatedNotificationParams {
 impl codec::DecodeInPlace for ResourceUpdatedNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             uri: codec::DecodeInPlace::blank(unread),
@@ -2616,7 +2593,6 @@ impl codec::Decode for TextResourceContents {
 impl codec::DecodeInPlace for TextResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             mime_type: None,

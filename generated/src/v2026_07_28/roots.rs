@@ -70,8 +70,7 @@ impl codec::Decode for ListRootsRequest {
 
 impl codec::DecodeInPlace for ListRootsRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -188,8 +187,7 @@ impl codec::Decode for ListRootsRequestParams {
 
 impl codec::DecodeInPlace for ListRootsRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -289,7 +287,6 @@ impl codec::Decode for ListRootsResult {
 impl codec::DecodeInPlace for ListRootsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             roots: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -411,7 +408,6 @@ impl codec::Decode for Root {
 impl codec::DecodeInPlace for Root {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             name: None,

@@ -63,7 +63,6 @@ impl codec::Decode for CreateMessageRequest {
 impl codec::DecodeInPlace for CreateMessageRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -290,7 +289,6 @@ impl codec::Decode for CreateMessageRequestParams {
 impl codec::DecodeInPlace for CreateMessageRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             include_context: None,
             max_tokens: codec::DecodeInPlace::blank(unread),
@@ -444,16 +442,10 @@ impl codec::Encode for CreateMessageRequestParamsIncludeContext {
 
 impl codec::DecodeInPlace for CreateMessageRequestParamsIncludeContext {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::AllServers
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -552,7 +544,6 @@ impl codec::Decode for CreateMessageResult {
 impl codec::DecodeInPlace for CreateMessageResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -704,7 +695,6 @@ impl codec::Decode for Content {
 impl codec::DecodeInPlace for Content {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::SamplingMessageContentBlockArray(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -721,7 +711,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -731,7 +721,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -741,7 +731,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -751,7 +741,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("tool_use")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -761,11 +751,11 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("tool_result")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::ARRAY)],
-                member: 5,
+                variant: 5,
             },
         ];
         match json.union(GUARDS)? {
@@ -899,8 +889,7 @@ impl codec::Decode for ModelHint {
 
 impl codec::DecodeInPlace for ModelHint {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             name: None,
             extra: Extra::default(),
@@ -1056,8 +1045,7 @@ impl codec::Decode for ModelPreferences {
 
 impl codec::DecodeInPlace for ModelPreferences {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cost_priority: None,
             hints: None,
@@ -1180,15 +1168,9 @@ impl codec::Decode for ModelPreferencesCostPriority {
 impl codec::DecodeInPlace for ModelPreferencesCostPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1264,15 +1246,9 @@ impl codec::Decode for ModelPreferencesIntelligencePriority {
 impl codec::DecodeInPlace for ModelPreferencesIntelligencePriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1348,15 +1324,9 @@ impl codec::Decode for ModelPreferencesSpeedPriority {
 impl codec::DecodeInPlace for ModelPreferencesSpeedPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1433,7 +1403,6 @@ impl codec::Decode for SamplingMessage {
 impl codec::DecodeInPlace for SamplingMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -1567,7 +1536,6 @@ impl codec::Decode for SamplingMessageContentBlock {
 impl codec::DecodeInPlace for SamplingMessageContentBlock {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::AudioContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1583,7 +1551,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1592,7 +1560,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1601,7 +1569,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -1610,7 +1578,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("tool_use")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -1619,7 +1587,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("tool_result")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
         ];
         match json.union(GUARDS)? {
@@ -1739,8 +1707,7 @@ impl codec::Decode for ToolChoice {
 
 impl codec::DecodeInPlace for ToolChoice {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             mode: None,
             extra: Extra::default(),
@@ -1856,16 +1823,10 @@ impl codec::Encode for ToolChoiceMode {
 
 impl codec::DecodeInPlace for ToolChoiceMode {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Auto
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1972,7 +1933,6 @@ impl codec::Decode for ToolResultContent {
 impl codec::DecodeInPlace for ToolResultContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -2116,7 +2076,6 @@ impl codec::Decode for ToolUseContent {
 impl codec::DecodeInPlace for ToolUseContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             id: codec::DecodeInPlace::blank(unread),

@@ -64,7 +64,6 @@ impl codec::Decode for DiscoverRequest {
 impl codec::DecodeInPlace for DiscoverRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -246,7 +245,6 @@ impl codec::Decode for DiscoverResult {
 impl codec::DecodeInPlace for DiscoverResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -367,7 +365,6 @@ impl codec::Decode for DiscoverResultResponse {
 impl codec::DecodeInPlace for DiscoverResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -476,7 +473,6 @@ impl codec::Decode for RequestParams {
 impl codec::DecodeInPlace for RequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -691,8 +687,7 @@ impl codec::Decode for ServerCapabilities {
 
 impl codec::DecodeInPlace for ServerCapabilities {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             completions: None,
             experimental: None,
@@ -812,8 +807,7 @@ impl codec::Decode for ServerCapabilitiesPrompts {
 
 impl codec::DecodeInPlace for ServerCapabilitiesPrompts {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),
@@ -926,8 +920,7 @@ impl codec::Decode for ServerCapabilitiesResources {
 
 impl codec::DecodeInPlace for ServerCapabilitiesResources {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             subscribe: None,
@@ -1032,8 +1025,7 @@ impl codec::Decode for ServerCapabilitiesTools {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTools {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),

@@ -104,8 +104,7 @@ impl codec::Decode for SubscriptionFilter {
 
 impl codec::DecodeInPlace for SubscriptionFilter {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             prompts_list_changed: None,
             resource_subscriptions: None,
@@ -215,7 +214,6 @@ impl codec::Decode for SubscriptionsAcknowledgedNotification {
 impl codec::DecodeInPlace for SubscriptionsAcknowledgedNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -343,7 +341,6 @@ impl codec::Decode for SubscriptionsAcknowledgedNotificationParams {
 impl codec::DecodeInPlace for SubscriptionsAcknowledgedNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             notifications: codec::DecodeInPlace::blank(unread),
@@ -457,7 +454,6 @@ impl codec::Decode for SubscriptionsListenRequest {
 impl codec::DecodeInPlace for SubscriptionsListenRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -584,7 +580,6 @@ impl codec::Decode for SubscriptionsListenRequestParams {
 impl codec::DecodeInPlace for SubscriptionsListenRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             notifications: codec::DecodeInPlace::blank(unread),
@@ -701,7 +696,6 @@ impl codec::Decode for SubscriptionsListenResult {
 impl codec::DecodeInPlace for SubscriptionsListenResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             result_type: codec::DecodeInPlace::blank(unread),
@@ -818,7 +812,6 @@ impl codec::Decode for SubscriptionsListenResultMetaObject {
 impl codec::DecodeInPlace for SubscriptionsListenResultMetaObject {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             server_info: None,
             subscription_id: codec::DecodeInPlace::blank(unread),
@@ -922,7 +915,6 @@ impl codec::Decode for SubscriptionsListenResultResponse {
 impl codec::DecodeInPlace for SubscriptionsListenResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),

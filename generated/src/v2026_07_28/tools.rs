@@ -69,7 +69,6 @@ impl codec::Decode for CallToolRequest {
 impl codec::DecodeInPlace for CallToolRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -250,7 +249,6 @@ impl codec::Decode for CallToolRequestParams {
 impl codec::DecodeInPlace for CallToolRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             arguments: None,
@@ -439,7 +437,6 @@ impl codec::Decode for CallToolResult {
 impl codec::DecodeInPlace for CallToolResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -557,7 +554,6 @@ impl codec::Decode for CallToolResultResponse {
 impl codec::DecodeInPlace for CallToolResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -665,16 +661,16 @@ impl codec::Decode for InputRequiredOrCallToolResult {
                         any_of: &[codec::Literal::Str("input_required")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[],
-                member: 1,
+                variant: 1,
             },
         ];
-        let member = json.union(GUARDS)?;
+        let index = json.union(GUARDS)?;
         Ok(
-            match member {
+            match index {
                 0 => Self::InputRequiredResult(codec::Decode::decode(json)?),
                 _ => Self::CallToolResult(codec::Decode::decode(json)?),
             },
@@ -685,15 +681,9 @@ impl codec::Decode for InputRequiredOrCallToolResult {
 impl codec::DecodeInPlace for InputRequiredOrCallToolResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::InputRequiredResult(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         *self = codec::Decode::decode(json)?;
         Ok(())
     }
@@ -767,7 +757,6 @@ impl codec::Decode for ListToolsRequest {
 impl codec::DecodeInPlace for ListToolsRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -954,7 +943,6 @@ impl codec::Decode for ListToolsResult {
 impl codec::DecodeInPlace for ListToolsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -1072,7 +1060,6 @@ impl codec::Decode for ListToolsResultResponse {
 impl codec::DecodeInPlace for ListToolsResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -1280,7 +1267,6 @@ impl codec::Decode for Tool {
 impl codec::DecodeInPlace for Tool {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -1438,8 +1424,7 @@ impl codec::Decode for ToolInputSchema {
 
 impl codec::DecodeInPlace for ToolInputSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             schema: None,
             extra: Extra::default(),
@@ -1549,8 +1534,7 @@ impl codec::Decode for ToolOutputSchema {
 
 impl codec::DecodeInPlace for ToolOutputSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             schema: None,
             extra: Extra::default(),
@@ -1708,8 +1692,7 @@ impl codec::Decode for ToolAnnotations {
 
 impl codec::DecodeInPlace for ToolAnnotations {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             destructive_hint: None,
             idempotent_hint: None,
@@ -1832,8 +1815,7 @@ impl codec::Decode for ToolListChangedNotification {
 
 impl codec::DecodeInPlace for ToolListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),

@@ -169,7 +169,7 @@ impl<S: RequestService> Dispatcher<S> {
             }
             Err(invalid) => (Err(invalid), None),
         };
-        let body = place.map(|place| RawJson::within(document, place)).transpose();
+        let body = place.map(|place| RawJson::extract(document, place)).transpose();
         Ok(self.receive(head, body, extensions)?.map(Task::One))
     }
 

@@ -133,7 +133,7 @@ impl Words {
 
     /// Wraps a value so that it is written without the members that the revision lacks.
     fn fitted<'a>(&'a self, node: Node<'a>, kind: &'static Kind) -> Fitted<'a> {
-        match plain(node) {
+        match node {
             Node::Object(object) => {
                 if std::ptr::eq(kind, &raw const CONTENT) {
                     self.check_content(object);
@@ -198,7 +198,7 @@ impl Filter<'_> {
         if self.words.revision < *since || !may_be(name, node, self.words.revision) {
             return;
         }
-        match (inside, plain(node)) {
+        match (inside, node) {
             (Anything, node) => out.node(name, node),
             (Of(kind), Node::Array(elements)) if !elements.is_empty() => {
                 let fitted = |index| self.words.fitted(elements.element(index), kind);
@@ -230,21 +230,12 @@ impl Elements for Each<'_> {
 ///
 /// Before 2026-07-28, `structuredContent` has to be an object, and `outputSchema` a schema of type `object`.
 fn may_be(name: &str, node: Node<'_>, revision: Revision) -> bool {
-    match (name, plain(node)) {
+    match (name, node) {
         ("structuredContent" | "outputSchema", _) if revision >= V5 => true,
         ("structuredContent", node) => matches!(node, Node::Object(_)),
         ("outputSchema", Node::Object(schema)) => has(schema, "type", |kind| is_text(kind, "object")),
         ("outputSchema", _) => false,
         _ => true,
-    }
-}
-
-/// Converts `serde_json` arrays and objects to plain array and object nodes.
-fn plain(node: Node<'_>) -> Node<'_> {
-    match node {
-        Node::Value(Value::Array(elements)) => Node::Array(elements),
-        Node::Value(Value::Object(object)) => Node::Object(object),
-        node => node,
     }
 }
 
@@ -256,11 +247,7 @@ fn has(object: &dyn Object, wanted: &str, is_such: impl Fn(Node<'_>) -> bool) ->
 }
 
 fn is_text(node: Node<'_>, wanted: &str) -> bool {
-    match node {
-        Node::Str(text) => text == wanted,
-        Node::Value(value) => value == wanted,
-        _ => false,
-    }
+    matches!(node, Node::Str(text) if text == wanted)
 }
 
 /// Converts the params of a request to the client to a revision. The revision must have requests to the client.
