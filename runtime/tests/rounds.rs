@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_runtime::client::handshake::ConnectOptions;
-use mcpgen_runtime::client::mrtr::{self, Rounds};
+use mcpgen_runtime::client::{RoundLimits, mrtr};
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::server::request_state::{InMemoryReplayGuard, ReplayGuard, RequestStateCodec, RequestStateError};
@@ -468,7 +468,7 @@ async fn a_client_can_go_on_by_hand() {
 #[tokio::test(start_paused = true)]
 async fn a_client_does_not_go_on_for_ever() {
     let (mut wire, mut client) = client(answers(), LocalInfo::new("client", "1")).await;
-    client.rounds = Rounds { most: 3, pause: Duration::from_millis(10), ..Rounds::default() };
+    client.round_limits = RoundLimits { rounds: 3, pause: Duration::from_millis(10), ..RoundLimits::default() };
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     for round in 0..4 {
@@ -492,12 +492,12 @@ async fn nobody_is_asked_for_what_is_not_sent() {
         async { Ok::<_, ErrorObject>(ListRootsResult::new(Vec::new())) }
     });
     for (rounds, keys, expected) in [
-        (Rounds { most: 1, ..Rounds::default() }, vec!["r"], 1),
-        (Rounds { requests: 2, ..Rounds::default() }, vec!["r", "s", "t"], 0),
+        (RoundLimits { rounds: 1, ..RoundLimits::default() }, vec!["r"], 1),
+        (RoundLimits { requests: 2, ..RoundLimits::default() }, vec!["r", "s", "t"], 0),
     ] {
         asked.store(0, std::sync::atomic::Ordering::SeqCst);
         let (mut wire, mut client) = client(handlers.clone(), LocalInfo::new("client", "1")).await;
-        client.rounds = rounds;
+        client.round_limits = rounds;
         let params = CallToolRequestParams::new(client.meta(), "tool");
         let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
         for _ in 0..=expected {

@@ -11,10 +11,11 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Value};
 
-use super::methods::Reader;
-use super::{Client, connect};
-use crate::client::handshake::{ConnectOptions, HandshakeError};
-use crate::client::lenient::{DecodePolicy, Repair};
+use super::connect::connect;
+use super::decoder::ResultDecoder;
+use super::handle::Client;
+use super::handshake::{ConnectOptions, HandshakeError};
+use super::lenient::{DecodePolicy, Repair};
 use crate::connection::Limits;
 use crate::jsonrpc::errors;
 use crate::protocol::Level;
@@ -53,7 +54,7 @@ pub struct ClientBuilder {
     pub(super) options: ConnectOptions,
     pub(super) handlers: Router,
     pub(super) limits: Limits,
-    pub(super) reader: Reader,
+    pub(super) decoder: ResultDecoder,
     #[cfg(feature = "stdio")]
     pub(super) line_limit: usize,
 }
@@ -65,7 +66,7 @@ impl Client<Router> {
             options: LocalInfo::new(name, version).into(),
             handlers: Router::new(),
             limits: Limits::default(),
-            reader: Reader::default(),
+            decoder: ResultDecoder::default(),
             #[cfg(feature = "stdio")]
             line_limit: crate::transport::lines::LONGEST,
         }
@@ -97,7 +98,7 @@ impl ClientBuilder {
     /// Repairs known deviations in results instead of returning an error. Calls `on_repair` for each repair, with the
     /// method of the request.
     pub fn lenient(mut self, on_repair: impl Fn(&str, &Repair) + Send + Sync + 'static) -> Self {
-        self.reader = Reader { policy: DecodePolicy::Lenient, on_repair: Arc::new(on_repair) };
+        self.decoder = ResultDecoder { policy: DecodePolicy::Lenient, on_repair: Arc::new(on_repair) };
         self
     }
 
@@ -160,9 +161,10 @@ impl ClientBuilder {
     ///
     /// The server rejects the handshake, does not respond, or supports no revision that this client supports.
     pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
-        let Self { options, handlers, limits, reader, .. } = self;
-        let client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
-        Ok(reader.apply(client))
+        let Self { options, handlers, limits, decoder, .. } = self;
+        let mut client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
+        client.decoder = decoder;
+        Ok(client)
     }
 
     /// Connects to a server over HTTP. For a server that is slow to respond at first, such as one that is started by
@@ -201,14 +203,6 @@ impl ClientBuilder {
             }
         });
         self
-    }
-}
-
-impl Reader {
-    /// Makes a client decode results with this reader.
-    pub(super) fn apply(self, mut client: Client) -> Client {
-        (client.policy, client.on_repair) = (self.policy, self.on_repair);
-        client
     }
 }
 

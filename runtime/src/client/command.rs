@@ -9,8 +9,9 @@ use mcpgen_types::Revision;
 use tokio::process::Command;
 
 use super::builder::ClientBuilder;
-use super::{Client, Lifecycle, connect_with};
-use crate::client::handshake::{ConnectOptions, HandshakeError, Start};
+use super::connect::{Lifecycle, connect_with};
+use super::handle::Client;
+use super::handshake::{ConnectOptions, HandshakeError, Start};
 use crate::peer::CallError;
 use crate::peer::outbox::Closed;
 use crate::transport::supervised_process::{Process, STOP, describe, exited, trailer};
@@ -73,7 +74,10 @@ impl ClientBuilder {
             let connecting = connect_with(options, lifecycle, handlers.clone(), handlers, incoming, outgoing, limits);
             let (connected, input_was_closed) = plan.watch(&process, connecting).await;
             let error = match connected {
-                Ok(client) if !input_was_closed => return Ok(self.reader.apply(client)),
+                Ok(mut client) if !input_was_closed => {
+                    client.decoder = self.decoder;
+                    return Ok(client);
+                }
                 Ok(client) => {
                     client.peer.disconnect();
                     process.stop(GIVE_UP).await;

@@ -12,6 +12,7 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{JsonObject, RawJson, Request, Value};
 use tower::ServiceExt;
 
+use super::limits::RoundLimits;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
@@ -54,24 +55,6 @@ interactive! {
     ReadResourceRequest: InputRequiredOrReadResourceResult of ReadResourceResult;
 }
 
-/// Limits a client's multi-round requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rounds {
-    /// The maximum number of times that a request is sent again. Default: 16.
-    pub most: usize,
-    /// The maximum number of input requests in one result. Default: 64.
-    pub requests: usize,
-    /// The pause before a request is sent again if the server did not ask for any input. It doubles each time, up to
-    /// five seconds. Default: 50 ms.
-    pub pause: Duration,
-}
-
-impl Default for Rounds {
-    fn default() -> Self {
-        Self { most: 16, requests: 64, pause: Duration::from_millis(50) }
-    }
-}
-
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Creates the params of the next round: the params of the first round, with the input responses and the unchanged
@@ -99,7 +82,7 @@ pub fn again(
 pub(crate) async fn complete<R: MultiRoundTrip>(
     peer: &Peer,
     requests: impl RequestService,
-    limits: Rounds,
+    limits: RoundLimits,
     params: R::Params,
 ) -> Result<R::Complete, CallError> {
     let invalid =
@@ -115,12 +98,12 @@ pub(crate) async fn complete<R: MultiRoundTrip>(
 pub(crate) async fn rounds<R: MultiRoundTrip>(
     peer: &Peer,
     requests: impl RequestService,
-    rounds: Rounds,
+    limits: RoundLimits,
     params: Option<RawJson>,
 ) -> Result<RawJson, CallError> {
     let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
     let first = params.unwrap_or_else(|| RawJson::from(&JsonObject::new()));
-    let (mut params, mut pause) = (first.clone(), rounds.pause);
+    let (mut params, mut pause) = (first.clone(), limits.pause);
     let without_end = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
     for round in 0.. {
         let result = peer.call_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;
@@ -132,13 +115,13 @@ pub(crate) async fn rounds<R: MultiRoundTrip>(
             return Ok(result);
         }
         let asks: InputRequiredResult = result.decode().map_err(invalid)?;
-        if round == rounds.most {
+        if round == limits.rounds {
             break;
         }
-        if asks.input_requests.iter().flatten().count() > rounds.requests {
+        if asks.input_requests.iter().flatten().count() > limits.requests {
             return Err(without_end(&format!(
-                "asks for more than {} inputs at a time; raise `Client::rounds.requests` to allow more",
-                rounds.requests
+                "asks for more than {} inputs at a time; raise `Client::round_limits.requests` to allow more",
+                limits.requests
             )));
         }
         let mut answers = JsonObject::new();
@@ -153,8 +136,8 @@ pub(crate) async fn rounds<R: MultiRoundTrip>(
         params = again(&first, &asks, answers).map_err(invalid)?;
     }
     Err(without_end(&format!(
-        "still asks for input after {} rounds; raise `Client::rounds.most` to allow more",
-        rounds.most
+        "still asks for input after {} rounds; raise `Client::round_limits.rounds` to allow more",
+        limits.rounds
     )))
 }
 
