@@ -190,8 +190,8 @@ async fn probes_a_restarted_server_that_names_modern_revisions() {
 #[tokio::test]
 async fn does_not_restart_where_silence_is_no_evidence() {
     let mut script = Script::new("receive; receive");
-    let error = script.connect(|options| options.silence_is_legacy = false).await.expect_err("it is silent");
-    let source = HandshakeError::Call(CallError::Timeout(Duration::from_millis(400)));
+    let error = script.connect(|options| options.silence_is_legacy = Some(false)).await.expect_err("it is silent");
+    let source = HandshakeError::Timeout(Duration::from_millis(400));
     assert!(error.to_string().ends_with(&source.to_string()), "{error}");
     assert_eq!(script.received(), "server/discover eof\n");
 }
@@ -294,6 +294,21 @@ async fn closing_the_client_waits_for_the_process() {
     client.close().await.expect("the status of a server that was asked to end is no error");
     assert!(!PathBuf::from(format!("/proc/{pid}")).exists());
     assert!(script.received().ends_with("eof\n"), "its input was closed: {}", script.received());
+}
+
+#[tokio::test]
+async fn dropping_the_last_handle_ends_the_process() {
+    for into_peer in [false, true] {
+        let mut script = Script::new(&format!("{NAMED} receive; receive 3"));
+        let client = script.connect(|_| {}).await.expect("connected");
+        let pid = pid(&client).await;
+        match into_peer {
+            true => drop(client.into_peer()),
+            false => drop(client),
+        }
+        process_ends(pid).await;
+        assert!(script.received().ends_with("eof\n"), "its input was closed: {}", script.received());
+    }
 }
 
 #[tokio::test]

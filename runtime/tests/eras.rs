@@ -285,6 +285,48 @@ async fn waits_for_a_late_discover_result_after_initialize_was_refused() {
     );
 }
 
+/// The errors of handshakes that fail at `server/discover`, by the server's responses.
+#[tokio::test]
+async fn handshake_errors_are_precise() {
+    let discovered = |versions: Value| json!({ "result": { "supportedVersions": versions, "capabilities": {} } });
+    let rejected = |versions: Value| {
+        let data = json!({ "supported": versions, "requested": "2026-07-28" });
+        json!({ "error": { "code": -32022, "message": "unsupported", "data": data } })
+    };
+    let one = "the server supports only revision 2030-01-01, which this client does not support";
+    let two = "the server supports only revisions 2030-01-01, 2031-01-01, none of which this client supports";
+    let older = "the server supports only revision 2025-11-25, which this client does not support";
+    let none = "the server lists no supported revision";
+    let contradiction = "the server rejected `server/discover` with revision 2026-07-28, but lists 2026-07-28 as \
+                         supported; the client gave up after two attempts";
+    let not_modern = "this client supports only modern revisions, and the response to `server/discover` is not that of \
+                      a modern server: {\"resultType\":\"complete\"}";
+    let cases = [
+        ("both", vec![rejected(json!(["2030-01-01"]))], one),
+        ("both", vec![discovered(json!(["2030-01-01"]))], one),
+        ("both", vec![rejected(json!(["2030-01-01", "2031-01-01"]))], two),
+        ("both", vec![rejected(json!([]))], none),
+        ("both", vec![rejected(json!(["2026-07-28"])), rejected(json!(["2026-07-28"]))], contradiction),
+        ("modern", vec![rejected(json!(["2025-11-25"]))], older),
+        ("modern", vec![discovered(json!(["2025-11-25"]))], older),
+        ("modern", vec![json!({ "result": { "resultType": "complete" } })], not_modern),
+    ];
+    for (revisions, responses, expected) in cases {
+        let (mut wire, client) = client(ours("client", revisions));
+        for mut response in responses.clone() {
+            let request = wire.hear().await;
+            assert_eq!(request["method"], "server/discover", "{responses:?}");
+            (response["jsonrpc"], response["id"]) = (json!("2.0"), request["id"].clone());
+            wire.say(&response.to_string()).await;
+        }
+        let error = client.await.expect("done").expect_err("no revision in common");
+        assert_eq!(error.to_string(), expected, "{responses:?}");
+    }
+    let (_wire, client) = client(LocalInfo::new("client", "1").retain_revisions(|_| false));
+    let error = client.await.expect("done").expect_err("no revision").to_string();
+    assert_eq!(error, "this client supports no revision; add one to `LocalInfo::revisions`");
+}
+
 #[tokio::test(start_paused = true)]
 async fn reports_the_refusal_of_initialize_without_a_modern_answer_to_discover() {
     let (mut wire, client, probe) = refused().await;

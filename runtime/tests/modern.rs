@@ -424,7 +424,7 @@ async fn a_client_says_the_same_of_itself_each_time() {
         let _ = peer.raw_request("tools/call", Some(RawJson::from(&json!({ "name": "a" })))).await;
         let own = json!({ "name": "a", "_meta": { "io.modelcontextprotocol/logLevel": "debug", "mine": [1] } });
         let _ = peer.raw_request("tools/call", Some(RawJson::from(&own))).await;
-        let _ = peer.custom_call::<_, Value>("custom/none", &json!(null)).expect("params").await;
+        let _ = peer.custom_request::<_, Value>("custom/none", &json!(null)).expect("params").await;
         let _ = peer.raw_request("tools/call", None).on_progress(|_| {}).await;
     });
     let mut with_more = expected.clone();

@@ -452,7 +452,7 @@ async fn a_client_can_go_on_by_hand() {
     let (mut wire, client) = client(Router::new(), LocalInfo::new("client", "1")).await;
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let raw = RawJson::from(&params);
-    let call = tokio::spawn(client.peer.call::<CallToolRequest>(params).send());
+    let call = tokio::spawn(client.peer.call::<CallToolRequest>(params));
     let id = wire.hear().await["id"].clone();
     wire.say(&answer(&id, &json!({ "resultType": "input_required", "requestState": "s" }))).await;
     let InputRequiredOrCallToolResult::InputRequiredResult(asked) = call.await.expect("done").expect("an answer")

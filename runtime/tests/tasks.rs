@@ -57,7 +57,7 @@ async fn tool(context: Context, params: CallToolRequestParams) -> Result<CallToo
             Ok(text("asked"))
         }
         "ask shortly" => {
-            let call = context.peer().call::<ListRootsRequest>(None).timeout(Duration::from_millis(20));
+            let call = context.peer().request::<ListRootsRequest>(None).timeout(Duration::from_millis(20));
             Ok(text(call.await.expect_err("nobody answers").to_string()))
         }
         "large" => Ok(text("x".repeat(200))),

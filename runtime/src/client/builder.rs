@@ -170,6 +170,10 @@ impl ClientBuilder {
     /// Connects to a server over HTTP. For a server that is slow to respond at first, such as one that is started by
     /// the first request, raise [`patience`](ConnectOptions::patience).
     ///
+    /// A silent server is not sent `initialize` unless
+    /// [`silence_is_legacy`](ConnectOptions::silence_is_legacy) is set to `true`, because legacy servers respond to
+    /// `server/discover` over HTTP.
+    ///
     /// # Errors
     ///
     /// The URL is invalid, or the server rejects the handshake, does not respond, or supports no revision that this
@@ -180,7 +184,7 @@ impl ClientBuilder {
         url: &str,
         options: crate::http::client::Options,
     ) -> Result<Client, ConnectError> {
-        self.options.silence_is_legacy = false;
+        self.options.silence_is_legacy.get_or_insert(false);
         let (incoming, outgoing) = crate::http::client::open(url, options)?;
         Ok(self.connect(incoming, outgoing).await?)
     }
@@ -209,6 +213,7 @@ impl ClientBuilder {
 /// The reason why a client could not connect to a server over HTTP.
 #[cfg(feature = "http-client")]
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The transport could not be opened.
     #[error(transparent)]

@@ -65,7 +65,7 @@ impl Cache {
         let result = match fresh {
             Some(result) => result,
             None => {
-                let result = peer.call_as::<RawJson>(R::METHOD, R::REVISION, params).await?;
+                let result = peer.request_as::<RawJson>(R::METHOD, R::REVISION, params).await?;
                 if self.forgotten.load(Ordering::SeqCst) == forgotten {
                     self.keep(key, uri, &result);
                 }

@@ -18,6 +18,7 @@ use crate::protocol::dual::DualProtocol;
 use crate::protocol::modern::own_meta;
 use crate::service::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing};
+use crate::util::lock::Mutex;
 
 /// Connects to a server over a transport, in the best revision that both the client and the server support.
 ///
@@ -78,10 +79,11 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
     let revision = negotiate(&peer, &protocol, &options, start).await?;
     let meta = own_meta(&options.ours, &handled, revision).map_err(HandshakeError::LocalInfo)?;
     Ok(Client {
+        connection: peer.disconnect_on_drop(),
         peer,
         round_limits: RoundLimits::default(),
         page_limits: PageLimits::default(),
-        connection: running.0.take(),
+        task: Arc::new(Mutex::new(running.0.take())),
         ended,
         revision,
         meta,

@@ -15,14 +15,17 @@ use super::limits::{PageLimits, RoundLimits};
 use super::mrtr::{self, MultiRoundTrip};
 use super::subscription::Subscription;
 use super::tool_cache::ToolCache;
-use crate::peer::{CallError, Peer};
+use crate::peer::{CallError, DisconnectOnDrop, Peer};
 use crate::service::router::{RequestService, Router};
+use crate::util::lock::Mutex;
 
-/// A client that is connected to a server.
+/// A client that is connected to a server. Clones are handles to the same connection.
 ///
-/// Dropping the client ends the connection in the background, like [`close`](Self::close): queued messages are still
-/// written, an HTTP session is ended, and the pipes of a child process are closed. Clones of the [`peer`](Self::peer)
-/// and the client's subscriptions are disconnected. To keep the connection open, use [`into_peer`](Self::into_peer).
+/// Dropping the last clone ends the connection in the background, like [`close`](Self::close): queued messages are still
+/// written, an HTTP session is ended, and a child process is stopped. Clones of the [`peer`](Self::peer) and the
+/// client's subscriptions are disconnected. To keep the connection open without a client, use
+/// [`into_peer`](Self::into_peer).
+#[derive(Clone)]
 pub struct Client<S = Router> {
     /// The server.
     pub peer: Peer,
@@ -30,8 +33,9 @@ pub struct Client<S = Router> {
     pub round_limits: RoundLimits,
     /// The limits of reading a list.
     pub page_limits: PageLimits,
-    /// The task that runs the connection; `None` once the client was closed or converted into a peer.
-    pub(super) connection: Option<JoinHandle<io::Result<()>>>,
+    pub(super) connection: Arc<DisconnectOnDrop>,
+    /// The task that runs the connection; `None` once a clone was closed.
+    pub(super) task: Arc<Mutex<Option<JoinHandle<io::Result<()>>>>>,
     /// Cancelled when the connection has ended.
     pub(super) ended: CancellationToken,
     pub(super) revision: Revision,
@@ -78,12 +82,17 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// Reading or writing failed, during this call or before it.
-    pub async fn close(mut self) -> io::Result<()> {
+    /// Reading or writing failed, during this call or before it. If several clones are closed, only one of them returns
+    /// the error.
+    pub async fn close(self) -> io::Result<()> {
         self.peer.disconnect();
-        match self.connection.take() {
-            Some(connection) => connection.await.map_err(io::Error::other)?,
-            None => Ok(()),
+        let task = self.task.lock().take();
+        match task {
+            Some(task) => task.await.map_err(io::Error::other)?,
+            None => {
+                self.ended.cancelled().await;
+                Ok(())
+            }
         }
     }
 
@@ -111,12 +120,11 @@ impl<S: RequestService> Client<S> {
     }
 
     /// Converts the client into its peer, for example for [`follow`](crate::client::subscription::follow). The
-    /// connection stays open until the server ends it or [`Peer::disconnect`] is called. Dropping the peer does not end
-    /// it.
-    #[must_use = "only the peer can end the connection"]
-    pub fn into_peer(mut self) -> Peer {
-        self.connection.take();
-        self.peer.clone()
+    /// connection ends when the last clone of the peer and the last clone of the client are dropped. Pending calls and
+    /// subscriptions of the peer count as clones.
+    #[must_use = "the connection ends when the peer is dropped"]
+    pub fn into_peer(self) -> Peer {
+        self.peer.keep_connected(self.connection)
     }
 
     /// Subscribes to changes (2026-07-28).
@@ -136,13 +144,5 @@ impl<S: RequestService> Client<S> {
     /// Decodes a result of the connection's revision as a type of the newest one.
     pub(super) fn decode<T: Decode>(&self, method: &str, result: &RawJson) -> Result<T, CallError> {
         self.decoder.decode(self.revision, method, result)
-    }
-}
-
-impl<S> Drop for Client<S> {
-    fn drop(&mut self) {
-        if self.connection.is_some() {
-            self.peer.disconnect();
-        }
     }
 }

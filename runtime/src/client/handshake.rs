@@ -9,7 +9,7 @@ use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision, Value};
 
 use crate::jsonrpc::errors;
 use crate::peer::outbox::Closed;
-use crate::peer::{CallError, InFlight, Peer};
+use crate::peer::{Call, CallError, Peer};
 use crate::protocol::dual::DualProtocol;
 use crate::protocol::info::LocalInfo;
 use crate::protocol::legacy::InitializeError;
@@ -25,14 +25,14 @@ pub struct ConnectOptions {
     /// How long to wait for the response to `server/discover` before the server is considered silent. The default is 30
     /// seconds, since a cold start through a package manager can take more than 15 seconds.
     pub patience: Duration,
-    /// Whether to send `initialize` to a silent server. If `false`, connecting fails. The default is `true`.
+    /// Whether to send `initialize` to a silent server. If `false`, connecting fails. The default, `None`, is `false`
+    /// over HTTP, because legacy servers respond to `server/discover` over HTTP, and `true` otherwise.
     ///
     /// The response to `server/discover` still decides if it arrives before the response to `initialize`. If the server
     /// rejects `initialize`, the client waits for the response to `server/discover` for the patience once more. A
     /// server that was started by [`connect_command`](crate::ClientBuilder::connect_command) is restarted instead, so
-    /// that no process receives both requests. HTTP ignores this option, because legacy servers respond to
-    /// `server/discover` over HTTP.
-    pub silence_is_legacy: bool,
+    /// that no process receives both requests.
+    pub silence_is_legacy: Option<bool>,
     /// The revision of an earlier connection to this server: [`Client::revision`](crate::Client::revision). The client
     /// tries it first, so that a legacy server is not sent `server/discover`.
     pub known: Option<Revision>,
@@ -48,35 +48,75 @@ impl From<LocalInfo> for ConnectOptions {
             ours,
             reading: ResultRules::default(),
             patience: Duration::from_secs(30),
-            silence_is_legacy: true,
+            silence_is_legacy: None,
             known: None,
             check: true,
         }
     }
 }
 
+impl ConnectOptions {
+    fn treats_silence_as_legacy(&self) -> bool {
+        self.silence_is_legacy.unwrap_or(true)
+    }
+}
+
 /// The reason why a handshake failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum HandshakeError {
-    /// The server rejected a request of the handshake, or did not respond.
+    /// The server rejected a request of the handshake, or the request could not be delivered.
     #[error(transparent)]
     Call(#[from] CallError),
+    /// The server did not respond to `server/discover` within this time.
+    #[error(
+        "no response to `server/discover` within {0:?}; raise `ConnectOptions::patience` if the server starts slowly"
+    )]
+    Timeout(Duration),
+    /// The server did not respond to `initialize` within this time.
+    #[error("no response to `initialize` within {0:?}; raise `Limits::idle` if the server starts slowly")]
+    InitializeTimeout(Duration),
     /// The server's result of `initialize` is invalid, or its revision is not supported.
     #[error(transparent)]
     Initialize(#[from] InitializeError),
-    /// The server requires `initialize`, but the client supports no legacy revision.
-    #[error("the server requires `initialize`, but this client supports no legacy revision")]
-    NoLegacyRevision,
+    /// The client supports no revision.
+    #[error("this client supports no revision; add one to `LocalInfo::revisions`")]
+    NoRevision,
     /// The server supports only these revisions, and the client supports none of them.
-    #[error("the server supports only {}, none of which this client supports", .0.join(", "))]
+    #[error("{}", incompatible(.0))]
     Incompatible(Vec<String>),
-    /// The server supports no modern revision, and the client supports no legacy revision. Contains the server's
-    /// response.
-    #[error("this client supports only modern revisions, and the server does not support `server/discover`: {0}")]
+    /// The server rejected the last attempt, although the client supports a revision that the server lists.
+    #[error(
+        "the server rejected `server/discover` with revision {rejected}, but lists {listed} as supported; the client \
+         gave up after two attempts"
+    )]
+    Contradiction {
+        /// The revision of the last request.
+        rejected: Revision,
+        /// The revision that the server lists.
+        listed: Revision,
+    },
+    /// The response to `server/discover` is not that of a modern server, and the client supports no legacy revision.
+    /// Contains the response.
+    #[error(
+        "this client supports only modern revisions, and the response to `server/discover` is not that of a modern \
+         server: {0}"
+    )]
     NotModern(String),
     /// The local info cannot be encoded as request metadata.
     #[error("invalid `LocalInfo`: {0}")]
-    LocalInfo(mcpgen_types::Error),
+    LocalInfo(#[source] mcpgen_types::Error),
+}
+
+/// Describes a server that supports only these revisions.
+fn incompatible(revisions: &[String]) -> String {
+    match revisions {
+        [] => "the server lists no supported revision".to_owned(),
+        [one] => format!("the server supports only revision {one}, which this client does not support"),
+        many => {
+            format!("the server supports only revisions {}, none of which this client supports", many.join(", "))
+        }
+    }
 }
 
 /// The outcome of a `server/discover` request.
@@ -99,27 +139,20 @@ pub enum ProbeOutcome {
 /// Any outcome that is not known to come from a modern server counts as legacy: other errors, and no response at all.
 #[must_use]
 pub fn probe_outcome(ours: &[Revision], answer: &Result<RawJson, CallError>) -> ProbeOutcome {
-    let named = |versions: Option<&Value>| -> Option<Vec<String>> {
-        versions?.as_array()?.iter().map(|version| version.as_str().map(str::to_owned)).collect()
-    };
     let speaks = |versions: &[String], legacy: bool| {
         let spoken = |revision: &&Revision| versions.iter().any(|version| version == revision.as_str());
         ours.iter().filter(|revision| revision.is_legacy() == legacy).find(spoken).copied()
     };
     match answer {
-        Ok(result) => {
-            let result: JsonObject = result.decode().unwrap_or_default();
-            let is_one = result.get("capabilities").is_some_and(Value::is_object);
-            match named(result.get("supportedVersions")).filter(|_| is_one) {
-                Some(versions) => match speaks(&versions, false) {
-                    Some(revision) => ProbeOutcome::Modern(revision),
-                    // The server may list the legacy revisions that it supports after a handshake.
-                    None if knows_legacy(&versions) => ProbeOutcome::Legacy,
-                    None => ProbeOutcome::Incompatible(versions),
-                },
-                None => ProbeOutcome::Legacy,
-            }
-        }
+        Ok(_) => match listed(answer) {
+            Some(versions) => match speaks(&versions, false) {
+                Some(revision) => ProbeOutcome::Modern(revision),
+                // The server may list the legacy revisions that it supports after a handshake.
+                None if knows_legacy(&versions) => ProbeOutcome::Legacy,
+                None => ProbeOutcome::Incompatible(versions),
+            },
+            None => ProbeOutcome::Legacy,
+        },
         Err(CallError::Refused(error)) => match supported(error) {
             Some(versions) => match speaks(&versions, false) {
                 Some(revision) => ProbeOutcome::Again(revision),
@@ -142,11 +175,27 @@ fn knows_legacy(versions: &[String]) -> bool {
     versions.iter().any(|version| version.parse().is_ok_and(Revision::is_legacy))
 }
 
+/// Returns the supported revisions from the response of a modern server to `server/discover`.
+fn listed(response: &Result<RawJson, CallError>) -> Option<Vec<String>> {
+    match response {
+        Ok(result) => {
+            let result: JsonObject = result.decode().ok()?;
+            result.get("capabilities").filter(|capabilities| capabilities.is_object())?;
+            strings(result.get("supportedVersions")?)
+        }
+        Err(CallError::Refused(error)) => supported(error),
+        Err(_) => None,
+    }
+}
+
+fn strings(array: &Value) -> Option<Vec<String>> {
+    array.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
 /// Returns the supported revisions from the error with which modern servers reject a revision.
 fn supported(error: &ErrorObject) -> Option<Vec<String>> {
     let data = error.data.as_ref().filter(|_| error.code.0 == errors::UNSUPPORTED_VERSION)?;
-    let versions = data.get("supported")?.as_array()?;
-    versions.iter().map(|version| version.as_str().map(str::to_owned)).collect()
+    strings(data.get("supported")?)
 }
 
 /// How a connection starts.
@@ -184,7 +233,7 @@ impl ConnectOptions {
     /// Returns whether a server that does not respond to the first request may be a legacy server.
     pub(crate) fn silence_suggests_legacy(&self) -> bool {
         let accepts = |legacy| self.ours.revisions_of_kind(legacy).next().is_some();
-        self.silence_is_legacy && self.accepted_known().is_none() && accepts(false) && accepts(true)
+        self.treats_silence_as_legacy() && self.accepted_known().is_none() && accepts(false) && accepts(true)
     }
 
     /// Returns the first request of the handshake.
@@ -201,7 +250,7 @@ impl ConnectOptions {
         let is_legacy = match error {
             HandshakeError::Call(CallError::Closed(_) | CallError::Invalid(_))
             | HandshakeError::Initialize(InitializeError::Json(_) | InitializeError::Missing(_)) => true,
-            HandshakeError::Call(CallError::Timeout(_)) => self.silence_is_legacy,
+            HandshakeError::Timeout(_) | HandshakeError::InitializeTimeout(_) => self.treats_silence_as_legacy(),
             HandshakeError::Call(CallError::Refused(error)) => supported(error).is_none() && !is_modern_refusal(error),
             _ => false,
         };
@@ -217,6 +266,9 @@ pub(crate) async fn negotiate(
     start: Start,
 ) -> Result<Revision, HandshakeError> {
     let ours = &options.ours.revisions;
+    if ours.is_empty() {
+        return Err(HandshakeError::NoRevision);
+    }
     let known = options.known.filter(|known| ours.contains(known));
     let speaks_legacy = options.ours.revisions_of_kind(true).next().is_some();
     let mut next = known.filter(|known| !known.is_legacy()).or(options.ours.revisions_of_kind(false).next());
@@ -242,20 +294,23 @@ pub(crate) async fn negotiate(
         match (probe_outcome(ours, &answer), answer) {
             (_, Err(CallError::Closed(closed))) => return Err(refusal.unwrap_or(CallError::Closed(closed).into())),
             (_, Err(CallError::Undelivered(why))) if !why.reached => return Err(CallError::Undelivered(why).into()),
-            (_, Err(CallError::Timeout(after))) => return Err(CallError::Timeout(after).into()),
+            (_, Err(CallError::Timeout(after))) => return Err(HandshakeError::Timeout(after)),
             (ProbeOutcome::Refused, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
             (ProbeOutcome::Modern(revision), _) => {
                 protocol.agree(revision);
                 return Ok(revision);
             }
             (ProbeOutcome::Again(revision), _) if !last => next = Some(revision),
-            (ProbeOutcome::Again(revision), _) => return Err(HandshakeError::Incompatible(vec![revision.to_string()])),
+            (ProbeOutcome::Again(listed), _) => {
+                return Err(HandshakeError::Contradiction { rejected: revision, listed });
+            }
             (ProbeOutcome::Incompatible(versions), _) => return Err(HandshakeError::Incompatible(versions)),
             (ProbeOutcome::Legacy, answer) if !speaks_legacy => {
-                return Err(HandshakeError::NotModern(match answer {
-                    Ok(result) => result.to_string(),
-                    Err(error) => error.to_string(),
-                }));
+                return Err(match (listed(&answer), answer) {
+                    (Some(revisions), _) => HandshakeError::Incompatible(revisions),
+                    (None, Ok(result)) => HandshakeError::NotModern(result.to_string()),
+                    (None, Err(error)) => HandshakeError::NotModern(error.to_string()),
+                });
             }
             (ProbeOutcome::Legacy, _) => match initialize(peer, protocol).await {
                 Err(error) if !last && names_supported(&error) => {}
@@ -274,7 +329,7 @@ fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
         error if start.is_restarted() => names_supported(error),
         // A server that was known to be legacy may have been upgraded. Any error response is possible then.
         HandshakeError::Call(CallError::Refused(_) | CallError::Invalid(_)) => true,
-        HandshakeError::Call(CallError::Timeout(_)) => start == Start::Streams,
+        HandshakeError::InitializeTimeout(_) => start == Start::Streams,
         HandshakeError::Call(CallError::Undelivered(why)) => why.reached,
         _ => false,
     }
@@ -303,8 +358,9 @@ async fn discover(
     // The probe has no timeout: it stays pending until the revision is decided.
     let probe = peer.raw_request("server/discover", None).idle_timeout(None).timeout(None);
     let mut probe = probe.send();
-    let sends_both =
-        options.silence_is_legacy && start == Start::Streams && options.ours.revisions_of_kind(true).next().is_some();
+    let sends_both = options.treats_silence_as_legacy()
+        && start == Start::Streams
+        && options.ours.revisions_of_kind(true).next().is_some();
     match tokio::time::timeout(options.patience, &mut probe).await {
         Ok(answer) => Reply::Discover(answer),
         Err(_) if sends_both => initialize_beside(peer, protocol, options, &mut probe).await,
@@ -321,7 +377,7 @@ async fn initialize_beside(
     peer: &Peer,
     protocol: &DualProtocol,
     options: &ConnectOptions,
-    probe: &mut InFlight<RawJson>,
+    probe: &mut Call<RawJson>,
 ) -> Reply {
     let ours = &options.ours.revisions;
     let mut initialized = std::pin::pin!(initialize(peer, protocol));
@@ -350,9 +406,12 @@ async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, Ha
 
 /// Performs the handshake of the legacy revisions.
 async fn shake(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
-    let legacy = protocol.legacy().ok_or(HandshakeError::NoLegacyRevision)?;
+    let legacy = protocol.legacy().ok_or(HandshakeError::NoRevision)?;
     // The result is processed before any later message: see `Protocol::answered`.
-    peer.raw_request("initialize", Some(legacy.introduce())).await?;
+    peer.raw_request("initialize", Some(legacy.introduce())).await.map_err(|error| match error {
+        CallError::Timeout(limit) => HandshakeError::InitializeTimeout(limit),
+        error => error.into(),
+    })?;
     if let Some(error) = legacy.failure() {
         return Err(error.into());
     }

@@ -106,7 +106,7 @@ pub(crate) async fn rounds<R: MultiRoundTrip>(
     let (mut params, mut pause) = (first.clone(), limits.pause);
     let without_end = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
     for round in 0.. {
-        let result = peer.call_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;
+        let result = peer.request_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;
         let asks = result.read(|result| {
             let [kind] = Picked::values(result, &["resultType"]);
             kind.and_then(Cursor::as_str).as_deref() == Some("input_required")

@@ -8,12 +8,12 @@ use std::time::Duration;
 use mcpgen_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest, SubscriptionsListenResult,
 };
-use mcpgen_types::{JsonObject, Notification, RawJson, RequestId};
+use mcpgen_types::{JsonObject, Notification, RawJson, Request, RequestId};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::peer::{CallError, InFlight, Peer};
+use crate::peer::{Call, CallError, Peer};
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::util::lock::Mutex;
 
@@ -21,7 +21,7 @@ use crate::util::lock::Mutex;
 pub struct Subscription {
     acknowledged: SubscriptionFilter,
     inbox: Arc<Inbox>,
-    call: Result<InFlight<SubscriptionsListenResult>, Ended>,
+    call: Result<Call<SubscriptionsListenResult>, Ended>,
 }
 
 /// How a subscription ended: `None` if the server ended it, otherwise the error.
@@ -63,12 +63,16 @@ impl Subscription {
             pending: Pending::default(),
         });
         let take = Arc::clone(&inbox);
-        let call = peer.call_with::<SubscriptionsListenRequest>(Some(RawJson::from(&params)));
-        let patience = call.patience();
-        let mut call = call
+        let request = peer.request_as::<SubscriptionsListenResult>(
+            SubscriptionsListenRequest::METHOD,
+            SubscriptionsListenRequest::REVISION,
+            Some(RawJson::from(&params)),
+        );
+        let patience = request.shortest_timeout();
+        let mut call = request
             .idle_timeout(None)
             .timeout(None)
-            .on_notice(Box::new(move |method, params| take.take(method, params)))
+            .on_notification(Box::new(move |method, params| take.take(method, params)))
             .send();
         tokio::select! {
             biased;
@@ -86,7 +90,7 @@ impl Subscription {
 
     /// Returns the subscription ID, which the notifications carry; `None` once the subscription has ended.
     pub fn id(&self) -> Option<&RequestId> {
-        self.call.as_ref().ok().map(InFlight::id)
+        self.call.as_ref().ok().map(Call::id)
     }
 
     /// Returns the part of the requested filter that the server accepted.

@@ -225,7 +225,7 @@ impl<S: RequestService> Dispatcher<S> {
             Skipped::Response(id) => {
                 let why =
                     Undelivered::new(false, format!("the response is longer than {limit} bytes; raise the line limit"));
-                self.common.peer.answered(&id, Err(CallError::Undelivered(why)));
+                self.common.peer.complete(&id, Err(CallError::Undelivered(why)));
             }
             Skipped::Unknown => self.send(refusal(ErrorId::Null, invalid("the message"))).await,
         }
@@ -235,7 +235,7 @@ impl<S: RequestService> Dispatcher<S> {
     fn invalid(&mut self, invalid: Invalid) -> Option<Message> {
         match invalid.answers {
             Some(id) => {
-                self.common.peer.answered(&id, Err(CallError::Invalid(invalid.error.into())));
+                self.common.peer.complete(&id, Err(CallError::Invalid(invalid.error.into())));
                 None
             }
             None => Some(refusal(invalid.id, invalid.error)),
@@ -263,11 +263,11 @@ impl<S: RequestService> Dispatcher<S> {
             },
             Ok(Head::Response { id }) => {
                 if let Some(result) = body.transpose() {
-                    self.common.peer.answered(&id, result.map_err(|error| CallError::Invalid(error.into())));
+                    self.common.peer.complete(&id, result.map_err(|error| CallError::Invalid(error.into())));
                 }
             }
             Ok(Head::Error { id: ErrorId::Id(id), error }) => {
-                self.common.peer.answered(&id, Err(CallError::Refused(error)));
+                self.common.peer.complete(&id, Err(CallError::Refused(error)));
             }
             Ok(Head::Error { error, .. }) => tracing::warn!(%error, "the peer could not read a message"),
             Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),
@@ -320,14 +320,16 @@ impl<S: RequestService> Dispatcher<S> {
         }
         let Some(revision) = self.common.protocol.notification(&method, params.as_ref()) else { return };
         let is_heard = self.notifications.handles_notification(revision, &method);
-        if !is_heard && !self.common.peer.awaits_notices() {
+        if !is_heard && !self.common.peer.has_subscriptions() {
             return;
         }
         let params_view = ParamsView::at(&method, params.as_ref(), &mut self.interner);
         let context = Context::new(None, method.clone(), RequestScope::of(revision), &self.common.peer, params_view)
             .with_extensions(extensions);
         let message = AnyNotification { method, params, context };
-        if self.common.peer.noticed(&message.method, message.params.as_ref(), message.context.meta()) || !is_heard {
+        if self.common.peer.notify_subscription(&message.method, message.params.as_ref(), message.context.meta())
+            || !is_heard
+        {
             return;
         }
         let most = self.common.limits.notification_bytes.clamp(1, u32::MAX as usize);
@@ -352,7 +354,7 @@ impl<S: RequestService> Dispatcher<S> {
     fn cancelled(&mut self, params: &JsonObject) {
         let id = params.get("requestId").and_then(|id| mcpgen_types::from_value::<RequestId>(id.clone()).ok());
         let Some(id) = id else { return };
-        self.common.peer.withdrawn(&id);
+        self.common.peer.end_subscription(&id);
         if self.waiting.remove(&id).is_some() {
             self.common.open().remove(&id);
             self.common.peer.send_now(unanswered(&id));
@@ -372,7 +374,7 @@ impl<S: RequestService> Dispatcher<S> {
             ProgressToken::String(id) => RequestId::String(id),
         };
         let message = params.get("message").and_then(Value::as_str).map(str::to_owned);
-        self.common.peer.progressed(&id, Progress { progress, total: number("total"), message });
+        self.common.peer.report_progress(&id, Progress { progress, total: number("total"), message });
     }
 
     /// Starts the work if the limits allow it. Otherwise queues it, or rejects it if the queue is full.

@@ -101,7 +101,7 @@ impl<S: RequestService> Connection<S> {
                         Some(Ok(arrived)) => dispatcher.take(arrived).await,
                         Some(Err(ReceiveError::TooLong { limit, message })) => dispatcher.too_long(limit, message).await,
                         Some(Err(ReceiveError::Undelivered { id, why })) => {
-                            peer.answered(&id, Err(CallError::Undelivered(why)));
+                            peer.complete(&id, Err(CallError::Undelivered(why)));
                         }
                         Some(Err(ReceiveError::Io(error))) => {
                             read = Err(error);
@@ -121,7 +121,7 @@ impl<S: RequestService> Connection<S> {
             }
         }
         // No more responses arrive, so pending calls fail. Requests may still finish if their responses can be written.
-        peer.unanswered();
+        peer.end_receiving();
         if wrote.is_none() {
             dispatcher.drain(drain).await;
         }
