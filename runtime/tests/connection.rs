@@ -140,7 +140,7 @@ fn reporting() -> Router {
         }
         let late = context.clone();
         tokio::spawn(async move {
-            late.over().await;
+            late.cancelled().await;
             late.progress(9.0, None, None).await;
         });
         Ok::<_, ErrorObject>(text("done"))

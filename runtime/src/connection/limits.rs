@@ -57,3 +57,10 @@ impl Default for Limits {
         }
     }
 }
+
+/// Returns whether the response of a method comes only when something else ends, such as a subscription or a task. Such
+/// requests are limited by [`Limits::lasting`] instead of [`Limits::in_flight`], and [`Limits::handler`] does not apply
+/// to them.
+pub(super) fn is_lasting(method: &str) -> bool {
+    matches!(method, "subscriptions/listen" | "tasks/result")
+}

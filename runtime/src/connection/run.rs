@@ -3,16 +3,15 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::{FutureExt, SinkExt, Stream, StreamExt};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use futures_util::{SinkExt, Stream, StreamExt};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::AbortHandle;
 
-use super::dispatcher::{Dispatcher, Inbound, Notified};
+use super::dispatcher::{Dispatcher, Inbound};
 use super::limits::Limits;
+use super::notification_queue::{NotificationQueue, handle_notifications};
 use crate::peer::outbox::{Line, Lines, Outbox};
 use crate::peer::{CallError, Peer};
 use crate::protocol::Protocol;
@@ -80,12 +79,14 @@ impl<S: RequestService> Connection<S> {
         F: Future<Output = io::Result<()>> + Send + 'static,
     {
         let Self { service, notifications, protocol, limits, peer, written } = self;
-        let (notify, notified) = mpsc::channel(limits.notifications.clamp(1, 1 << 20));
+        let (notification_queue, queued) = NotificationQueue::new(&limits);
         let mut writer = tokio::spawn(write(written));
-        let mut listener = tokio::spawn(listen(notifications.clone(), notified, limits.handler));
-        let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), listener.abort_handle()] };
+        let mut notification_handler =
+            tokio::spawn(handle_notifications(notifications.clone(), queued, limits.handler));
+        let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), notification_handler.abort_handle()] };
         let drain = limits.drain;
-        let mut dispatcher = Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notify);
+        let mut dispatcher =
+            Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notification_queue);
         let mut incoming = std::pin::pin!(incoming);
         let mut disconnected = std::pin::pin!(peer.disconnected());
         let (mut read, mut wrote) = (Ok(()), None);
@@ -98,8 +99,8 @@ impl<S: RequestService> Connection<S> {
                     // If `incoming` is always ready, this loop must still yield to the thread's other tasks.
                     tokio::task::coop::consume_budget().await;
                     match frame {
-                        Some(Ok(arrived)) => dispatcher.take(arrived).await,
-                        Some(Err(ReceiveError::TooLong { limit, message })) => dispatcher.too_long(limit, message).await,
+                        Some(Ok(inbound)) => dispatcher.dispatch(inbound).await,
+                        Some(Err(ReceiveError::TooLong { limit, message })) => dispatcher.message_too_long(limit, message).await,
                         Some(Err(ReceiveError::Undelivered { id, why })) => {
                             peer.complete(&id, Err(CallError::Undelivered(why)));
                         }
@@ -110,7 +111,7 @@ impl<S: RequestService> Connection<S> {
                         None => break,
                     }
                 }
-                () = dispatcher.finished() => in_a_row = 0,
+                () = dispatcher.advance() => in_a_row = 0,
                 // The peer no longer reads, though it may still send.
                 written = &mut writer => {
                     wrote = Some(written);
@@ -128,7 +129,7 @@ impl<S: RequestService> Connection<S> {
         dispatcher.abandon().await;
         drop(dispatcher);
         // Let the handlers of queued notifications finish.
-        let _ = tokio::time::timeout(drain, &mut listener).await;
+        let _ = tokio::time::timeout(drain, &mut notification_handler).await;
         peer.disconnect();
         let wrote = match wrote {
             Some(wrote) => wrote,
@@ -184,23 +185,4 @@ async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
         }
     }
     outgoing.close().await
-}
-
-/// Passes notifications to their handlers, one at a time: their order may matter.
-async fn listen(router: Router, mut notified: mpsc::Receiver<Notified>, limit: Option<Duration>) {
-    while let Some(Notified { message, room: _room }) = notified.recv().await {
-        let method = message.method.clone();
-        let handled = async {
-            tokio::select! {
-                () = router.notify(message) => {}
-                after = crate::util::time::expired(limit) => {
-                    tracing::error!(method = &*method, ?after, "a notification handler timed out");
-                }
-            }
-        };
-        // A handler that times out may also panic when it is dropped.
-        if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
-            tracing::error!(method = &*method, "a notification handler panicked");
-        }
-    }
 }

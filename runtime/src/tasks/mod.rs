@@ -595,10 +595,10 @@ impl Waiting {
         // From here on, futures that the handler has spawned cannot send messages for this task.
         self.over.store(true, Ordering::SeqCst);
         if !matches!(ending, Ending::Outcome(_)) {
-            inside.end();
+            inside.cancel();
         }
         inside.finish().await;
-        inside.end();
+        inside.cancel();
         ending
     }
 
