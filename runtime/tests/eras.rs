@@ -103,7 +103,7 @@ fn an_answer_to_discover_says_of_which_era_a_server_is() {
         (discovered(json!([1])), ProbeOutcome::Legacy),
         (Ok(RawJson::from(&json!({}))), ProbeOutcome::Legacy),
         (Ok(RawJson::from(&json!(null))), ProbeOutcome::Legacy),
-        (refused(-32022, supports(json!(["2026-07-28"]))), ProbeOutcome::Again(R::V2026_07_28)),
+        (refused(-32022, supports(json!(["2026-07-28"]))), ProbeOutcome::Retry(R::V2026_07_28)),
         (refused(-32022, supports(json!(["2025-11-25"]))), ProbeOutcome::Legacy),
         (refused(-32022, supports(json!(["2030-01-01"]))), incompatible(&["2030-01-01"])),
         (refused(-32022, json!({})), ProbeOutcome::Legacy),

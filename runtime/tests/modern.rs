@@ -516,9 +516,9 @@ async fn fresh_results_are_kept() {
     assert_eq!([list(None).await, list(None).await], ["0", "0"], "fresh");
     tokio::time::advance(Duration::from_millis(1001)).await;
     assert_eq!([list(None).await, list(None).await], ["1", "1"], "stale, then fresh");
-    cache.changed(&Change::Prompts);
+    cache.invalidate(&Change::Prompts);
     assert_eq!(list(None).await, "1");
-    cache.changed(&Change::Tools);
+    cache.invalidate(&Change::Tools);
     assert_eq!(list(None).await, "2", "told that it has changed");
     assert_eq!([list(Some("0")).await, list(Some("0")).await], ["3", "4"], "stale at once");
     assert_eq!([list(Some("9000")).await, list(Some("9000")).await], ["5", "5"], "each page by itself");
@@ -531,13 +531,13 @@ async fn fresh_results_are_kept() {
     };
     cache.clear();
     assert_eq!([read("file:///a").await, read("file:///b").await, read("file:///a").await], [10, 11, 11]);
-    cache.changed(&Change::Resource("file:///a".to_owned()));
+    cache.invalidate(&Change::Resource("file:///a".to_owned()));
     assert_eq!([read("file:///b").await, read("file:///a").await], [11, 12]);
 
     // What has changed on its way is not kept.
     cache.clear();
     let on_its_way = read("file:///b");
-    let changed = async { cache.changed(&Change::Resource("file:///b".to_owned())) };
+    let changed = async { cache.invalidate(&Change::Resource("file:///b".to_owned())) };
     assert_eq!(tokio::join!(on_its_way, changed).0, 13);
     assert_eq!(read("file:///b").await, 14);
 }

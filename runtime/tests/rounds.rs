@@ -460,7 +460,7 @@ async fn a_client_can_go_on_by_hand() {
         panic!("input is asked for");
     };
     assert_eq!(asked.request_state.as_deref(), Some("s"));
-    let next = mrtr::again(&raw, &asked, JsonObject::new()).expect("params");
+    let next = mrtr::next_params(&raw, &asked, JsonObject::new()).expect("params");
     let typed = next.decode::<CallToolRequestParams>().expect("params of the same type");
     assert_eq!((typed.request_state.as_deref(), typed.input_responses), (Some("s"), None));
 }

@@ -103,34 +103,34 @@ impl ClientBuilder {
     }
 
     /// Handles sampling requests from the server, and declares the capability `sampling`.
-    pub fn on_sampling<F, Fut>(self, answer: F) -> Self
+    pub fn on_sampling<F, Fut>(self, handler: F) -> Self
     where
         F: Fn(Context, CreateMessageRequestParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
     {
-        self.answering::<CreateMessageRequest, _, _, _>(answer)
+        self.handle_request::<CreateMessageRequest, _, _, _>(handler)
     }
 
     /// Handles elicitation requests from the server, and declares the capability `elicitation` for forms. Declare the
     /// capability yourself to support other modes.
-    pub fn on_elicitation<F, Fut>(self, answer: F) -> Self
+    pub fn on_elicitation<F, Fut>(self, handler: F) -> Self
     where
         F: Fn(Context, ElicitRequestParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<ElicitResult, ErrorObject>> + Send + 'static,
     {
-        self.answering::<ElicitRequest, _, _, _>(answer)
+        self.handle_request::<ElicitRequest, _, _, _>(handler)
     }
 
     /// Sets the roots that the server can list.
     pub fn roots(self, roots: impl Into<Vec<Root>>) -> Self {
         let roots = roots.into();
-        self.answering::<ListRootsRequest, _, _, _>(move |_, _| {
+        self.handle_request::<ListRootsRequest, _, _, _>(move |_, _| {
             std::future::ready(Ok(ListRootsResult::new(roots.clone())))
         })
     }
 
     /// Handles log messages from the server at this level and above.
-    pub fn on_log<F, Fut>(mut self, level: Level, hear: F) -> Self
+    pub fn on_log<F, Fut>(mut self, level: Level, handler: F) -> Self
     where
         F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
@@ -138,10 +138,10 @@ impl ClientBuilder {
         self.options.ours.level = Some(level);
         let method = <LoggingMessageNotification as mcpgen_types::Notification>::METHOD;
         self.handlers = self.handlers.custom_notification(method, move |_, params: Value| {
-            let interner = mcpgen_types::from_value(params).map(&hear);
+            let handled = mcpgen_types::from_value(params).map(&handler);
             async move {
-                match interner {
-                    Ok(interner) => interner.await,
+                match handled {
+                    Ok(handled) => handled.await,
                     Err(error) => tracing::warn!(%error, "ignoring an invalid log message"),
                 }
             }
@@ -189,7 +189,7 @@ impl ClientBuilder {
         Ok(self.connect(incoming, outgoing).await?)
     }
 
-    fn answering<R, T, F, Fut>(mut self, answer: F) -> Self
+    fn handle_request<R, T, F, Fut>(mut self, handler: F) -> Self
     where
         R: Request,
         T: mcpgen_types::codec::Encode,
@@ -200,8 +200,8 @@ impl ClientBuilder {
             let revision = request.context.revision();
             match R::Params::from_member(request.params.as_ref()) {
                 Ok(params) => {
-                    let answered = answer(request.context, params);
-                    async move { older(revision, RawJson::from(&answered.await?)) }.boxed()
+                    let result = handler(request.context, params);
+                    async move { downgrade(revision, RawJson::from(&result.await?)) }.boxed()
                 }
                 Err(error) => std::future::ready(Err(errors::invalid_params(&error))).boxed(),
             }
@@ -224,15 +224,15 @@ pub enum ConnectError {
 }
 
 /// Converts a result to an older revision. Before 2025-11-25, a message has a single content block.
-fn older(revision: mcpgen_types::Revision, result: RawJson) -> Result<RawJson, ErrorObject> {
+fn downgrade(revision: mcpgen_types::Revision, result: RawJson) -> Result<RawJson, ErrorObject> {
     if revision >= mcpgen_types::Revision::V2025_11_25 {
         return Ok(result);
     }
     let mut object: JsonObject = result.decode().map_err(|error| errors::of(error.into()))?;
     match object.get_mut("content") {
         Some(Value::Array(contents)) if contents.len() == 1 => {
-            let only = contents.remove(0);
-            object.insert("content".to_owned(), only);
+            let content = contents.remove(0);
+            object.insert("content".to_owned(), content);
             Ok(RawJson::from(&object))
         }
         Some(Value::Array(_)) => {

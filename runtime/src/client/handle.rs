@@ -67,7 +67,7 @@ impl<S: RequestService> Client<S> {
     /// Sends a request that may take multiple rounds. The client's handlers handle the input requests in each result,
     /// and the client sends the request again with their results until the server returns the final result.
     ///
-    /// To control each round, use [`Peer::call`], and [`mrtr::again`] for the params of the next round.
+    /// To control each round, use [`Peer::call`], and [`mrtr::next_params`] for the params of the next round.
     ///
     /// # Errors
     ///

@@ -125,13 +125,13 @@ pub enum ProbeOutcome {
     /// The server supports this modern revision.
     Modern(Revision),
     /// The server does not support the revision of the request, but supports this one.
-    Again(Revision),
+    Retry(Revision),
     /// The server requires `initialize`.
     Legacy,
     /// The server supports only these revisions, and the client supports none of them.
     Incompatible(Vec<String>),
     /// The server supports a modern revision, but rejected the request.
-    Refused,
+    Rejected,
 }
 
 /// Decides how to continue after `server/discover`. `ours` are the revisions that the client supports, best first.
@@ -139,13 +139,13 @@ pub enum ProbeOutcome {
 /// Any outcome that is not known to come from a modern server counts as legacy: other errors, and no response at all.
 #[must_use]
 pub fn probe_outcome(ours: &[Revision], answer: &Result<RawJson, CallError>) -> ProbeOutcome {
-    let speaks = |versions: &[String], legacy: bool| {
-        let spoken = |revision: &&Revision| versions.iter().any(|version| version == revision.as_str());
-        ours.iter().filter(|revision| revision.is_legacy() == legacy).find(spoken).copied()
+    let supports = |versions: &[String], legacy: bool| {
+        let is_listed = |revision: &&Revision| versions.iter().any(|version| version == revision.as_str());
+        ours.iter().filter(|revision| revision.is_legacy() == legacy).find(is_listed).copied()
     };
     match answer {
         Ok(_) => match listed(answer) {
-            Some(versions) => match speaks(&versions, false) {
+            Some(versions) => match supports(&versions, false) {
                 Some(revision) => ProbeOutcome::Modern(revision),
                 // The server may list the legacy revisions that it supports after a handshake.
                 None if knows_legacy(&versions) => ProbeOutcome::Legacy,
@@ -154,12 +154,12 @@ pub fn probe_outcome(ours: &[Revision], answer: &Result<RawJson, CallError>) -> 
             None => ProbeOutcome::Legacy,
         },
         Err(CallError::Refused(error)) => match supported(error) {
-            Some(versions) => match speaks(&versions, false) {
-                Some(revision) => ProbeOutcome::Again(revision),
+            Some(versions) => match supports(&versions, false) {
+                Some(revision) => ProbeOutcome::Retry(revision),
                 None if knows_legacy(&versions) => ProbeOutcome::Legacy,
                 None => ProbeOutcome::Incompatible(versions),
             },
-            None if is_modern_refusal(error) => ProbeOutcome::Refused,
+            None if is_modern_rejection(error) => ProbeOutcome::Rejected,
             None => ProbeOutcome::Legacy,
         },
         Err(_) => ProbeOutcome::Legacy,
@@ -167,7 +167,7 @@ pub fn probe_outcome(ours: &[Revision], answer: &Result<RawJson, CallError>) -> 
 }
 
 /// Returns whether only a server of a modern revision responds with this error.
-fn is_modern_refusal(error: &ErrorObject) -> bool {
+fn is_modern_rejection(error: &ErrorObject) -> bool {
     matches!(error.code.0, errors::HEADER_MISMATCH | errors::MISSING_CAPABILITY)
 }
 
@@ -251,7 +251,9 @@ impl ConnectOptions {
             HandshakeError::Call(CallError::Closed(_) | CallError::Invalid(_))
             | HandshakeError::Initialize(InitializeError::Json(_) | InitializeError::Missing(_)) => true,
             HandshakeError::Timeout(_) | HandshakeError::InitializeTimeout(_) => self.treats_silence_as_legacy(),
-            HandshakeError::Call(CallError::Refused(error)) => supported(error).is_none() && !is_modern_refusal(error),
+            HandshakeError::Call(CallError::Refused(error)) => {
+                supported(error).is_none() && !is_modern_rejection(error)
+            }
             _ => false,
         };
         is_legacy && self.first_method() == "server/discover" && self.ours.revisions_of_kind(true).next().is_some()
@@ -270,17 +272,17 @@ pub(crate) async fn negotiate(
         return Err(HandshakeError::NoRevision);
     }
     let known = options.known.filter(|known| ours.contains(known));
-    let speaks_legacy = options.ours.revisions_of_kind(true).next().is_some();
+    let supports_legacy = options.ours.revisions_of_kind(true).next().is_some();
     let mut next = known.filter(|known| !known.is_legacy()).or(options.ours.revisions_of_kind(false).next());
     if let Some(known) = known.filter(|known| !known.is_legacy() && !options.check) {
         protocol.agree(known);
         return Ok(known);
     }
-    let mut refusal = None;
+    let mut rejection = None;
     if start.is_restarted() || known.is_some_and(Revision::is_legacy) {
         match initialize(peer, protocol).await {
-            Err(error) if next.is_some() && may_be_modern(&error, start) => refusal = Some(error),
-            shaken => return shaken,
+            Err(error) if next.is_some() && may_be_modern(&error, start) => rejection = Some(error),
+            initialized => return initialized,
         }
     }
     for last in [false, true] {
@@ -289,23 +291,23 @@ pub(crate) async fn negotiate(
             Reply::Discover(answer) => answer,
             // The server is modern, but its response to `server/discover` was too slow.
             Reply::Initialize(Err(error)) if !last && names_supported(&error) => continue,
-            Reply::Initialize(shaken) => return shaken,
+            Reply::Initialize(initialized) => return initialized,
         };
         match (probe_outcome(ours, &answer), answer) {
-            (_, Err(CallError::Closed(closed))) => return Err(refusal.unwrap_or(CallError::Closed(closed).into())),
+            (_, Err(CallError::Closed(closed))) => return Err(rejection.unwrap_or(CallError::Closed(closed).into())),
             (_, Err(CallError::Undelivered(why))) if !why.reached => return Err(CallError::Undelivered(why).into()),
             (_, Err(CallError::Timeout(after))) => return Err(HandshakeError::Timeout(after)),
-            (ProbeOutcome::Refused, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
+            (ProbeOutcome::Rejected, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
             (ProbeOutcome::Modern(revision), _) => {
                 protocol.agree(revision);
                 return Ok(revision);
             }
-            (ProbeOutcome::Again(revision), _) if !last => next = Some(revision),
-            (ProbeOutcome::Again(listed), _) => {
+            (ProbeOutcome::Retry(revision), _) if !last => next = Some(revision),
+            (ProbeOutcome::Retry(listed), _) => {
                 return Err(HandshakeError::Contradiction { rejected: revision, listed });
             }
             (ProbeOutcome::Incompatible(versions), _) => return Err(HandshakeError::Incompatible(versions)),
-            (ProbeOutcome::Legacy, answer) if !speaks_legacy => {
+            (ProbeOutcome::Legacy, answer) if !supports_legacy => {
                 return Err(match (listed(&answer), answer) {
                     (Some(revisions), _) => HandshakeError::Incompatible(revisions),
                     (None, Ok(result)) => HandshakeError::NotModern(result.to_string()),
@@ -314,7 +316,7 @@ pub(crate) async fn negotiate(
             }
             (ProbeOutcome::Legacy, _) => match initialize(peer, protocol).await {
                 Err(error) if !last && names_supported(&error) => {}
-                shaken => return shaken,
+                initialized => return initialized,
             },
         }
     }
@@ -381,31 +383,31 @@ async fn initialize_beside(
 ) -> Reply {
     let ours = &options.ours.revisions;
     let mut initialized = std::pin::pin!(initialize(peer, protocol));
-    let refusal = tokio::select! {
+    let rejection = tokio::select! {
         biased;
         answer = &mut *probe => return match probe_outcome(ours, &answer) {
-            ProbeOutcome::Modern(_) | ProbeOutcome::Again(_) | ProbeOutcome::Refused => Reply::Discover(answer),
+            ProbeOutcome::Modern(_) | ProbeOutcome::Retry(_) | ProbeOutcome::Rejected => Reply::Discover(answer),
             ProbeOutcome::Legacy | ProbeOutcome::Incompatible(_) => Reply::Initialize(initialized.await),
         },
-        shaken = &mut initialized => match shaken {
+        initialized = &mut initialized => match initialized {
             Err(error @ HandshakeError::Call(CallError::Refused(_))) if !names_supported(&error) => error,
-            shaken => return Reply::Initialize(shaken),
+            initialized => return Reply::Initialize(initialized),
         },
     };
     match tokio::time::timeout(options.patience, probe).await {
         Ok(answer) if probe_outcome(ours, &answer) != ProbeOutcome::Legacy => Reply::Discover(answer),
-        _ => Reply::Initialize(Err(refusal)),
+        _ => Reply::Initialize(Err(rejection)),
     }
 }
 
 /// Switches the connection to the legacy revisions and performs their handshake.
 async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
     protocol.agree(Revision::V2024_11_05);
-    shake(peer, protocol).await
+    perform_initialize(peer, protocol).await
 }
 
 /// Performs the handshake of the legacy revisions.
-async fn shake(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
+async fn perform_initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
     let legacy = protocol.legacy().ok_or(HandshakeError::NoRevision)?;
     // The result is processed before any later message: see `Protocol::answered`.
     peer.raw_request("initialize", Some(legacy.introduce())).await.map_err(|error| match error {

@@ -29,14 +29,14 @@ type Ended = Option<CallError>;
 
 #[derive(Debug)]
 struct Inbox {
-    asked: Filter,
+    filter: Filter,
     acknowledged: Mutex<Option<SubscriptionFilter>>,
     ready: Notify,
     pending: Pending,
 }
 
 impl Inbox {
-    fn take(&self, method: &str, params: Option<&RawJson>) {
+    fn receive(&self, method: &str, params: Option<&RawJson>) {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         if method == SubscriptionsAcknowledgedNotification::METHOD {
             let filter = params.get("notifications").cloned().unwrap_or_else(|| json!({}));
@@ -45,8 +45,8 @@ impl Inbox {
             self.ready.notify_one();
             return;
         }
-        match Change::of(method, &params).filter(|change| self.asked.matches(change)) {
-            Some(change) => self.pending.add(change, &self.asked),
+        match Change::of(method, &params).filter(|change| self.filter.matches(change)) {
+            Some(change) => self.pending.add(change, &self.filter),
             None => tracing::warn!(method, "ignoring a notification without a matching subscription"),
         }
     }
@@ -57,22 +57,22 @@ impl Subscription {
     pub(crate) async fn open(peer: &Peer, filter: SubscriptionFilter) -> Result<Self, CallError> {
         let params = json!({ "notifications": mcpgen_types::to_value(&filter).unwrap_or_default() });
         let inbox = Arc::new(Inbox {
-            asked: Filter::from(&filter),
+            filter: Filter::from(&filter),
             acknowledged: Mutex::default(),
             ready: Notify::new(),
             pending: Pending::default(),
         });
-        let take = Arc::clone(&inbox);
+        let receiver = Arc::clone(&inbox);
         let request = peer.request_as::<SubscriptionsListenResult>(
             SubscriptionsListenRequest::METHOD,
             SubscriptionsListenRequest::REVISION,
             Some(RawJson::from(&params)),
         );
-        let patience = request.shortest_timeout();
+        let timeout = request.shortest_timeout();
         let mut call = request
             .idle_timeout(None)
             .timeout(None)
-            .on_notification(Box::new(move |method, params| take.take(method, params)))
+            .on_notification(Box::new(move |method, params| receiver.receive(method, params)))
             .send();
         tokio::select! {
             biased;
@@ -84,7 +84,7 @@ impl Subscription {
                 Ok(_) => Err(CallError::Withdrawn),
                 Err(error) => Err(error),
             },
-            limit = crate::util::time::expired(patience) => Err(CallError::Timeout(limit)),
+            limit = crate::util::time::expired(timeout) => Err(CallError::Timeout(limit)),
         }
     }
 
@@ -134,14 +134,14 @@ impl fmt::Debug for Subscription {
 
 /// A subscription that is renewed on a new connection whenever it ends. Created by [`follow`].
 #[derive(Debug)]
-pub struct Following<C> {
+pub struct Follower<C> {
     connect: C,
     filter: SubscriptionFilter,
     current: Option<Current>,
     /// The changes that may have been missed between two subscriptions.
     missed: Vec<Change>,
     /// Whether an earlier subscription existed.
-    again: bool,
+    has_subscribed: bool,
     /// How long to wait before the next connection attempt.
     pause: Option<Duration>,
 }
@@ -165,16 +165,16 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(3
 
 /// Follows changes across connections. Calls `connect` for a new connection whenever the subscription ends, since
 /// servers do not store subscriptions. Closes each connection when its subscription ends.
-pub fn follow<C, F, E>(connect: C, filter: SubscriptionFilter) -> Following<C>
+pub fn follow<C, F, E>(connect: C, filter: SubscriptionFilter) -> Follower<C>
 where
     C: FnMut() -> F,
     F: Future<Output = Result<Peer, E>>,
     E: fmt::Display,
 {
-    Following { connect, filter, current: None, missed: Vec::new(), again: false, pause: None }
+    Follower { connect, filter, current: None, missed: Vec::new(), has_subscribed: false, pause: None }
 }
 
-impl<C, F, E> Following<C>
+impl<C, F, E> Follower<C>
 where
     C: FnMut() -> F,
     F: Future<Output = Result<Peer, E>>,
@@ -215,7 +215,7 @@ where
                 Ok(peer) => match Subscription::open(&peer, self.filter.clone()).await {
                     Ok(subscription) => {
                         self.current = Some(Current { peer, subscription, since: Instant::now() });
-                        if std::mem::replace(&mut self.again, true) {
+                        if std::mem::replace(&mut self.has_subscribed, true) {
                             self.missed = Change::all(&self.filter).collect();
                         }
                         return;
