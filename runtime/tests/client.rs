@@ -25,7 +25,7 @@ fn server() -> Server {
 async fn connected(revision: Revision) -> Client {
     let (here, there) = transport::duplex();
     tokio::spawn(async move { server().serve(there.0, there.1, Limits::default()).await });
-    let builder = Client::builder("client", "1").options(|options| options.ours.revisions = vec![revision]);
+    let builder = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
     builder.connect(here.0, here.1).await.expect("a server")
 }
 
@@ -95,7 +95,7 @@ async fn connected_by_hand() -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);
     let builder = Client::builder("client", "1").options(|options| {
-        (options.known, options.check) = (Some(Revision::V2026_07_28), false);
+        (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false);
     });
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await;
     (Wire::of(here), client.expect("no handshake"))
@@ -155,7 +155,7 @@ async fn reports_a_busy_server() {
     let _running = client.peer.raw_request("tools/call", params()).send();
     let error = client.peer.raw_request("tools/call", params()).await.expect_err("the server is busy");
     assert!(error.is_busy(), "{error}");
-    assert!(!CallError::Refused(errors::internal()).is_busy());
+    assert!(!CallError::ErrorResponse(errors::internal()).is_busy());
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn closes_its_transport_when_it_is_dropped() {
     let (mut pipe, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);
     let builder = Client::builder("client", "1").options(|options| {
-        (options.known, options.check) = (Some(Revision::V2026_07_28), false);
+        (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false);
     });
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("no handshake");
     drop(client);
@@ -197,13 +197,13 @@ async fn ends_its_session_when_it_is_dropped() {
     tokio::task::yield_now().await;
     let before = tasks();
     for revision in BOTH {
-        let builder = Client::builder("client", "1").options(|options| options.ours.revisions = vec![revision]);
+        let builder = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
         let client = builder.connect_http(&url, Default::default()).await.expect("a server");
         client.tools().await.expect("tools");
         assert_eq!(endpoint.sessions(), usize::from(revision.is_legacy()));
         drop(client);
         until(|| endpoint.sessions() == 0 && tasks() == before).await;
-        let builder = Client::builder("client", "1").options(|options| options.ours.revisions = vec![revision]);
+        let builder = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
         let peer = builder.connect_http(&url, Default::default()).await.expect("a server").into_peer();
         assert_eq!(endpoint.sessions(), usize::from(revision.is_legacy()));
         drop(peer);
@@ -238,7 +238,7 @@ async fn treats_a_silent_http_server_as_legacy_only_on_request() {
     tokio::spawn(async move { axum::serve(listener, app).await });
     for (option, expected) in [(None, None), (Some(false), None), (Some(true), Some(Revision::V2025_11_25))] {
         let builder = Client::builder("client", "1").options(|options| {
-            (options.patience, options.silence_is_legacy) = (Duration::from_millis(200), option);
+            (options.discover_timeout, options.silence_is_legacy) = (Duration::from_millis(200), option);
         });
         let client = builder.connect_http(&url, Default::default()).await;
         assert_eq!(client.as_ref().ok().map(Client::revision), expected, "{option:?}: {client:?}");
@@ -261,7 +261,7 @@ async fn paged(page: impl Fn(usize) -> Value + Send + 'static) -> (Client, Arc<A
         }
     });
     let builder = Client::builder("client", "1").options(|options| {
-        (options.known, options.check) = (Some(Revision::V2026_07_28), false);
+        (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false);
     });
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await;
     (client.expect("no handshake"), asked)

@@ -66,7 +66,7 @@ async fn a_call_is_answered_by_its_handler() {
     let result = peer.call::<CallToolRequest>(call("a")).await.expect("a result");
     assert_eq!(result, text("a"));
     let error = peer.call::<CallToolRequest>(call("fail")).await.expect_err("an error");
-    let CallError::Refused(error) = error else { panic!("{error}") };
+    let CallError::ErrorResponse(error) = error else { panic!("{error}") };
     assert_eq!((error.code, error.data), (ErrorCode(-32042), Some(json!({ "why": 1 }))));
     let error = peer.call::<PingRequest>(None).await.expect_err("no handler");
     assert_eq!(error.to_string(), "unknown method \"ping\" (-32601)");
@@ -638,7 +638,7 @@ async fn two_that_flood_each_other_get_their_answers() {
             tokio::spawn(async move {
                 // Every third is unknown, and answered without a handler.
                 match number % 3 {
-                    0 => matches!(peer.call::<PingRequest>(None).await, Err(CallError::Refused(_))),
+                    0 => matches!(peer.call::<PingRequest>(None).await, Err(CallError::ErrorResponse(_))),
                     _ => peer.call::<CallToolRequest>(call("a")).await.is_ok(),
                 }
             })

@@ -90,7 +90,7 @@ fn an_answer_to_discover_says_of_which_era_a_server_is() {
     use Revision as R;
     let both = [R::V2026_07_28, R::V2025_11_25, R::V2025_06_18];
     let discovered = |versions: Value| Ok(RawJson::from(&json!({ "supportedVersions": versions, "capabilities": {} })));
-    let refused = |code: i64, data: Value| Err(CallError::Refused(ErrorObject::new(code, "").with_data(data)));
+    let refused = |code: i64, data: Value| Err(CallError::ErrorResponse(ErrorObject::new(code, "").with_data(data)));
     let supports = |versions: Value| json!({ "supported": versions, "requested": "2026-07-28" });
     let incompatible =
         |versions: &[&str]| ProbeOutcome::Incompatible(versions.iter().map(|it| (*it).to_owned()).collect());
@@ -358,12 +358,12 @@ async fn waits_thirty_seconds_for_discover_before_initialize() {
 
 #[tokio::test]
 async fn what_is_known_of_a_server_is_not_asked_again() {
-    let known = |revision| ConnectOptions { known: Some(revision), ..ours("client", "both").into() };
+    let known = |revision| ConnectOptions { known_revision: Some(revision), ..ours("client", "both").into() };
     let (mut wire, legacy) = client(known(Revision::V2025_11_25));
     shake(&mut wire).await;
     assert_eq!(legacy.await.expect("done").expect("a connection").revision(), Revision::V2025_11_25);
 
-    let (mut wire, modern) = client(ConnectOptions { check: false, ..known(Revision::V2026_07_28) });
+    let (mut wire, modern) = client(ConnectOptions { check_known_revision: false, ..known(Revision::V2026_07_28) });
     let modern = modern.await.expect("done").expect("a connection, without a word");
     let call = tokio::spawn(modern.peer.raw_request("tools/list", None).send());
     assert_eq!(wire.hear().await["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");

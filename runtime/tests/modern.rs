@@ -392,9 +392,9 @@ async fn a_server_makes_no_requests() {
 async fn client(ours: LocalInfo, reading: ResultRules, handlers: Router) -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let options = ConnectOptions {
-        reading,
-        known: Some(Revision::V2026_07_28),
-        check: false,
+        result_rules: reading,
+        known_revision: Some(Revision::V2026_07_28),
+        check_known_revision: false,
         ..ours.retain_revisions(|revision| !revision.is_legacy()).into()
     };
     let (reader, writer) = tokio::io::split(there);

@@ -377,7 +377,8 @@ async fn whoever_answers_for_ever_is_stopped() {
 /// A client whose server is driven by hand.
 async fn client(handlers: Router, ours: LocalInfo) -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let options = ConnectOptions { known: Some(Revision::V2026_07_28), check: false, ..ours.into() };
+    let options =
+        ConnectOptions { known_revision: Some(Revision::V2026_07_28), check_known_revision: false, ..ours.into() };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
@@ -557,5 +558,5 @@ async fn both_sides_understand_each_other() {
     }
     let missing = client
         .complete::<ReadResourceRequest>(mcpgen_types::v2026_07_28::ReadResourceRequestParams::new(client.meta(), "x"));
-    assert!(matches!(missing.await, Err(CallError::Refused(error)) if error.code.0 == -32601));
+    assert!(matches!(missing.await, Err(CallError::ErrorResponse(error)) if error.code.0 == -32601));
 }

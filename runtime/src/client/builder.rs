@@ -135,7 +135,7 @@ impl ClientBuilder {
         F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        self.options.ours.level = Some(level);
+        self.options.local_info.level = Some(level);
         let method = <LoggingMessageNotification as mcpgen_types::Notification>::METHOD;
         self.handlers = self.handlers.custom_notification(method, move |_, params: Value| {
             let handled = mcpgen_types::from_value(params).map(&handler);
@@ -168,7 +168,7 @@ impl ClientBuilder {
     }
 
     /// Connects to a server over HTTP. For a server that is slow to respond at first, such as one that is started by
-    /// the first request, raise [`patience`](ConnectOptions::patience).
+    /// the first request, raise [`discover_timeout`](ConnectOptions::discover_timeout).
     ///
     /// A silent server is not sent `initialize` unless
     /// [`silence_is_legacy`](ConnectOptions::silence_is_legacy) is set to `true`, because legacy servers respond to

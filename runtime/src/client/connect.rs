@@ -59,8 +59,8 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
     limits: Limits,
 ) -> Result<Client<S>, HandshakeError> {
     let handled = handlers.handled(Role::Client);
-    let reading = options.reading.clone();
-    let protocol = Arc::new(DualProtocol::new(Role::Client, options.ours.clone(), handled.clone(), |modern| {
+    let reading = options.result_rules.clone();
+    let protocol = Arc::new(DualProtocol::new(Role::Client, options.local_info.clone(), handled.clone(), |modern| {
         modern.reading(reading)
     }));
     let connection = Connection::new(requests.clone(), handlers, protocol.clone(), limits);
@@ -77,7 +77,7 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
         ended
     })));
     let revision = negotiate(&peer, &protocol, &options, start).await?;
-    let meta = own_meta(&options.ours, &handled, revision).map_err(HandshakeError::LocalInfo)?;
+    let meta = own_meta(&options.local_info, &handled, revision).map_err(HandshakeError::LocalInfo)?;
     Ok(Client {
         connection: peer.disconnect_on_drop(),
         peer,

@@ -19,38 +19,38 @@ use crate::protocol::modern::ResultRules;
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
     /// The local info: the client's revisions, capabilities, name and version.
-    pub ours: LocalInfo,
+    pub local_info: LocalInfo,
     /// How results of modern revisions are read.
-    pub reading: ResultRules,
+    pub result_rules: ResultRules,
     /// How long to wait for the response to `server/discover` before the server is considered silent. The default is 30
     /// seconds, since a cold start through a package manager can take more than 15 seconds.
-    pub patience: Duration,
+    pub discover_timeout: Duration,
     /// Whether to send `initialize` to a silent server. If `false`, connecting fails. The default, `None`, is `false`
     /// over HTTP, because legacy servers respond to `server/discover` over HTTP, and `true` otherwise.
     ///
     /// The response to `server/discover` still decides if it arrives before the response to `initialize`. If the server
-    /// rejects `initialize`, the client waits for the response to `server/discover` for the patience once more. A
+    /// rejects `initialize`, the client waits for the response to `server/discover` for the timeout once more. A
     /// server that was started by [`connect_command`](crate::ClientBuilder::connect_command) is restarted instead, so
     /// that no process receives both requests.
     pub silence_is_legacy: Option<bool>,
     /// The revision of an earlier connection to this server: [`Client::revision`](crate::Client::revision). The client
     /// tries it first, so that a legacy server is not sent `server/discover`.
-    pub known: Option<Revision>,
+    pub known_revision: Option<Revision>,
     /// Whether to check a known modern revision with `server/discover`. The default is `true`. If `false`, nothing is
     /// sent before the first request, and the client has no peer info; if the server no longer supports the revision,
     /// connect again.
-    pub check: bool,
+    pub check_known_revision: bool,
 }
 
 impl From<LocalInfo> for ConnectOptions {
-    fn from(ours: LocalInfo) -> Self {
+    fn from(local_info: LocalInfo) -> Self {
         Self {
-            ours,
-            reading: ResultRules::default(),
-            patience: Duration::from_secs(30),
+            local_info,
+            result_rules: ResultRules::default(),
+            discover_timeout: Duration::from_secs(30),
             silence_is_legacy: None,
-            known: None,
-            check: true,
+            known_revision: None,
+            check_known_revision: true,
         }
     }
 }
@@ -70,7 +70,7 @@ pub enum HandshakeError {
     Call(#[from] CallError),
     /// The server did not respond to `server/discover` within this time.
     #[error(
-        "no response to `server/discover` within {0:?}; raise `ConnectOptions::patience` if the server starts slowly"
+        "no response to `server/discover` within {0:?}; raise `ConnectOptions::discover_timeout` if the server starts slowly"
     )]
     Timeout(Duration),
     /// The server did not respond to `initialize` within this time.
@@ -138,13 +138,13 @@ pub enum ProbeOutcome {
 ///
 /// Any outcome that is not known to come from a modern server counts as legacy: other errors, and no response at all.
 #[must_use]
-pub fn probe_outcome(ours: &[Revision], answer: &Result<RawJson, CallError>) -> ProbeOutcome {
+pub fn probe_outcome(ours: &[Revision], response: &Result<RawJson, CallError>) -> ProbeOutcome {
     let supports = |versions: &[String], legacy: bool| {
         let is_listed = |revision: &&Revision| versions.iter().any(|version| version == revision.as_str());
         ours.iter().filter(|revision| revision.is_legacy() == legacy).find(is_listed).copied()
     };
-    match answer {
-        Ok(_) => match listed(answer) {
+    match response {
+        Ok(_) => match listed(response) {
             Some(versions) => match supports(&versions, false) {
                 Some(revision) => ProbeOutcome::Modern(revision),
                 // The server may list the legacy revisions that it supports after a handshake.
@@ -153,7 +153,7 @@ pub fn probe_outcome(ours: &[Revision], answer: &Result<RawJson, CallError>) -> 
             },
             None => ProbeOutcome::Legacy,
         },
-        Err(CallError::Refused(error)) => match supported(error) {
+        Err(CallError::ErrorResponse(error)) => match supported(error) {
             Some(versions) => match supports(&versions, false) {
                 Some(revision) => ProbeOutcome::Retry(revision),
                 None if knows_legacy(&versions) => ProbeOutcome::Legacy,
@@ -183,7 +183,7 @@ fn listed(response: &Result<RawJson, CallError>) -> Option<Vec<String>> {
             result.get("capabilities").filter(|capabilities| capabilities.is_object())?;
             strings(result.get("supportedVersions")?)
         }
-        Err(CallError::Refused(error)) => supported(error),
+        Err(CallError::ErrorResponse(error)) => supported(error),
         Err(_) => None,
     }
 }
@@ -227,19 +227,19 @@ impl Start {
 impl ConnectOptions {
     /// Returns the known revision if the client accepts it.
     fn accepted_known(&self) -> Option<Revision> {
-        self.known.filter(|known| self.ours.revisions.contains(known))
+        self.known_revision.filter(|known| self.local_info.revisions.contains(known))
     }
 
     /// Returns whether a server that does not respond to the first request may be a legacy server.
     pub(crate) fn silence_suggests_legacy(&self) -> bool {
-        let accepts = |legacy| self.ours.revisions_of_kind(legacy).next().is_some();
+        let accepts = |legacy| self.local_info.revisions_of_kind(legacy).next().is_some();
         self.treats_silence_as_legacy() && self.accepted_known().is_none() && accepts(false) && accepts(true)
     }
 
     /// Returns the first request of the handshake.
     pub(crate) fn first_method(&self) -> &'static str {
         let known = self.accepted_known();
-        match known.map_or(self.ours.revisions_of_kind(false).next().is_none(), Revision::is_legacy) {
+        match known.map_or(self.local_info.revisions_of_kind(false).next().is_none(), Revision::is_legacy) {
             true => "initialize",
             false => "server/discover",
         }
@@ -251,12 +251,14 @@ impl ConnectOptions {
             HandshakeError::Call(CallError::Closed(_) | CallError::Invalid(_))
             | HandshakeError::Initialize(InitializeError::Json(_) | InitializeError::Missing(_)) => true,
             HandshakeError::Timeout(_) | HandshakeError::InitializeTimeout(_) => self.treats_silence_as_legacy(),
-            HandshakeError::Call(CallError::Refused(error)) => {
+            HandshakeError::Call(CallError::ErrorResponse(error)) => {
                 supported(error).is_none() && !is_modern_rejection(error)
             }
             _ => false,
         };
-        is_legacy && self.first_method() == "server/discover" && self.ours.revisions_of_kind(true).next().is_some()
+        is_legacy
+            && self.first_method() == "server/discover"
+            && self.local_info.revisions_of_kind(true).next().is_some()
     }
 }
 
@@ -267,14 +269,14 @@ pub(crate) async fn negotiate(
     options: &ConnectOptions,
     start: Start,
 ) -> Result<Revision, HandshakeError> {
-    let ours = &options.ours.revisions;
+    let ours = &options.local_info.revisions;
     if ours.is_empty() {
         return Err(HandshakeError::NoRevision);
     }
-    let known = options.known.filter(|known| ours.contains(known));
-    let supports_legacy = options.ours.revisions_of_kind(true).next().is_some();
-    let mut next = known.filter(|known| !known.is_legacy()).or(options.ours.revisions_of_kind(false).next());
-    if let Some(known) = known.filter(|known| !known.is_legacy() && !options.check) {
+    let known = options.known_revision.filter(|known| ours.contains(known));
+    let supports_legacy = options.local_info.revisions_of_kind(true).next().is_some();
+    let mut next = known.filter(|known| !known.is_legacy()).or(options.local_info.revisions_of_kind(false).next());
+    if let Some(known) = known.filter(|known| !known.is_legacy() && !options.check_known_revision) {
         protocol.agree(known);
         return Ok(known);
     }
@@ -287,17 +289,17 @@ pub(crate) async fn negotiate(
     }
     for last in [false, true] {
         let Some(revision) = next else { break };
-        let answer = match discover(peer, protocol, options, start, revision).await {
-            Reply::Discover(answer) => answer,
+        let response = match discover(peer, protocol, options, start, revision).await {
+            Reply::Discover(response) => response,
             // The server is modern, but its response to `server/discover` was too slow.
             Reply::Initialize(Err(error)) if !last && names_supported(&error) => continue,
             Reply::Initialize(initialized) => return initialized,
         };
-        match (probe_outcome(ours, &answer), answer) {
+        match (probe_outcome(ours, &response), response) {
             (_, Err(CallError::Closed(closed))) => return Err(rejection.unwrap_or(CallError::Closed(closed).into())),
             (_, Err(CallError::Undelivered(why))) if !why.reached => return Err(CallError::Undelivered(why).into()),
             (_, Err(CallError::Timeout(after))) => return Err(HandshakeError::Timeout(after)),
-            (ProbeOutcome::Rejected, answer) => return Err(answer.err().unwrap_or(Closed.into()).into()),
+            (ProbeOutcome::Rejected, response) => return Err(response.err().unwrap_or(Closed.into()).into()),
             (ProbeOutcome::Modern(revision), _) => {
                 protocol.agree(revision);
                 return Ok(revision);
@@ -307,8 +309,8 @@ pub(crate) async fn negotiate(
                 return Err(HandshakeError::Contradiction { rejected: revision, listed });
             }
             (ProbeOutcome::Incompatible(versions), _) => return Err(HandshakeError::Incompatible(versions)),
-            (ProbeOutcome::Legacy, answer) if !supports_legacy => {
-                return Err(match (listed(&answer), answer) {
+            (ProbeOutcome::Legacy, response) if !supports_legacy => {
+                return Err(match (listed(&response), response) {
                     (Some(revisions), _) => HandshakeError::Incompatible(revisions),
                     (None, Ok(result)) => HandshakeError::NotModern(result.to_string()),
                     (None, Err(error)) => HandshakeError::NotModern(error.to_string()),
@@ -330,7 +332,7 @@ fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
         // The process was restarted because it seemed to be a legacy server.
         error if start.is_restarted() => names_supported(error),
         // A server that was known to be legacy may have been upgraded. Any error response is possible then.
-        HandshakeError::Call(CallError::Refused(_) | CallError::Invalid(_)) => true,
+        HandshakeError::Call(CallError::ErrorResponse(_) | CallError::Invalid(_)) => true,
         HandshakeError::InitializeTimeout(_) => start == Start::Streams,
         HandshakeError::Call(CallError::Undelivered(why)) => why.reached,
         _ => false,
@@ -339,7 +341,7 @@ fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
 
 /// Returns whether the error lists the supported revisions, as only modern servers do.
 fn names_supported(error: &HandshakeError) -> bool {
-    matches!(error, HandshakeError::Call(CallError::Refused(error)) if supported(error).is_some())
+    matches!(error, HandshakeError::Call(CallError::ErrorResponse(error)) if supported(error).is_some())
 }
 
 /// The response that arrived first.
@@ -362,11 +364,11 @@ async fn discover(
     let mut probe = probe.send();
     let sends_both = options.treats_silence_as_legacy()
         && start == Start::Streams
-        && options.ours.revisions_of_kind(true).next().is_some();
-    match tokio::time::timeout(options.patience, &mut probe).await {
-        Ok(answer) => Reply::Discover(answer),
+        && options.local_info.revisions_of_kind(true).next().is_some();
+    match tokio::time::timeout(options.discover_timeout, &mut probe).await {
+        Ok(response) => Reply::Discover(response),
         Err(_) if sends_both => initialize_beside(peer, protocol, options, &mut probe).await,
-        Err(_) => Reply::Discover(Err(CallError::Timeout(options.patience))),
+        Err(_) => Reply::Discover(Err(CallError::Timeout(options.discover_timeout))),
     }
 }
 
@@ -374,28 +376,28 @@ async fn discover(
 /// and only a modern server sends it.
 ///
 /// A modern server that handles requests concurrently may reject `initialize` before its slow response to the probe.
-/// After a rejection, the client waits for the probe for the patience once more.
+/// After a rejection, the client waits for the probe for the timeout once more.
 async fn initialize_beside(
     peer: &Peer,
     protocol: &DualProtocol,
     options: &ConnectOptions,
     probe: &mut Call<RawJson>,
 ) -> Reply {
-    let ours = &options.ours.revisions;
+    let ours = &options.local_info.revisions;
     let mut initialized = std::pin::pin!(initialize(peer, protocol));
     let rejection = tokio::select! {
         biased;
-        answer = &mut *probe => return match probe_outcome(ours, &answer) {
-            ProbeOutcome::Modern(_) | ProbeOutcome::Retry(_) | ProbeOutcome::Rejected => Reply::Discover(answer),
+        response = &mut *probe => return match probe_outcome(ours, &response) {
+            ProbeOutcome::Modern(_) | ProbeOutcome::Retry(_) | ProbeOutcome::Rejected => Reply::Discover(response),
             ProbeOutcome::Legacy | ProbeOutcome::Incompatible(_) => Reply::Initialize(initialized.await),
         },
         initialized = &mut initialized => match initialized {
-            Err(error @ HandshakeError::Call(CallError::Refused(_))) if !names_supported(&error) => error,
+            Err(error @ HandshakeError::Call(CallError::ErrorResponse(_))) if !names_supported(&error) => error,
             initialized => return Reply::Initialize(initialized),
         },
     };
-    match tokio::time::timeout(options.patience, probe).await {
-        Ok(answer) if probe_outcome(ours, &answer) != ProbeOutcome::Legacy => Reply::Discover(answer),
+    match tokio::time::timeout(options.discover_timeout, probe).await {
+        Ok(response) if probe_outcome(ours, &response) != ProbeOutcome::Legacy => Reply::Discover(response),
         _ => Reply::Initialize(Err(rejection)),
     }
 }

@@ -77,7 +77,7 @@ impl<S: RequestService> Client<S> {
         let result = match self.finish::<CallToolRequest, CallToolResult>(params.clone()).await {
             // Over HTTP, the tool may require other headers than when it was listed, or was never listed. List the
             // tools again and retry.
-            Err(CallError::Refused(error)) if error.code.0 == errors::HEADER_MISMATCH => {
+            Err(CallError::ErrorResponse(error)) if error.code.0 == errors::HEADER_MISMATCH => {
                 self.tool_cache.clear();
                 self.tools().await?;
                 self.finish::<CallToolRequest, CallToolResult>(params).await?

@@ -58,7 +58,8 @@ multi_round_trip! {
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Creates the params of the next round: the params of the first round, with the input responses and the unchanged
-/// request state. `inputResponses` is left out if `input_required` has no input requests, `requestState` if it has no state.
+/// request state. `inputResponses` is left out if `input_required` has no input requests, `requestState` if it has no
+/// state.
 ///
 /// # Errors
 ///

@@ -81,7 +81,7 @@ impl Subscription {
                 Ok(Self { acknowledged: acknowledged.unwrap_or_default(), inbox, call: Ok(call) })
             }
             ended = &mut call => match ended {
-                Ok(_) => Err(CallError::Withdrawn),
+                Ok(_) => Err(CallError::SubscriptionEnded),
                 Err(error) => Err(error),
             },
             limit = crate::util::time::expired(timeout) => Err(CallError::Timeout(limit)),
@@ -113,7 +113,7 @@ impl Subscription {
                 ended = call => ended,
             };
             self.call = Err(match ended {
-                Ok(_) | Err(CallError::Withdrawn) => None,
+                Ok(_) | Err(CallError::SubscriptionEnded) => None,
                 Err(error) => Some(error),
             });
         }

@@ -193,7 +193,7 @@ impl<S: RequestService> Dispatcher<S> {
                 }
             }
             Ok(Head::Error { id: ErrorId::Id(id), error }) => {
-                self.shared.peer.complete(&id, Err(CallError::Refused(error)));
+                self.shared.peer.complete(&id, Err(CallError::ErrorResponse(error)));
             }
             Ok(Head::Error { error, .. }) => tracing::warn!(%error, "the peer could not read a message"),
             Err(invalid) => return self.invalid(invalid).map_or(Ok(None), Err),

@@ -15,7 +15,7 @@ use crate::transport::Undelivered;
 pub enum CallError {
     /// The peer responded with an error.
     #[error(transparent)]
-    Refused(ErrorObject),
+    ErrorResponse(ErrorObject),
     /// The params or the result are not valid.
     #[error(transparent)]
     Invalid(BoxError),
@@ -39,7 +39,7 @@ pub enum CallError {
     Undelivered(Undelivered),
     /// The server ended a subscription without a result.
     #[error("the server ended the subscription")]
-    Withdrawn,
+    SubscriptionEnded,
     /// The connection closed before the response arrived.
     #[error(transparent)]
     Closed(#[from] Closed),
@@ -50,6 +50,6 @@ impl CallError {
     /// [`BUSY`](errors::BUSY). The request was not handled, so it can be sent again later.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        matches!(self, Self::Refused(error) if error.code.0 == errors::BUSY)
+        matches!(self, Self::ErrorResponse(error) if error.code.0 == errors::BUSY)
     }
 }

@@ -175,7 +175,7 @@ impl Peer {
     /// Ends a subscription that the server has cancelled. Ignores other requests, which a server cannot cancel.
     pub(crate) fn end_subscription(&self, id: &RequestId) {
         if self.shared.pending.is_subscription(id) {
-            self.complete(id, Err(CallError::Withdrawn));
+            self.complete(id, Err(CallError::SubscriptionEnded));
         }
     }
 

@@ -1,4 +1,4 @@
-//! The peer: sends requests and notifications to it, and provides what is known about it.
+//! The peer: sends requests and notifications to the other side of a connection.
 //!
 //! * `handle` is the [`Peer`]. `call` adds requests to it, and `notify` notifications; `message` encodes both.
 //! * `pending` are the requests that have no response yet; `progress` are reports about them.
