@@ -91,10 +91,10 @@ async fn ends_the_connection_when_the_last_clone_of_its_peer_is_dropped() {
 }
 
 /// A client whose server is driven by hand, and that sends nothing to connect.
-async fn connected_by_hand() -> (Wire, Client) {
-    let (here, there) = tokio::io::duplex(1 << 16);
+async fn connected_by_hand(pipe: usize, limits: Limits) -> (Wire, Client) {
+    let (here, there) = tokio::io::duplex(pipe);
     let (reader, writer) = tokio::io::split(there);
-    let builder = Client::builder("client", "1").options(|options| {
+    let builder = Client::builder("client", "1").limits(limits).options(|options| {
         (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false);
     });
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await;
@@ -103,7 +103,7 @@ async fn connected_by_hand() -> (Wire, Client) {
 
 #[tokio::test(start_paused = true)]
 async fn sends_a_call_when_it_is_made() {
-    let (mut wire, client) = connected_by_hand().await;
+    let (mut wire, client) = connected_by_hand(1 << 16, Limits::default()).await;
     let params = || PaginatedRequestParams::new(client.meta());
     let first = client.peer.call::<ListToolsRequest>(params());
     let second = client.peer.call::<ListToolsRequest>(params());
@@ -119,6 +119,22 @@ async fn sends_a_call_when_it_is_made() {
     let result = json!({ "tools": [], "ttlMs": 0, "cacheScope": "private", "resultType": "complete" });
     wire.say(&json!({ "jsonrpc": "2.0", "id": 2, "result": result }).to_string()).await;
     assert!(second.await.expect("a result").tools.is_empty());
+}
+
+#[tokio::test]
+async fn a_call_waits_for_room_while_it_is_awaited() {
+    // The first request fills the queue, since the pipe is shorter than the request.
+    let (mut wire, client) = connected_by_hand(16, Limits { outbox: 1, ..Limits::default() }).await;
+    let _first = client.peer.raw_request("tools/list", None).send();
+    let dropped = client.peer.raw_request("tools/list", None).send();
+    let awaited = tokio::spawn(client.peer.raw_request("tools/list", None).send());
+    drop(dropped);
+    for id in [1, 3] {
+        let request = wire.hear().await;
+        assert_eq!((&request["method"], &request["id"]), (&json!("tools/list"), &json!(id)));
+    }
+    awaited.abort();
+    assert_eq!(wire.hear().await["params"]["requestId"], 3);
 }
 
 #[tokio::test]

@@ -53,7 +53,7 @@ impl<S> fmt::Debug for Client<S> {
 
 impl<S: RequestService> Client<S> {
     /// Returns the revision of the connection. Store it for the next connection to the same server:
-    /// [`ConnectOptions::known_revision`].
+    /// [`ConnectOptions::known_revision`](crate::client::handshake::ConnectOptions::known_revision).
     pub fn revision(&self) -> Revision {
         self.revision
     }

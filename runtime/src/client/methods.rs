@@ -33,7 +33,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// A call fails, or the list exceeds the client's [`PageLimits`].
+    /// A call fails, or the list exceeds [`page_limits`](Self::page_limits).
     pub async fn tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
         if let Some(list) = self.tool_cache.unexpired() {
             return Ok(list);
@@ -93,7 +93,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// A call fails, or the list exceeds the client's [`PageLimits`].
+    /// A call fails, or the list exceeds [`page_limits`](Self::page_limits).
     pub async fn resources(&self) -> Result<Vec<Resource>, CallError> {
         self.all::<ListResourcesRequest, _>(|page| page.resources).await
     }
@@ -102,7 +102,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// A call fails, or the list exceeds the client's [`PageLimits`].
+    /// A call fails, or the list exceeds [`page_limits`](Self::page_limits).
     pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, CallError> {
         self.all::<ListResourceTemplatesRequest, _>(|page| page.resource_templates).await
     }
@@ -143,7 +143,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// A call fails, or the list exceeds the client's [`PageLimits`].
+    /// A call fails, or the list exceeds [`page_limits`](Self::page_limits).
     pub async fn prompts(&self) -> Result<Vec<Prompt>, CallError> {
         self.all::<ListPromptsRequest, _>(|page| page.prompts).await
     }

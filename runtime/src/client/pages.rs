@@ -36,7 +36,7 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
     ///
     /// # Errors
     ///
-    /// The call fails. The error is [`Invalid`](CallError::Invalid) if the list exceeds the client's [`PageLimits`] or
+    /// The call fails. The error is [`Invalid`](CallError::Invalid) if the list exceeds [`Client::page_limits`] or
     /// if the `nextCursor` of a page is the cursor of the same page.
     pub async fn next(&mut self) -> Result<Option<R::Result>, CallError> {
         let Some(cursor) = self.cursor.clone() else { return Ok(None) };
