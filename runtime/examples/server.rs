@@ -124,7 +124,7 @@ mod legacy {
         let params = CreateMessageRequestParams::new(100, vec![message]);
         match context.peer().call::<CreateMessageRequest>(params).await {
             Ok(answer) => Ok(text(format!("{} says: {}", answer.model, mcpgen_types::to_string(&answer.content)))),
-            Err(CallError::Refused(error)) => Err(error),
+            Err(CallError::ErrorResponse(error)) => Err(error),
             Err(error) => Ok(text(error.to_string())),
         }
     }

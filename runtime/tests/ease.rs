@@ -70,7 +70,7 @@ async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) 
     let (here, there) = transport::duplex();
     let server = server.clone();
     tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
-    let only = builder.options(|options| options.ours.revisions = vec![revision]);
+    let only = builder.options(|options| options.local_info.revisions = vec![revision]);
     let client = only.connect(here.0, here.1).await.unwrap_or_else(|error| panic!("{revision}: {error}"));
     assert_eq!(client.revision(), revision);
     client
@@ -89,13 +89,13 @@ async fn everything_is_had_in_every_revision() {
         assert_eq!(words, expected, "{revision}");
         assert_eq!(client.call_tool("fails", JsonObject::new()).await.expect("a result").is_error, Some(true));
         let unknown = client.call_tool("none", JsonObject::new()).await;
-        assert!(matches!(unknown, Err(CallError::Refused(error)) if error.code.0 == -32602));
+        assert!(matches!(unknown, Err(CallError::ErrorResponse(error)) if error.code.0 == -32602));
 
         assert_eq!(client.resources().await.expect("resources").len(), 3);
         assert_eq!(client.resource_templates().await.expect("templates")[0].uri_template, "t:{x}");
         let read = client.read_resource("t:1").await.expect("contents");
         assert_eq!(mcpgen_types::to_value(&read).expect("JSON")["contents"][0]["text"], "1");
-        let Err(CallError::Refused(error)) = client.read_resource("x:").await else { panic!("it is not there") };
+        let Err(CallError::ErrorResponse(error)) = client.read_resource("x:").await else { panic!("it is not there") };
         assert!(errors::is_resource_not_found(&error), "{revision} {error}");
 
         assert_eq!(client.subscribe("file:///a").await.is_ok(), revision.is_legacy(), "{revision}");
@@ -171,7 +171,7 @@ async fn against(
             }
         }
     });
-    let only = builder.options(|options| options.ours.revisions = vec![revision]);
+    let only = builder.options(|options| options.local_info.revisions = vec![revision]);
     only.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected")
 }
 

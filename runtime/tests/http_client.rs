@@ -64,8 +64,8 @@ fn options() -> Options {
 fn client(revision: Option<Revision>) -> ClientBuilder {
     Client::builder("web", "1")
         .options(|options| {
-            let ours = std::mem::replace(&mut options.ours, LocalInfo::new("", ""));
-            options.ours = ours.retain_revisions(|known| revision.is_none_or(|revision| revision == known));
+            let ours = std::mem::replace(&mut options.local_info, LocalInfo::new("", ""));
+            options.local_info = ours.retain_revisions(|known| revision.is_none_or(|revision| revision == known));
         })
         .on_elicitation(|_, _| async {
             Ok(ElicitResult::new(ElicitResultAction::Accept).with_content(BTreeMap::new()))

@@ -29,7 +29,8 @@ fn options() -> Options {
 }
 
 async fn connect(server: &Sessions, options: Options) -> Client {
-    let builder = Client::builder("client", "1").options(|options| options.known = Some(Revision::V2025_11_25));
+    let builder =
+        Client::builder("client", "1").options(|options| options.known_revision = Some(Revision::V2025_11_25));
     builder.connect_http(&server.url, options).await.expect("a server")
 }
 
@@ -426,7 +427,7 @@ async fn reopens_a_stream_that_worked_however_often_that_fails() {
             async {}
         })
     });
-    let builder = builder.options(|options| options.known = Some(Revision::V2025_11_25));
+    let builder = builder.options(|options| options.known_revision = Some(Revision::V2025_11_25));
     let options = Options { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() };
     let _client = builder.connect_http(&server.url, options).await.expect("a server");
     until(|| received.load(Ordering::SeqCst) == 1 && server.count("GET") == 7).await;

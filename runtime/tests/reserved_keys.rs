@@ -241,7 +241,9 @@ async fn client(received: Arc<Mutex<Vec<Value>>>) -> (Client, Wire) {
     let (here, there) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(here);
     let client = Client::builder("client", "1")
-        .options(|options| (options.known, options.check) = (Some(Revision::V2026_07_28), false))
+        .options(|options| {
+            (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false)
+        })
         .on_log(Level::Debug, move |event| {
             received.lock().expect("no panic").push(event.data.clone());
             async {}

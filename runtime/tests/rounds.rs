@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_runtime::client::handshake::ConnectOptions;
-use mcpgen_runtime::client::mrtr::{self, Rounds};
+use mcpgen_runtime::client::{RoundLimits, mrtr};
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::server::request_state::{InMemoryReplayGuard, ReplayGuard, RequestStateCodec, RequestStateError};
@@ -377,7 +377,8 @@ async fn whoever_answers_for_ever_is_stopped() {
 /// A client whose server is driven by hand.
 async fn client(handlers: Router, ours: LocalInfo) -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let options = ConnectOptions { known: Some(Revision::V2026_07_28), check: false, ..ours.into() };
+    let options =
+        ConnectOptions { known_revision: Some(Revision::V2026_07_28), check_known_revision: false, ..ours.into() };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
@@ -452,7 +453,7 @@ async fn a_client_can_go_on_by_hand() {
     let (mut wire, client) = client(Router::new(), LocalInfo::new("client", "1")).await;
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let raw = RawJson::from(&params);
-    let call = tokio::spawn(client.peer.call::<CallToolRequest>(params).send());
+    let call = tokio::spawn(client.peer.call::<CallToolRequest>(params));
     let id = wire.hear().await["id"].clone();
     wire.say(&answer(&id, &json!({ "resultType": "input_required", "requestState": "s" }))).await;
     let InputRequiredOrCallToolResult::InputRequiredResult(asked) = call.await.expect("done").expect("an answer")
@@ -460,7 +461,7 @@ async fn a_client_can_go_on_by_hand() {
         panic!("input is asked for");
     };
     assert_eq!(asked.request_state.as_deref(), Some("s"));
-    let next = mrtr::again(&raw, &asked, JsonObject::new()).expect("params");
+    let next = mrtr::next_params(&raw, &asked, JsonObject::new()).expect("params");
     let typed = next.decode::<CallToolRequestParams>().expect("params of the same type");
     assert_eq!((typed.request_state.as_deref(), typed.input_responses), (Some("s"), None));
 }
@@ -468,7 +469,7 @@ async fn a_client_can_go_on_by_hand() {
 #[tokio::test(start_paused = true)]
 async fn a_client_does_not_go_on_for_ever() {
     let (mut wire, mut client) = client(answers(), LocalInfo::new("client", "1")).await;
-    client.rounds = Rounds { most: 3, pause: Duration::from_millis(10), ..Rounds::default() };
+    client.round_limits = RoundLimits { rounds: 3, pause: Duration::from_millis(10), ..RoundLimits::default() };
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     for round in 0..4 {
@@ -492,12 +493,12 @@ async fn nobody_is_asked_for_what_is_not_sent() {
         async { Ok::<_, ErrorObject>(ListRootsResult::new(Vec::new())) }
     });
     for (rounds, keys, expected) in [
-        (Rounds { most: 1, ..Rounds::default() }, vec!["r"], 1),
-        (Rounds { requests: 2, ..Rounds::default() }, vec!["r", "s", "t"], 0),
+        (RoundLimits { rounds: 1, ..RoundLimits::default() }, vec!["r"], 1),
+        (RoundLimits { requests: 2, ..RoundLimits::default() }, vec!["r", "s", "t"], 0),
     ] {
         asked.store(0, std::sync::atomic::Ordering::SeqCst);
         let (mut wire, mut client) = client(handlers.clone(), LocalInfo::new("client", "1")).await;
-        client.rounds = rounds;
+        client.round_limits = rounds;
         let params = CallToolRequestParams::new(client.meta(), "tool");
         let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
         for _ in 0..=expected {
@@ -557,5 +558,5 @@ async fn both_sides_understand_each_other() {
     }
     let missing = client
         .complete::<ReadResourceRequest>(mcpgen_types::v2026_07_28::ReadResourceRequestParams::new(client.meta(), "x"));
-    assert!(matches!(missing.await, Err(CallError::Refused(error)) if error.code.0 == -32601));
+    assert!(matches!(missing.await, Err(CallError::ErrorResponse(error)) if error.code.0 == -32601));
 }

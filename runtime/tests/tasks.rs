@@ -57,7 +57,7 @@ async fn tool(context: Context, params: CallToolRequestParams) -> Result<CallToo
             Ok(text("asked"))
         }
         "ask shortly" => {
-            let call = context.peer().call::<ListRootsRequest>(None).timeout(Duration::from_millis(20));
+            let call = context.peer().request::<ListRootsRequest>(None).timeout(Duration::from_millis(20));
             Ok(text(call.await.expect_err("nobody answers").to_string()))
         }
         "large" => Ok(text("x".repeat(200))),
@@ -610,7 +610,7 @@ async fn either_side_runs_tasks_for_the_other() {
     let task = client.peer.call::<GetTaskRequest>(GetTaskRequestParams::new(&*id)).await.expect("a task");
     assert_eq!(task.status, TaskStatus::Completed);
     let cancelled = client.peer.call::<CancelTaskRequest>(CancelTaskRequestParams::new(&*id)).await;
-    assert!(matches!(cancelled, Err(CallError::Refused(error)) if error.code.0 == -32602));
+    assert!(matches!(cancelled, Err(CallError::ErrorResponse(error)) if error.code.0 == -32602));
 }
 
 fn refused(error: CallError) -> ErrorObject {

@@ -87,7 +87,7 @@ async fn connected_to_tool_with(output: Value) -> Client {
         }
     });
     let builder =
-        Client::builder("client", "1").options(|options| options.ours.revisions = vec![Revision::V2025_11_25]);
+        Client::builder("client", "1").options(|options| options.local_info.revisions = vec![Revision::V2025_11_25]);
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected");
     client.tools().await.expect("tools");
     client

@@ -2,17 +2,16 @@
 
 use std::fmt;
 use std::io;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{FutureExt, SinkExt, StreamExt};
-use tokio::sync::mpsc;
+use futures_util::{SinkExt, StreamExt};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::dispatcher::{Dispatcher, Notified};
+use super::dispatcher::Dispatcher;
 use super::limits::Limits;
+use super::notification_queue::{NotificationQueue, handle_notifications};
 use crate::peer::outbox::{Lines, Outbox};
 use crate::peer::{CallError, Peer};
 use crate::protocol::Protocol;
@@ -54,13 +53,15 @@ impl<S: RequestService> Connection<S> {
     /// end of `incoming` is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
         let Self { service, notifications, protocol, limits, peer, written } = self;
-        let (notify, notified) = mpsc::channel(limits.notifications.clamp(1, 1 << 20));
+        let (notification_queue, queued) = NotificationQueue::new(&limits);
         peer.set_transport_needs(outgoing.has_request_streams(), outgoing.needs_metadata());
         let mut writer = tokio::spawn(write(written, outgoing));
-        let mut listener = tokio::spawn(listen(notifications.clone(), notified, limits.handler));
-        let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), listener.abort_handle()] };
+        let mut notification_handler =
+            tokio::spawn(handle_notifications(notifications.clone(), queued, limits.handler));
+        let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), notification_handler.abort_handle()] };
         let drain = limits.drain;
-        let mut dispatcher = Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notify);
+        let mut dispatcher =
+            Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notification_queue);
         let mut incoming = std::pin::pin!(incoming);
         let mut disconnected = std::pin::pin!(peer.disconnected());
         let (mut read, mut wrote) = (Ok(()), None);
@@ -73,10 +74,10 @@ impl<S: RequestService> Connection<S> {
                     // If `incoming` is always ready, this loop must still yield to the thread's other tasks.
                     tokio::task::coop::consume_budget().await;
                     match frame {
-                        Some(Ok(arrived)) => dispatcher.take(arrived).await,
-                        Some(Err(ReceiveError::TooLong { limit, message })) => dispatcher.too_long(limit, message).await,
+                        Some(Ok(inbound)) => dispatcher.dispatch(inbound).await,
+                        Some(Err(ReceiveError::TooLong { limit, message })) => dispatcher.message_too_long(limit, message).await,
                         Some(Err(ReceiveError::Undelivered { id, why })) => {
-                            peer.answered(&id, Err(CallError::Undelivered(why)));
+                            peer.complete(&id, Err(CallError::Undelivered(why)));
                         }
                         Some(Err(ReceiveError::Io(error))) => {
                             read = Err(error);
@@ -85,7 +86,7 @@ impl<S: RequestService> Connection<S> {
                         None => break,
                     }
                 }
-                () = dispatcher.finished() => in_a_row = 0,
+                () = dispatcher.advance() => in_a_row = 0,
                 // The peer no longer reads, though it may still send.
                 written = &mut writer => {
                     wrote = Some(written);
@@ -95,21 +96,21 @@ impl<S: RequestService> Connection<S> {
                 () = std::future::ready(()), if in_a_row == IN_A_ROW => in_a_row = 0,
             }
         }
-        let drained = Instant::now();
+        let drain_started = Instant::now();
+        let left = || drain.saturating_sub(drain_started.elapsed());
         // No more responses arrive, so pending calls fail. Requests may still finish if their responses can be written.
-        peer.unanswered();
+        peer.end_receiving();
         if wrote.is_none() {
             dispatcher.drain(drain).await;
         }
         dispatcher.abandon().await;
         drop(dispatcher);
         // Let the handlers of queued notifications finish.
-        let _ = tokio::time::timeout(drain.saturating_sub(drained.elapsed()), &mut listener).await;
+        let _ = tokio::time::timeout(left(), &mut notification_handler).await;
         peer.disconnect();
-        let left = drain.saturating_sub(drained.elapsed());
         let wrote = match wrote {
             Some(wrote) => wrote,
-            None => match tokio::time::timeout(left.max(drain.min(LAST_WRITE)), &mut writer).await {
+            None => match tokio::time::timeout(left().max(drain.min(LAST_WRITE)), &mut writer).await {
                 Ok(wrote) => wrote,
                 Err(_) => return read.and(Err(io::ErrorKind::TimedOut.into())),
             },
@@ -153,23 +154,4 @@ async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
         }
     }
     outgoing.close().await
-}
-
-/// Passes notifications to their handlers, one at a time: their order may matter.
-async fn listen(router: Router, mut notified: mpsc::Receiver<Notified>, limit: Option<Duration>) {
-    while let Some(Notified { message, room: _room }) = notified.recv().await {
-        let method = message.method.clone();
-        let handled = async {
-            tokio::select! {
-                () = router.notify(message) => {}
-                after = crate::util::time::expired(limit) => {
-                    tracing::error!(method = &*method, ?after, "a notification handler timed out");
-                }
-            }
-        };
-        // A handler that times out may also panic when it is dropped.
-        if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
-            tracing::error!(method = &*method, "a notification handler panicked");
-        }
-    }
 }

@@ -128,7 +128,7 @@ impl Subscriptions {
         drop(wanted);
         // Errors are ignored: sending fails only if the connection has ended, which also ends this handler.
         let tell = async |method, params: serde_json::Value| {
-            let _ = context.peer().put(method, Some(RawJson::from(&params))).await;
+            let _ = context.peer().notify_unchecked(method, Some(RawJson::from(&params))).await;
         };
         tell(SubscriptionsAcknowledgedNotification::METHOD, acknowledged).await;
         let notify = async |change: Change| {
@@ -142,7 +142,7 @@ impl Subscriptions {
             tokio::select! {
                 biased;
                 () = self.0.closed.cancelled() => break,
-                () = context.peer().unheard() => break,
+                () = context.peer().receiving_ended() => break,
                 change = subscribed.pending.next() => notify(change).await,
             }
         }

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Picked, with_meta};
-use crate::peer::{Call, Peer, TaskScope, member};
+use crate::peer::{Call, Peer, RequestBuilder, TaskScope, member};
 use crate::protocol::legacy::RELATED_TASK;
 use crate::service::context::Context;
 use crate::service::router::{Answer, AnyRequest, RequestHandler, Router};
@@ -595,10 +595,10 @@ impl Waiting {
         // From here on, futures that the handler has spawned cannot send messages for this task.
         self.over.store(true, Ordering::SeqCst);
         if !matches!(ending, Ending::Outcome(_)) {
-            inside.end();
+            inside.cancel();
         }
         inside.finish().await;
-        inside.end();
+        inside.cancel();
         ending
     }
 
@@ -647,25 +647,26 @@ impl TaskScope for Waiting {
         (RELATED_TASK, json!({ "taskId": self.id }).to_string())
     }
 
-    fn is_over(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.over.load(Ordering::SeqCst)
     }
 
-    fn asks(&self, more: bool) {
-        match more {
-            true => self.calls.fetch_add(1, Ordering::SeqCst),
-            false => self.calls.fetch_sub(1, Ordering::SeqCst),
-        };
+    fn call_started(&self) {
+        self.calls.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn settle(self: Arc<Self>) -> BoxFuture<'static, ()> {
+    fn call_ended(&self) {
+        self.calls.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn update_status(self: Arc<Self>) -> BoxFuture<'static, ()> {
         async move {
             let mut task = self.task.lock().await;
             let status = match self.calls.load(Ordering::SeqCst) {
                 0 => TaskStatus::Working,
                 _ => TaskStatus::InputRequired,
             };
-            if self.is_over() || task.status == status || has_ended(task.status) {
+            if self.has_ended() || task.status == status || has_ended(task.status) {
                 return;
             }
             let next = now_as(task.clone(), status, None);
@@ -762,16 +763,16 @@ fn millis(duration: Duration) -> i64 {
 
 impl Peer {
     /// Sends a request that runs as a task and returns the task. Adds `task` to the params if they lack it.
-    pub fn call_task<R: TaskRequest>(&self, params: R::Params) -> Call<R::TaskResult> {
+    pub fn call_task<R: TaskRequest<TaskResult: 'static>>(&self, params: R::Params) -> Call<R::TaskResult> {
         let mut params: JsonObject = member(&params).and_then(|params| params.decode().ok()).unwrap_or_default();
         params.entry("task").or_insert_with(|| json!({}));
-        self.call_as(R::METHOD, R::REVISION, Some(RawJson::from(&params)))
+        self.request_as(R::METHOD, R::REVISION, Some(RawJson::from(&params))).send()
     }
 
-    /// Waits for a task and returns the result of its request. Set [`Call::idle_timeout`] to the time the task may
-    /// take.
-    pub fn task_result<R: TaskRequest>(&self, id: &str) -> Call<R::Result> {
+    /// Creates a request that waits for a task and returns the result of the task's request. Set
+    /// [`idle_timeout`](RequestBuilder::idle_timeout) to the time that the task may take.
+    pub fn task_result<R: TaskRequest>(&self, id: &str) -> RequestBuilder<R::Result> {
         let params = RawJson::from(&json!({ "taskId": id }));
-        self.call_as(GetTaskPayloadRequest::METHOD, R::REVISION, Some(params))
+        self.request_as(GetTaskPayloadRequest::METHOD, R::REVISION, Some(params))
     }
 }

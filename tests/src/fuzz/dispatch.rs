@@ -182,7 +182,9 @@ async fn check_client(sent: &[u8]) {
     let (here, mut there) = tokio::io::duplex(16 << 20);
     let (reader, writer) = tokio::io::split(here);
     let client = Client::builder("fuzz", "1")
-        .options(|options| (options.known, options.check) = (Some(Revision::V2026_07_28), false))
+        .options(|options| {
+            (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false)
+        })
         .handlers(|router| received.router(router))
         .on_log(Level::Debug, move |event| {
             logged.add(mcpgen_types::to_value(&event).unwrap_or_default().get("data").cloned().unwrap_or_default());

@@ -202,7 +202,7 @@ impl Worker {
 
     async fn work_with_our_client(&mut self, requests: usize) -> anyhow::Result<()> {
         let revision = if self.chance(2) { Revision::V2025_11_25 } else { Revision::V2026_07_28 };
-        let client = Client::builder("soak", "1").options(|options| options.known = Some(revision));
+        let client = Client::builder("soak", "1").options(|options| options.known_revision = Some(revision));
         let client = client.connect_http(&self.url, client::Options::default()).await?;
         for _ in 0..requests {
             self.next += 1;

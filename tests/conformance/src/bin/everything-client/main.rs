@@ -64,7 +64,9 @@ async fn visit(Arguments { url, scenario, revision, context }: Arguments) -> any
 /// A client that answers whatever a server may ask.
 fn visitor(revision: Option<Revision>) -> ClientBuilder {
     Client::builder("everything-client", env!("CARGO_PKG_VERSION"))
-        .options(|options| options.ours.revisions.retain(|spoken| revision.is_none_or(|revision| revision == *spoken)))
+        .options(|options| {
+            options.local_info.revisions.retain(|spoken| revision.is_none_or(|revision| revision == *spoken))
+        })
         .on_elicitation(|_, asked| async move { Ok(answers::filled_in(&asked)) })
         .on_sampling(|_, _| async { Ok(answers::said()) })
         .roots([answers::root()])

@@ -42,7 +42,7 @@ async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) 
     let (here, there) = transport::duplex();
     let server = server.clone();
     tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
-    let builder = builder.options(|options| options.ours.revisions = vec![revision]);
+    let builder = builder.options(|options| options.local_info.revisions = vec![revision]);
     builder.connect(here.0, here.1).await.expect("a connection")
 }
 
