@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mcpgen_runtime::client::PageLimits;
 use mcpgen_runtime::transport::{self, lines};
-use mcpgen_runtime::{CallError, Client, Limits, Server};
+use mcpgen_runtime::{CallError, Client, Server, serve};
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::{SubscriptionFilter, Tool, ToolInputSchema};
 use serde_json::{Value, json};
@@ -17,13 +17,15 @@ use support::Wire;
 const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn server() -> Server {
-    Server::new("server", "1").tool_with_schema(Tool::new(ToolInputSchema::new(), "a"), |_, _| async { "a" })
+    Server::builder("server", "1")
+        .tool_with_schema(Tool::new(ToolInputSchema::new(), "a"), |_, _| async { "a" })
+        .build()
 }
 
 /// A client of a server in this process.
 async fn connected(revision: Revision) -> Client {
     let (here, there) = transport::duplex();
-    tokio::spawn(async move { server().serve(there.0, there.1, Limits::default()).await });
+    tokio::spawn(async move { serve(server(), there).await });
     let builder = Client::builder("client", "1").options(|options| options.ours.revisions = vec![revision]);
     builder.connect(here.0, here.1).await.expect("a server")
 }
@@ -78,7 +80,7 @@ async fn keeps_the_connection_of_a_peer_that_it_is_turned_into() {
 #[tokio::test]
 async fn waits_for_the_server_to_end_the_connection() {
     let (here, there) = transport::duplex();
-    let serving = tokio::spawn(async move { server().serve(there.0, there.1, Limits::default()).await });
+    let serving = tokio::spawn(async move { serve(server(), there).await });
     let client = Client::builder("client", "1").connect(here.0, here.1).await.expect("a server");
     let waiting = tokio::time::timeout(Duration::from_millis(20), client.closed()).await;
     assert!(waiting.is_err(), "the connection is open");

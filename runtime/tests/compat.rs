@@ -16,10 +16,11 @@ use serde_json::{Value, json};
 use support::Wire;
 
 fn server() -> Server {
-    Server::new("dialect", "1")
+    Server::builder("dialect", "1")
         .tool_with_schema(Tool::new(ToolInputSchema::new(), "query_database"), |_, _| async { "rows" })
         .resource(Resource::new("log", "file:///var/log/app.log"), |_| async { "line" })
         .prompt(Prompt::new("analyze_data"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
+        .build()
 }
 
 fn wire() -> Wire {

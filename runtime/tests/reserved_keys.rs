@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::{Client, Limits, Server, transport::lines};
+use mcpgen_runtime::{Client, Server, transport::lines};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ fn server() -> (Server, Arc<AtomicUsize>) {
     };
     let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
     let by_hand = counted();
-    let server = Server::new("server", "1").tool_with_schema(tool("by_hand"), move |_, arguments| {
+    let server = Server::builder("server", "1").tool_with_schema(tool("by_hand"), move |_, arguments| {
         by_hand();
         async move { mcpgen_types::to_string(&arguments) }
     });
@@ -68,7 +68,7 @@ fn server() -> (Server, Arc<AtomicUsize>) {
             async move { any.to_string() }
         })
     };
-    (server, calls)
+    (server.build(), calls)
 }
 
 #[cfg(feature = "schemars")]
@@ -95,7 +95,7 @@ fn wire() -> (Wire, Arc<AtomicUsize>) {
     let (here, there) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 22), lines::send(writer));
-    tokio::spawn(mcpgen_runtime::serve(config, router.clone(), router, incoming, outgoing, Limits::default()));
+    tokio::spawn(mcpgen_runtime::serve((config, router), (incoming, outgoing)));
     (Wire::of(here), calls)
 }
 

@@ -540,14 +540,7 @@ async fn a_client_gives_only_what_it_has_declared() {
 async fn both_sides_understand_each_other() {
     let (here, there) = mcpgen_runtime::transport::duplex();
     let handlers = router(seal());
-    tokio::spawn(mcpgen_runtime::serve(
-        LocalInfo::new("server", "1"),
-        handlers.clone(),
-        handlers,
-        there.0,
-        there.1,
-        Limits::default(),
-    ));
+    tokio::spawn(mcpgen_runtime::serve((LocalInfo::new("server", "1"), handlers), there));
     let client = connect(LocalInfo::new("client", "1"), answers(), answers(), here.0, here.1, Limits::default()).await;
     let client = client.expect("connected");
     for (tool, expected) in [("greet", "Accept, Accept"), ("everything", "Accept model 0")] {

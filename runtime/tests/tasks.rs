@@ -587,7 +587,7 @@ async fn either_side_runs_tasks_for_the_other() {
         }
     });
     let server = server.capability("tasks", capability(&["tools/call"], true));
-    tokio::spawn(serve(server, handlers.clone(), handlers, there.0, there.1, Limits::default()));
+    tokio::spawn(serve((server, handlers), there));
 
     let client_tasks = Tasks::default();
     let samples = client_tasks.on::<CreateMessageRequest>(

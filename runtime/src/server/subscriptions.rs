@@ -86,8 +86,8 @@ impl Subscriptions {
     }
 
     /// Replaces the declared capabilities that new subscriptions are matched against.
-    pub(crate) fn config(&self, ours: &LocalInfo) {
-        *self.0.offered.lock() = ours.capabilities.clone();
+    pub(super) fn offer(&self, info: &LocalInfo) {
+        *self.0.offered.lock() = info.capabilities.clone();
     }
 
     /// Returns the number of active subscriptions.

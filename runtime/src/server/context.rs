@@ -1,4 +1,4 @@
-//! Requests for input from the client, in legacy and modern revisions.
+//! The context of tools, prompts and resources, with requests for input from the client.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -10,13 +10,14 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
 
 use super::older_revisions;
-use super::tools::ToolError;
+use super::tool_error::ToolError;
+use crate::jsonrpc::errors;
 use crate::protocol::input_requests::parts;
 use crate::server::request_state::{RequestState, RequestStateCodec};
 use crate::service::context::Context;
 use crate::util::lock::Mutex;
 
-/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can ask the client for input.
+/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the client.
 ///
 /// In legacy revisions, the server sends a request to the client and the function waits for the response. In
 /// 2026-07-28, the function returns early with the error of [`elicit`](Self::elicit), [`sample`](Self::sample) or
@@ -24,7 +25,7 @@ use crate::util::lock::Mutex;
 /// again from the beginning. Input from earlier rounds is then available immediately. So ask for input before you do
 /// anything that must happen only once.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct RequestContext {
     context: Context,
     /// `None` in legacy revisions, and if the server has no codec for request state.
     rounds: Option<Arc<Rounds>>,
@@ -33,23 +34,28 @@ pub struct Call {
 /// The state of a multi-round call.
 #[derive(Debug)]
 struct Rounds {
-    seal: RequestStateCodec,
+    codec: Arc<RequestStateCodec>,
     /// The caller, which must be the same in all rounds.
-    who: String,
+    caller: String,
     /// The JSON text of an object that must be the same in all rounds, such as the arguments.
-    what: String,
+    arguments: String,
     /// The request state, once it was decoded.
-    dialog: Mutex<Option<RequestState<JsonObject>>>,
+    state: Mutex<Option<RequestState<JsonObject>>>,
 }
 
-impl Call {
+impl RequestContext {
     pub(super) fn new(context: Context) -> Self {
         Self { context, rounds: None }
     }
 
     /// Creates the context of a call that asks for input in its result (2026-07-28).
-    pub(super) fn in_rounds(context: Context, seal: RequestStateCodec, who: String, what: String) -> Self {
-        Self { context, rounds: Some(Arc::new(Rounds { seal, who, what, dialog: Mutex::default() })) }
+    pub(super) fn in_rounds(
+        context: Context,
+        codec: Arc<RequestStateCodec>,
+        caller: String,
+        arguments: String,
+    ) -> Self {
+        Self { context, rounds: Some(Arc::new(Rounds { codec, caller, arguments, state: Mutex::default() })) }
     }
 
     /// Asks the user for input. `key` identifies the question; use a different key for each question of a function.
@@ -105,9 +111,9 @@ impl Call {
     /// Returns the input if the client has sent it, and otherwise asks for it with an error (2026-07-28).
     fn ask_next<R: Request>(&self, key: &str, request: InputRequest) -> Result<R::Result, ToolError> {
         let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("the server cannot keep request state"))?;
-        let mut dialog = rounds.dialog.lock();
-        let dialog = rounds.so_far(&self.context, &mut dialog)?;
-        let answers = dialog.state.get_or_insert_default();
+        let mut state = rounds.state.lock();
+        let state = rounds.decode(&self.context, &mut state)?;
+        let answers = state.state.get_or_insert_default();
         if let Some(answer) = answers.get(key) {
             return Ok(mcpgen_types::from_value(answer.clone())?);
         }
@@ -116,37 +122,38 @@ impl Call {
             answers.insert(key.to_owned(), mcpgen_types::to_value(&answer).unwrap_or(Value::Null));
             return Ok(answer);
         }
-        let state = rounds.seal.seal(dialog, answers_of(dialog))?;
-        let asks = InputRequests::from([(key.to_owned(), request)]);
-        Err(ToolError::asks(InputRequiredResult::new().with_input_requests(asks).with_request_state(state)))
+        let encoded = rounds.codec.seal(state, answers_of(state))?;
+        let requests = InputRequests::from([(key.to_owned(), request)]);
+        let result = InputRequiredResult::new().with_input_requests(requests).with_request_state(encoded);
+        Err(ToolError::input_required(result))
     }
 }
 
 impl Rounds {
-    fn so_far<'d>(
+    /// Decodes the state of earlier rounds, once.
+    fn decode<'s>(
         &self,
         context: &Context,
-        dialog: &'d mut Option<RequestState<JsonObject>>,
-    ) -> Result<&'d mut RequestState<JsonObject>, ErrorObject> {
-        match dialog {
-            Some(dialog) => Ok(dialog),
-            None => {
-                // Sorts the members, because a client may send them in another order in the next round.
-                let what = mcpgen_types::from_str::<JsonObject>(&self.what);
-                let what = what.map_or_else(|_| self.what.clone(), |what| mcpgen_types::to_string(&what));
-                let whom = format!("{}:{}{what}", self.who.len(), self.who);
-                Ok(dialog.insert(self.seal.dialog(context, &whom)?))
-            }
+        state: &'s mut Option<RequestState<JsonObject>>,
+    ) -> Result<&'s mut RequestState<JsonObject>, ErrorObject> {
+        if state.is_none() {
+            // Sorts the members, because a client may send them in another order in the next round.
+            let arguments = mcpgen_types::from_str::<JsonObject>(&self.arguments);
+            let arguments =
+                arguments.map_or_else(|_| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));
+            let bound_to = format!("{}:{}{arguments}", self.caller.len(), self.caller);
+            *state = Some(self.codec.dialog(context, &bound_to)?);
         }
+        state.as_mut().ok_or_else(errors::internal)
     }
 }
 
-fn answers_of(dialog: &RequestState<JsonObject>) -> &JsonObject {
+fn answers_of(state: &RequestState<JsonObject>) -> &JsonObject {
     static NONE: std::sync::LazyLock<JsonObject> = std::sync::LazyLock::new(JsonObject::new);
-    dialog.state.as_ref().unwrap_or(&NONE)
+    state.state.as_ref().unwrap_or(&NONE)
 }
 
-impl Deref for Call {
+impl Deref for RequestContext {
     type Target = Context;
 
     fn deref(&self) -> &Context {
