@@ -51,8 +51,6 @@
 #![allow(deprecated, reason = "the runtime still supports what the newest revision deprecates")]
 
 pub mod client;
-#[cfg(feature = "compat")]
-pub mod compat;
 pub mod connection;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub mod http;

@@ -5,6 +5,9 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
+#[path = "../examples/support/dialect.rs"]
+#[allow(dead_code, reason = "this test translates only messages")]
+mod dialect;
 mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -180,14 +183,13 @@ async fn drops_notifications_with_reserved_keys() {
     }
 }
 
-#[cfg(feature = "compat")]
 #[tokio::test]
 async fn translates_no_message_with_reserved_keys() {
     use futures_util::StreamExt;
     for value in values() {
         let message = format!(r#"{{"jsonrpc":"2.0","method":"initialized","params":{{"any":{value}}}}}"#);
         let arrived = futures_util::stream::iter([Ok(message.clone().into_bytes())]);
-        let translated: Vec<_> = mcpgen_runtime::compat::incoming(arrived).collect().await;
+        let translated: Vec<_> = dialect::incoming(arrived).collect().await;
         let translated =
             String::from_utf8(translated.into_iter().next().expect("one").expect("a message")).expect("text");
         let read = |text: &str| mcpgen_types::from_str::<Value>(text).map_err(|error| error.to_string());

@@ -202,6 +202,16 @@ async fn a_task_is_made_at_once_and_its_result_fetched_later() {
 }
 
 #[tokio::test]
+async fn rejects_a_negative_ttl() {
+    let mut wire = server().await;
+    wire.say(&call("c", "work", Some(json!({ "ttl": -5 })))).await;
+    let error = answer(&mut wire, "c").await.0["error"].clone();
+    assert_eq!(error["code"], -32602, "{error}");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("params.task.ttl") && message.contains("-5"), "{message}");
+}
+
+#[tokio::test]
 async fn the_result_of_a_task_is_that_of_its_request() {
     let mut wire = server().await;
     for (name, status, expected) in [

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+#[cfg(any(feature = "request-state", feature = "rate-limit"))]
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mcpgen_types::v2026_07_28::{CompleteRequestParams, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool};
+use mcpgen_types::v2026_07_28::{CompleteRequestParams, Prompt, Resource, ServerCapabilities, Tool};
 use mcpgen_types::{JsonObject, Request, Value};
 use tower::Layer;
 
@@ -18,10 +19,12 @@ use super::prompt::{IntoPrompt, PromptEntry};
 #[cfg(feature = "rate-limit")]
 use super::rate_limit::{DEFAULT_CALLERS, RateLimit};
 use super::registry::{Entry, Registry};
+#[cfg(feature = "request-state")]
 use super::request_state::RequestStateCodec;
 use super::resource::ResourceEntry;
 use super::state::{Config, Server, State};
 use super::subscriptions::Subscriptions;
+#[cfg(feature = "resource-templates")]
 use super::template::TemplateEntry;
 use super::tool::ToolEntry;
 #[cfg(feature = "schemars")]
@@ -62,6 +65,7 @@ impl From<LocalInfo> for ServerBuilder {
             page_size: 100,
             limits: Limits::default(),
             completion: None,
+            #[cfg(feature = "request-state")]
             request_state: None,
             identity: None,
             on_change: None,
@@ -76,6 +80,7 @@ impl From<LocalInfo> for ServerBuilder {
                 config,
                 tools: Registry::default(),
                 resources: Registry::default(),
+                #[cfg(feature = "resource-templates")]
                 templates: Registry::default(),
                 prompts: Registry::default(),
                 listeners: Mutex::default(),
@@ -88,6 +93,7 @@ impl From<LocalInfo> for ServerBuilder {
     }
 }
 
+#[cfg(feature = "request-state")]
 /// The time that a client has for the next round of a request, if the server has no codec for request state.
 const REQUEST_STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
@@ -180,7 +186,8 @@ impl ServerBuilder {
     /// The variables are percent-decoded and come from the client. `{name}` matches one segment: it is not empty, not
     /// `.` or `..`, and contains no `/`, `\` or NUL. `{+path}` and `{#fragment}` can contain anything. Validate them
     /// before you use them as file paths.
-    pub fn resource_template<F, Fut, T>(self, template: ResourceTemplate, read: F) -> Self
+    #[cfg(feature = "resource-templates")]
+    pub fn resource_template<F, Fut, T>(self, template: mcpgen_types::v2026_07_28::ResourceTemplate, read: F) -> Self
     where
         F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = T> + Send + 'static,
@@ -285,6 +292,7 @@ impl ServerBuilder {
     /// once. If several processes serve the same requests, they must share a key: [`RequestStateCodec::new`]. A codec
     /// with a shared key accepts a state any number of times until it expires, unless it has a store that the processes
     /// share: [`RequestStateCodec::once`].
+    #[cfg(feature = "request-state")]
     pub fn request_state(mut self, codec: RequestStateCodec) -> Self {
         self.state.config.request_state = Some(Ok(Arc::new(codec)));
         self
@@ -333,16 +341,23 @@ impl ServerBuilder {
 
     /// Builds the server.
     #[must_use]
-    pub fn build(mut self) -> Server {
-        let config = &mut self.state.config;
-        config
+    pub fn build(self) -> Server {
+        #[cfg_attr(
+            not(any(feature = "request-state", feature = "rate-limit")),
+            expect(unused_mut, reason = "see below")
+        )]
+        let mut state = self.state;
+        #[cfg(feature = "request-state")]
+        state
+            .config
             .request_state
             .get_or_insert_with(|| RequestStateCodec::of_this_process(REQUEST_STATE_LIFETIME).map(Arc::new));
         #[cfg(feature = "rate-limit")]
         {
-            config.rate_limit = self.rate_limit.map(|(calls, per)| RateLimit::new(calls, per, self.max_callers));
+            let quota = self.rate_limit;
+            state.config.rate_limit = quota.map(|(calls, per)| RateLimit::new(calls, per, self.max_callers));
         }
-        Server(Arc::new(self.state))
+        Server(Arc::new(state))
     }
 
     /// Adds an entry. An error is reported when the server starts.
@@ -360,5 +375,21 @@ impl ServerBuilder {
 impl std::fmt::Debug for ServerBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ServerBuilder").field("info", &self.state.config.info).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "request-state"))]
+mod tests {
+    use super::*;
+    use crate::server::ServeError;
+    use crate::server::request_state::RequestStateError;
+
+    #[test]
+    fn reports_that_no_key_could_be_created() {
+        let mut builder = Server::builder("s", "1");
+        builder.state.config.request_state = Some(Err(RequestStateError::NoRandomness));
+        let error = builder.build().config().expect_err("no key");
+        assert!(matches!(error, ServeError::RequestState(RequestStateError::NoRandomness)));
+        assert!(error.to_string().contains("ServerBuilder::request_state"), "{error}");
     }
 }

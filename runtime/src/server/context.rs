@@ -1,21 +1,21 @@
 //! The context of tools, prompts and resources, with requests for input from the client.
 
 use std::ops::Deref;
+#[cfg(feature = "request-state")]
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
-    ElicitResult, InputRequest, InputRequests, InputRequiredResult, ListRootsRequest, ListRootsResult,
+    ElicitResult, InputRequest, ListRootsRequest, ListRootsResult,
 };
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
+use mcpgen_types::{RawJson, Request};
 
 use super::older_revisions;
+#[cfg(feature = "request-state")]
+use super::rounds::Rounds;
 use super::tool_error::ToolError;
-use crate::jsonrpc::errors;
 use crate::protocol::input_requests::parts;
-use crate::server::request_state::{RequestState, RequestStateCodec};
 use crate::service::context::Context;
-use crate::util::lock::Mutex;
 
 /// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the client.
 ///
@@ -27,35 +27,24 @@ use crate::util::lock::Mutex;
 #[derive(Clone, Debug)]
 pub struct RequestContext {
     context: Context,
-    /// `None` in legacy revisions, and if the server has no codec for request state.
+    /// `None` in legacy revisions.
+    #[cfg(feature = "request-state")]
     rounds: Option<Arc<Rounds>>,
-}
-
-/// The state of a multi-round call.
-#[derive(Debug)]
-struct Rounds {
-    codec: Arc<RequestStateCodec>,
-    /// The caller, which must be the same in all rounds.
-    caller: String,
-    /// The JSON text of an object that must be the same in all rounds, such as the arguments.
-    arguments: String,
-    /// The request state, once it was decoded.
-    state: Mutex<Option<RequestState<JsonObject>>>,
 }
 
 impl RequestContext {
     pub(super) fn new(context: Context) -> Self {
-        Self { context, rounds: None }
+        Self {
+            context,
+            #[cfg(feature = "request-state")]
+            rounds: None,
+        }
     }
 
-    /// Creates the context of a call that asks for input in its result (2026-07-28).
-    pub(super) fn in_rounds(
-        context: Context,
-        codec: Arc<RequestStateCodec>,
-        caller: String,
-        arguments: String,
-    ) -> Self {
-        Self { context, rounds: Some(Arc::new(Rounds { codec, caller, arguments, state: Mutex::default() })) }
+    /// Creates the context of a call that requests input in its result (2026-07-28).
+    #[cfg(feature = "request-state")]
+    pub(super) fn in_rounds(context: Context, rounds: Rounds) -> Self {
+        Self { context, rounds: Some(Arc::new(rounds)) }
     }
 
     /// Asks the user for input. `key` identifies the question; use a different key for each question of a function.
@@ -108,49 +97,19 @@ impl RequestContext {
         answer.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
     }
 
-    /// Returns the input if the client has sent it, and otherwise asks for it with an error (2026-07-28).
+    /// Returns the input if the client has sent it, and otherwise requests it with an error (2026-07-28).
+    #[cfg(feature = "request-state")]
     fn ask_next<R: Request>(&self, key: &str, request: InputRequest) -> Result<R::Result, ToolError> {
         let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("the server cannot keep request state"))?;
-        let mut state = rounds.state.lock();
-        let state = rounds.decode(&self.context, &mut state)?;
-        let answers = state.state.get_or_insert_default();
-        if let Some(answer) = answers.get(key) {
-            return Ok(mcpgen_types::from_value(answer.clone())?);
-        }
-        if let Some(answer) = self.context.input::<R>(key)? {
-            // The request state of the next round contains it.
-            answers.insert(key.to_owned(), mcpgen_types::to_value(&answer).unwrap_or(Value::Null));
-            return Ok(answer);
-        }
-        let encoded = rounds.codec.seal(state, answers_of(state))?;
-        let requests = InputRequests::from([(key.to_owned(), request)]);
-        let result = InputRequiredResult::new().with_input_requests(requests).with_request_state(encoded);
-        Err(ToolError::input_required(result))
+        rounds.ask::<R>(&self.context, key, request)
     }
-}
 
-impl Rounds {
-    /// Decodes the state of earlier rounds, once.
-    fn decode<'s>(
-        &self,
-        context: &Context,
-        state: &'s mut Option<RequestState<JsonObject>>,
-    ) -> Result<&'s mut RequestState<JsonObject>, ErrorObject> {
-        if state.is_none() {
-            // Sorts the members, because a client may send them in another order in the next round.
-            let arguments = mcpgen_types::from_str::<JsonObject>(&self.arguments);
-            let arguments =
-                arguments.map_or_else(|_| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));
-            let bound_to = format!("{}:{}{arguments}", self.caller.len(), self.caller);
-            *state = Some(self.codec.dialog(context, &bound_to)?);
-        }
-        state.as_mut().ok_or_else(errors::internal)
+    #[cfg(not(feature = "request-state"))]
+    #[expect(clippy::unused_self, reason = "the same signature with and without the feature")]
+    fn ask_next<R: Request>(&self, _: &str, _: InputRequest) -> Result<R::Result, ToolError> {
+        let reason = "the server cannot request input: enable the feature `request-state` of mcpgen-runtime";
+        Err(ToolError::failed(reason))
     }
-}
-
-fn answers_of(state: &RequestState<JsonObject>) -> &JsonObject {
-    static NONE: std::sync::LazyLock<JsonObject> = std::sync::LazyLock::new(JsonObject::new);
-    state.state.as_ref().unwrap_or(&NONE)
 }
 
 impl Deref for RequestContext {

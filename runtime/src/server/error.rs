@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::sync::Arc;
 
+#[cfg(feature = "request-state")]
 use super::request_state::RequestStateError;
 use crate::protocol::header_params::HeaderError;
 
@@ -65,6 +66,7 @@ pub enum ServeError {
     /// The server has invalid definitions.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Definition(Vec<DefinitionError>),
+    #[cfg(feature = "request-state")]
     /// No key for the request state could be created.
     #[error("no key for the request state: {0}; set a codec with `ServerBuilder::request_state`")]
     RequestState(#[source] RequestStateError),

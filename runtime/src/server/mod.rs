@@ -24,7 +24,7 @@
 //! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects it
 //! to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, with what
 //! `handler` and `older_revisions` do for every revision. `registry` stores entries (`tool`, `resource`, `template`,
-//! `prompt`), whose functions take a `context` and return what `into_tool_result` and `into_contents` convert. `schema`
+//! `prompt`), whose functions take a `context`, with the `rounds` of a request, and return what `into_tool_result` and `into_contents` convert. `schema`
 //! derives schemas from types, and `validate` checks values against them. `subscriptions` notifies modern clients of
 //! changes, `listeners` legacy ones.
 
@@ -34,6 +34,7 @@ mod context;
 mod error;
 mod get_prompt;
 mod handler;
+#[cfg(feature = "handles")]
 pub mod handles;
 mod into_contents;
 mod into_tool_result;
@@ -45,14 +46,18 @@ mod rate_limit;
 mod read_resource;
 mod registration;
 mod registry;
+#[cfg(feature = "request-state")]
 pub mod request_state;
 mod resource;
+#[cfg(feature = "request-state")]
+mod rounds;
 mod router;
 #[cfg(feature = "schemars")]
 mod schema;
 mod serve;
 mod state;
 pub mod subscriptions;
+#[cfg(feature = "resource-templates")]
 mod template;
 mod tool;
 mod tool_error;

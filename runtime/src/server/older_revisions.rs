@@ -3,6 +3,7 @@
 //! Members that an older revision lacks are removed. Values that it cannot express are errors.
 
 use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
 
 use mcpgen_types::codec::{Elements, Encode, Members, Node, Object};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
@@ -331,6 +332,7 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
 }
 
 fn random_id() -> String {
-    let random = crate::util::random::random::<16>().unwrap_or_default();
-    random.iter().map(|byte| format!("{byte:02x}")).collect()
+    // The ID need not be secret, so the random keys of hash maps are enough.
+    let random = || RandomState::new().hash_one(());
+    format!("{:016x}{:016x}", random(), random())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use mcpgen_types::JsonObject;
-use mcpgen_types::v2026_07_28::{Prompt, Resource, ResourceTemplate, Tool};
+use mcpgen_types::v2026_07_28::{Prompt, Resource, Tool};
 
 use super::context::RequestContext;
 use super::error::DefinitionError;
@@ -13,6 +13,7 @@ use super::into_tool_result::IntoToolResult;
 use super::prompt::{IntoPrompt, PromptEntry};
 use super::resource::ResourceEntry;
 use super::state::Server;
+#[cfg(feature = "resource-templates")]
 use super::template::TemplateEntry;
 use super::tool::ToolEntry;
 #[cfg(feature = "schemars")]
@@ -78,7 +79,12 @@ impl Server {
     /// # Errors
     ///
     /// Another template has the same URI template, or the template is invalid or not supported.
-    pub fn add_resource_template<F, Fut, T>(&self, template: ResourceTemplate, read: F) -> Result<(), DefinitionError>
+    #[cfg(feature = "resource-templates")]
+    pub fn add_resource_template<F, Fut, T>(
+        &self,
+        template: mcpgen_types::v2026_07_28::ResourceTemplate,
+        read: F,
+    ) -> Result<(), DefinitionError>
     where
         F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = T> + Send + 'static,
@@ -88,6 +94,7 @@ impl Server {
     }
 
     /// Removes a resource template and notifies subscribers. Returns `false` if no resource template has this URI template.
+    #[cfg(feature = "resource-templates")]
     pub fn remove_resource_template(&self, uri_template: &str) -> bool {
         self.remove(&self.0.templates, uri_template)
     }

@@ -21,7 +21,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -35,6 +34,7 @@ use sha2::Sha256;
 
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
+use crate::util::expiring_map::ExpiringMap;
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
@@ -52,6 +52,7 @@ pub struct RequestStateCodec {
 
 /// The reason why a [`RequestStateCodec`] cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RequestStateError {
     /// The key is shorter than [`SHORTEST_KEY`] bytes.
     #[error("the key has {0} bytes; use at least {SHORTEST_KEY} random bytes")]
@@ -114,7 +115,7 @@ impl RequestStateCodec {
     /// Creates a codec with a random key. Other processes, and this process after a restart, reject its states.
     ///
     /// The codec accepts each state once. It remembers the last [`MAX_USED_STATES`] used states in this process (about
-    /// 5 MB); see [`InMemoryReplayGuard`].
+    /// 10 MB); see [`InMemoryReplayGuard`].
     ///
     /// # Errors
     ///
@@ -263,7 +264,7 @@ pub trait ReplayGuard: Send + Sync + 'static {
 /// The number of used states that [`RequestStateCodec::of_this_process`] remembers.
 pub const MAX_USED_STATES: usize = 100_000;
 
-/// Records a limited number of used states in this process. Each takes about 50 bytes until it expires.
+/// Records a limited number of used states in this process. Each takes about 100 bytes until it expires.
 ///
 /// When the limit is reached, the guard forgets the states that expire first, and rejects every state that expires no
 /// later than a forgotten one. No state is accepted twice, and new states are still accepted. Only the time that
@@ -274,10 +275,10 @@ pub struct InMemoryReplayGuard {
     used: Mutex<Used>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Used {
-    /// Ordered by expiry, in milliseconds since 1970.
-    states: BTreeSet<(u64, [u8; NONCE])>,
+    /// The expiry is in milliseconds since 1970.
+    states: ExpiringMap<[u8; NONCE], (), u64>,
     /// The latest expiry of a forgotten state.
     forgotten: u64,
 }
@@ -286,29 +287,35 @@ impl InMemoryReplayGuard {
     /// Creates a guard that remembers up to `max` used states.
     #[must_use]
     pub fn new(max: usize) -> Self {
-        Self { max, used: Mutex::default() }
+        Self { max, used: Mutex::new(Used { states: ExpiringMap::new(max, max), forgotten: 0 }) }
     }
 }
 
 impl ReplayGuard for InMemoryReplayGuard {
     fn spend(&self, nonce: [u8; NONCE], until: SystemTime) -> bool {
         let mut used = self.used.lock();
-        let until = millis(until);
-        if self.max == 0 || until <= used.forgotten || !used.states.insert((until, nonce)) {
+        let (until, now) = (millis(until), millis(SystemTime::now()));
+        used.remove_expired(now);
+        if self.max == 0 || until <= used.forgotten || used.states.get(&nonce).is_some() {
             return false;
         }
-        used.forget(self.max, millis(SystemTime::now()));
-        true
+        if used.states.is_full() {
+            let first = used.states.first_expiry().unwrap_or(until);
+            used.forgotten = first.min(until);
+            if until <= first {
+                return true;
+            }
+            used.states.evict();
+        }
+        used.states.insert(nonce, (), until, ()).is_ok()
     }
 }
 
 impl Used {
-    /// Forgets expired states, and the states that expire first if there are more than `max`.
-    fn forget(&mut self, max: usize, now: u64) {
-        while let Some(&(until, _)) = self.states.first()
-            && (until <= now || self.states.len() > max)
-        {
-            self.states.pop_first();
+    /// Forgets expired states. They stay rejected, also if the clock is set back.
+    fn remove_expired(&mut self, now: u64) {
+        while let Some(until) = self.states.first_expiry().filter(|until| *until <= now) {
+            self.states.evict();
             self.forgotten = self.forgotten.max(until);
         }
     }

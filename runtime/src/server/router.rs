@@ -42,6 +42,7 @@ impl Server {
             list!(router, ListToolsRequest, ListToolsResult, |server| server.0.tools.is_declared(), tools, tool);
         let router =
             list!(router, ListResourcesRequest, ListResourcesResult, Server::has_resources, resources, resource);
+        #[cfg(feature = "resource-templates")]
         let router = list!(
             router,
             ListResourceTemplatesRequest,
@@ -50,6 +51,11 @@ impl Server {
             templates,
             template
         );
+        #[cfg(not(feature = "resource-templates"))]
+        let router =
+            handle::<ListResourceTemplatesRequest, _, _, _>(router, self, Server::has_resources, |_, _, _| async {
+                Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
+            });
         list!(router, ListPromptsRequest, ListPromptsResult, |server| server.0.prompts.is_declared(), prompts, prompt)
     }
 

@@ -16,9 +16,13 @@ use super::prompt::PromptEntry;
 #[cfg(feature = "rate-limit")]
 use super::rate_limit::RateLimit;
 use super::registry::{Entry, Registry};
+#[cfg(feature = "request-state")]
 use super::request_state::{RequestStateCodec, RequestStateError};
 use super::resource::ResourceEntry;
+#[cfg(feature = "request-state")]
+use super::rounds::Rounds;
 use super::subscriptions::Subscriptions;
+#[cfg(feature = "resource-templates")]
 use super::template::TemplateEntry;
 use super::tool::ToolEntry;
 use crate::connection::Limits;
@@ -43,6 +47,7 @@ pub(super) struct State {
     pub(super) config: Config,
     pub(super) tools: Registry<ToolEntry>,
     pub(super) resources: Registry<ResourceEntry>,
+    #[cfg(feature = "resource-templates")]
     pub(super) templates: Registry<TemplateEntry>,
     pub(super) prompts: Registry<PromptEntry>,
     pub(super) subscriptions: Subscriptions,
@@ -57,6 +62,7 @@ pub(super) struct Config {
     pub(super) limits: Limits,
     pub(super) completion: Option<Completion>,
     /// `None` until the builder creates the default.
+    #[cfg(feature = "request-state")]
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
     pub(super) identity: Option<Identity>,
     pub(super) on_change: Option<OnChange>,
@@ -102,11 +108,12 @@ impl Server {
     ///
     /// The server has invalid definitions, or no key for the request state could be created.
     pub fn config(&self) -> Result<ServerConfig, ServeError> {
-        let Config { invalid, request_state, cache_hints, .. } = &self.0.config;
+        let Config { invalid, cache_hints, .. } = &self.0.config;
         if !invalid.is_empty() {
             return Err(ServeError::Definition(invalid.clone()));
         }
-        if let Some(Err(error)) = request_state {
+        #[cfg(feature = "request-state")]
+        if let Some(Err(error)) = &self.0.config.request_state {
             return Err(ServeError::RequestState(*error));
         }
         Ok(ServerConfig { caching: cache_hints.clone(), ..ServerConfig::from(self.local_info()) })
@@ -131,7 +138,11 @@ impl Server {
     }
 
     pub(super) fn has_resources(&self) -> bool {
-        self.0.resources.is_declared() || self.0.templates.is_declared()
+        #[cfg(feature = "resource-templates")]
+        if self.0.templates.is_declared() {
+            return true;
+        }
+        self.0.resources.is_declared()
     }
 
     pub(super) fn insert<T: Entry>(&self, registry: &Registry<T>, entry: T) -> Result<(), DefinitionError> {
@@ -156,16 +167,20 @@ impl Server {
     /// request must have the same object, and the same method and subject.
     pub(super) fn request_context(&self, context: Context, arguments: impl FnOnce() -> String) -> RequestContext {
         // In legacy revisions, input requests are sent directly, without request state.
-        match &self.0.config.request_state {
-            Some(Ok(codec)) if !context.revision().is_legacy() => {
-                let caller = self.caller(&context);
-                RequestContext::in_rounds(context, Arc::clone(codec), caller, arguments())
-            }
-            _ => RequestContext::new(context),
+        #[cfg(feature = "request-state")]
+        if !context.revision().is_legacy()
+            && let Some(Ok(codec)) = &self.0.config.request_state
+        {
+            let rounds = Rounds::new(Arc::clone(codec), self.caller(&context), arguments());
+            return RequestContext::in_rounds(context, rounds);
         }
+        #[cfg(not(feature = "request-state"))]
+        let _ = arguments;
+        RequestContext::new(context)
     }
 
     /// Returns the caller of a request. Without [`identity`](super::ServerBuilder::identity), it is empty.
+    #[cfg(any(feature = "request-state", feature = "rate-limit"))]
     fn caller(&self, context: &Context) -> String {
         self.0.config.identity.as_ref().map_or_else(String::new, |identity| identity(context))
     }
@@ -182,7 +197,7 @@ impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server")
             .field("tools", &self.0.tools.len())
-            .field("resources", &(self.0.resources.len() + self.0.templates.len()))
+            .field("resources", &self.0.resources.len())
             .field("prompts", &self.0.prompts.len())
             .finish_non_exhaustive()
     }
