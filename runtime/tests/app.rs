@@ -580,7 +580,9 @@ async fn subscriptions_have_a_limit_and_those_that_are_there_stay() {
     for n in 0..1024 {
         assert_eq!(session.ask("resources/subscribe", json!({ "uri": format!("x:{n}") })).await["result"], json!({}));
     }
-    assert!(session.ask("resources/subscribe", json!({ "uri": "x:one-more" })).await["error"].is_object());
+    let error = session.ask("resources/subscribe", json!({ "uri": "x:one-more" })).await["error"].clone();
+    assert_eq!(error["code"], -32005);
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("unsubscribe")), "{error}");
     assert_eq!(session.ask("resources/subscribe", json!({ "uri": "x:0" })).await["result"], json!({}), "once more");
     server.changed(&Change::Resource("x:0".to_owned()));
     assert_eq!(session.wire.hear().await["params"]["uri"], "x:0");
@@ -614,6 +616,54 @@ async fn a_segment_of_a_uri_is_one_segment() {
         .resource_template(ResourceTemplate::new("x", "x:///{a}/{a}"), |_, _| async { "" })
         .build();
     assert!(matches!(twice.config(), Err(ServeError::Definition(_))));
+}
+
+#[tokio::test]
+async fn changes_templates_while_serving() {
+    let server = Server::builder("s", "1").build();
+    let mut early = Session::of(&server, Revision::V2026_07_28).await;
+    let read = json!({ "uri": "x:///a" });
+    assert_eq!(early.ask("resources/read", read.clone()).await["error"]["code"], -32601);
+    let template = || ResourceTemplate::new("x", "x:///{name}");
+    server.add_resource_template(template(), |_, _| async { "found" }).expect("a new template");
+    let twice = server.add_resource_template(template(), |_, _| async { "" }).expect_err("the same template");
+    assert!(matches!(&twice, DefinitionError::Duplicate { key, .. } if key == "x:///{name}"), "{twice}");
+    assert_eq!(early.ask("resources/read", read.clone()).await["result"]["contents"][0]["text"], "found");
+    // The connection was opened before the first template was added.
+    let filter = json!({ "resourcesListChanged": true });
+    early.send("subscriptions/listen", json!({ "notifications": filter })).await;
+    assert_eq!(early.wire.hear().await["params"]["notifications"], filter);
+    assert!(server.remove_resource_template("x:///{name}") && !server.remove_resource_template("x:///{name}"));
+    assert_eq!(early.wire.hear().await["method"], "notifications/resources/list_changed");
+    assert_eq!(early.ask("resources/read", read).await["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn declares_capabilities_of_the_application() {
+    let tools = v2026_07_28::ServerCapabilitiesTools::new().with_list_changed(false);
+    let experimental =
+        [("com.example/x".to_owned(), JsonObject::new())].into_iter().collect::<std::collections::BTreeMap<_, _>>();
+    let capabilities = v2026_07_28::ServerCapabilities::new().with_tools(tools).with_experimental(experimental);
+    let server = builder().capabilities(&capabilities).build();
+    let mut session = Session::of(&server, Revision::V2026_07_28).await;
+    let discovered = session.ask("server/discover", json!({})).await["result"]["capabilities"].clone();
+    assert_eq!(discovered["tools"], json!({ "listChanged": false }));
+    assert_eq!(discovered["experimental"], json!({ "com.example/x": {} }));
+    assert_eq!(discovered["prompts"], json!({ "listChanged": true }));
+}
+
+#[tokio::test]
+async fn lists_output_schemas_where_the_revision_allows_them() {
+    // Since 2026-07-28, structured content can be any JSON value.
+    let output: v2026_07_28::ToolOutputSchema = mcpgen_types::from_value(json!({ "type": "array" })).expect("a schema");
+    let server = Server::builder("s", "1")
+        .tool_with_schema(tool("t").with_output_schema(output), |_, _| async { Structured(json!([1])) })
+        .build();
+    for revision in Revision::ALL.iter().copied() {
+        let mut session = Session::of(&server, revision).await;
+        let tools = session.ask("tools/list", json!({})).await["result"]["tools"].clone();
+        assert_eq!(tools[0].get("outputSchema").is_some(), revision >= Revision::V2026_07_28, "{revision}");
+    }
 }
 
 #[tokio::test]

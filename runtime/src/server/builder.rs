@@ -291,7 +291,7 @@ impl ServerBuilder {
     /// The default is [`RequestStateCodec::of_this_process`] with a lifetime of 15 minutes, which accepts each state
     /// once. If several processes serve the same requests, they must share a key: [`RequestStateCodec::new`]. A codec
     /// with a shared key accepts a state any number of times until it expires, unless it has a store that the processes
-    /// share: [`RequestStateCodec::once`].
+    /// share: [`RequestStateCodec::with_replay_guard`].
     #[cfg(feature = "request-state")]
     pub fn request_state(mut self, codec: RequestStateCodec) -> Self {
         self.state.config.request_state = Some(Ok(Arc::new(codec)));

@@ -46,7 +46,7 @@ impl Rounds {
             responses.insert(key.to_owned(), mcpgen_types::to_value(&response).unwrap_or(Value::Null));
             return Ok(response);
         }
-        let encoded = self.codec.seal(state, responses_of(state))?;
+        let encoded = self.codec.encode(state, responses_of(state))?;
         let requests = InputRequests::from([(key.to_owned(), request)]);
         let result = InputRequiredResult::new().with_input_requests(requests).with_request_state(encoded);
         Err(ToolError::input_required(result))
@@ -64,7 +64,7 @@ impl Rounds {
             let arguments =
                 arguments.map_or_else(|_| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));
             let bound_to = format!("{}:{}{arguments}", self.caller.len(), self.caller);
-            *state = Some(self.codec.dialog(context, &bound_to)?);
+            *state = Some(self.codec.decode(context, &bound_to)?);
         }
         state.as_mut().ok_or_else(errors::internal)
     }

@@ -181,7 +181,7 @@ async fn one_by_one(context: &RequestContext) -> Result<Answers, ToolError> {
 }
 
 fn at_once(context: &RequestContext, seal: &RequestStateCodec) -> Result<Answers, ToolError> {
-    let dialog = seal.dialog::<()>(context, "")?;
+    let dialog = seal.decode::<()>(context, "")?;
     let who = context.input::<ElicitRequest>("user_name")?;
     let greeting = context.input::<CreateMessageRequest>("greeting")?;
     let roots = context.input::<ListRootsRequest>("client_roots")?;
@@ -193,7 +193,7 @@ fn at_once(context: &RequestContext, seal: &RequestStateCodec) -> Result<Answers
         ("greeting".to_owned(), CreateMessageRequest::new(message("Generate a greeting", 50)).into()),
         ("client_roots".to_owned(), ListRootsRequest::new().into()),
     ]);
-    let asks = InputRequiredResult::new().with_input_requests(asked).with_request_state(seal.seal(&dialog, &())?);
+    let asks = InputRequiredResult::new().with_input_requests(asked).with_request_state(seal.encode(&dialog, &())?);
     Err(ToolError::input_required(asks))
 }
 
