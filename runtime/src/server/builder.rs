@@ -381,7 +381,7 @@ impl std::fmt::Debug for ServerBuilder {
 #[cfg(all(test, feature = "request-state"))]
 mod tests {
     use super::*;
-    use crate::server::ServeError;
+    use crate::server::error::ServeError;
     use crate::server::request_state::RequestStateError;
 
     #[test]
