@@ -21,8 +21,12 @@ pub(super) struct TemplateEntry {
     /// Increases with each template. Of several matching templates, the lowest one is used.
     pub(super) number: u64,
     uri_template: UriTemplate,
-    read: Box<dyn Fn(RequestContext, Variables, String, Option<String>) -> BoxFuture<'static, Contents> + Send + Sync>,
+    read: Read,
 }
+
+/// Takes the URI and the template's MIME type, besides the context and the variables.
+type Read =
+    Box<dyn Fn(RequestContext, Variables, String, Option<String>) -> BoxFuture<'static, Contents> + Send + Sync>;
 
 /// The percent-decoded variables of a template, by name.
 pub(super) type Variables = BTreeMap<String, String>;
