@@ -9,7 +9,7 @@ use std::time::Duration;
 use mcpgen_runtime::client::PageLimits;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::transport::{self, lines};
-use mcpgen_runtime::{CallError, Client, Limits, Server};
+use mcpgen_runtime::{CallError, Client, Limits, Server, serve};
 use mcpgen_types::v2026_07_28::{ListToolsRequest, PaginatedRequestParams, SubscriptionFilter, Tool, ToolInputSchema};
 use mcpgen_types::{RawJson, Revision};
 use serde_json::{Value, json};
@@ -18,13 +18,15 @@ use support::Wire;
 const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn server() -> Server {
-    Server::new("server", "1").tool_with_schema(Tool::new(ToolInputSchema::new(), "a"), |_, _| async { "a" })
+    Server::builder("server", "1")
+        .tool_with_schema(Tool::new(ToolInputSchema::new(), "a"), |_, _| async { "a" })
+        .build()
 }
 
 /// A client of a server in this process.
 async fn connected(revision: Revision) -> Client {
     let (here, there) = transport::duplex();
-    tokio::spawn(async move { server().serve(there.0, there.1, Limits::default()).await });
+    tokio::spawn(async move { serve(server(), there).await });
     let builder = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
     builder.connect(here.0, here.1).await.expect("a server")
 }
@@ -163,9 +165,9 @@ async fn closes_all_clones() {
 async fn reports_a_busy_server() {
     let (here, there) = transport::duplex();
     let hang = Tool::new(ToolInputSchema::new(), "hang");
-    let server = Server::new("server", "1").tool_with_schema(hang, |_, _| std::future::pending::<&str>());
+    let server = Server::builder("server", "1").tool_with_schema(hang, |_, _| std::future::pending::<&str>());
     let limits = Limits { in_flight: 1, waiting: 0, ..Limits::default() };
-    tokio::spawn(async move { server.serve(there.0, there.1, limits).await });
+    tokio::spawn(serve(server.limits(limits).build(), there));
     let client = Client::builder("client", "1").connect(here.0, here.1).await.expect("a server");
     let params = || Some(RawJson::from(&json!({ "name": "hang" })));
     let _running = client.peer.raw_request("tools/call", params()).send();
@@ -177,7 +179,7 @@ async fn reports_a_busy_server() {
 #[tokio::test]
 async fn waits_for_the_server_to_end_the_connection() {
     let (here, there) = transport::duplex();
-    let serving = tokio::spawn(async move { server().serve(there.0, there.1, Limits::default()).await });
+    let serving = tokio::spawn(async move { serve(server(), there).await });
     let client = Client::builder("client", "1").connect(here.0, here.1).await.expect("a server");
     let waiting = tokio::time::timeout(Duration::from_millis(20), client.closed()).await;
     assert!(waiting.is_err(), "the connection is open");

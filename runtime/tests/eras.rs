@@ -50,7 +50,7 @@ fn ours(name: &str, protocols: &str) -> LocalInfo {
 async fn meet(client: &str, server: &str) -> Result<Revision, HandshakeError> {
     let (here, there) = transport::duplex();
     let server = ours("server", server);
-    tokio::spawn(serve(server, router(), router(), there.0, there.1, Limits::default()));
+    tokio::spawn(serve((server, router()), there));
     let client =
         connect(ours("client", client), Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
     assert_eq!(client.peer.peer_info().map(|peer_info| peer_info.revision), Some(client.revision()));

@@ -248,7 +248,8 @@ async fn rejects_event_ids_of_other_sessions() {
 #[tokio::test]
 async fn lists_the_supported_revisions_without_sessions() {
     let modern = mcpgen_runtime::LocalInfo::new("new", "1").retain_revisions(|revision| !revision.is_legacy());
-    let endpoint = mcpgen_runtime::Server::of(modern).http(Default::default()).expect("a sound server");
+    let endpoint =
+        mcpgen_runtime::server::ServerBuilder::from(modern).build().http(Default::default()).expect("a sound server");
     let params =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     let (status, _, told) = read(send(&endpoint, "POST", &[], &request(1, "initialize", params)).await).await;

@@ -21,7 +21,7 @@ use mcpgen_runtime::http::client::{Authorize, Challenge, HttpError, Options};
 use mcpgen_runtime::http::server::Endpoint;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::change::Change;
-use mcpgen_runtime::{Client, LocalInfo, Server};
+use mcpgen_runtime::{Client, LocalInfo, Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{
     CallToolResult, ContentBlock, ElicitResult, ElicitResultAction, SubscriptionFilter, Tool, ToolInputSchema,
 };
@@ -145,7 +145,7 @@ async fn calls_every_method_in_every_revision() {
 #[tokio::test]
 async fn receives_progress_and_changes() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let server = Server::new("changes", "1").tool_with_schema(tool("a"), |_, _| async { "a" });
+        let server = Server::builder("changes", "1").tool_with_schema(tool("a"), |_, _| async { "a" }).build();
         let (endpoint, observed) = (server.http(Default::default()).expect("a sound server"), Arc::default());
         let received = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&received);
@@ -162,12 +162,12 @@ async fn receives_progress_and_changes() {
         if revision.is_legacy() {
             // The GET stream is open before the first request.
             client.ping().await.expect("a server");
-            let _ = server.clone().tool_with_schema(tool("b"), |_, _| async { "b" });
+            server.add_tool_with_schema(tool("b"), |_, _| async { "b" }).expect("a new tool");
             until(|| received.load(Ordering::SeqCst) == 1).await;
         } else {
             let filter = SubscriptionFilter::new().with_tools_list_changed(true);
             let mut subscription = client.listen(filter).await.expect("a subscription");
-            let _ = server.clone().tool_with_schema(tool("b"), |_, _| async { "b" });
+            server.add_tool_with_schema(tool("b"), |_, _| async { "b" }).expect("a new tool");
             assert_eq!(subscription.next().await.expect("a change"), Some(Change::Tools));
             // Closing the stream ends the subscription.
             drop(subscription);
@@ -263,7 +263,7 @@ async fn learns_tool_headers_from_the_list() {
 #[tokio::test]
 async fn falls_back_to_older_revisions() {
     let legacy = LocalInfo::new("old", "1").retain_revisions(Revision::is_legacy);
-    let server = Server::of(legacy).tool_with_schema(tool("a"), |_, _| async { "a" });
+    let server = ServerBuilder::from(legacy).tool_with_schema(tool("a"), |_, _| async { "a" }).build();
     let (endpoint, observed) = (server.http(Default::default()).expect("a sound server"), Arc::default());
     let client = client(None).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
     assert_eq!(client.revision(), Revision::V2025_11_25);

@@ -55,7 +55,7 @@ async fn tool(
 ) -> Result<InputRequiredOrCallToolResult, ErrorObject> {
     match params.name.as_str() {
         "greet" => {
-            let dialog = seal.dialog::<Vec<String>>(&context, "ann")?;
+            let dialog = seal.decode::<Vec<String>>(&context, "ann")?;
             let mut said = dialog.state.clone().unwrap_or_default();
             if let Some(answer) = context.input::<ElicitRequest>("name")? {
                 said.push(format!("{:?}", answer.action));
@@ -64,7 +64,7 @@ async fn tool(
                 2 => Ok(text(said.join(", "))),
                 round => {
                     let asks = asks([("name", form(&format!("round {round}")).into())]);
-                    Ok(asks.with_request_state(seal.seal(&dialog, &said)?).into())
+                    Ok(asks.with_request_state(seal.encode(&dialog, &said)?).into())
                 }
             }
         }
@@ -85,8 +85,8 @@ async fn tool(
             }
         }
         "forever" => {
-            let dialog = seal.dialog::<()>(&context, "")?;
-            Ok(InputRequiredResult::new().with_request_state(seal.seal(&dialog, &())?).into())
+            let dialog = seal.decode::<()>(&context, "")?;
+            Ok(InputRequiredResult::new().with_request_state(seal.encode(&dialog, &())?).into())
         }
         "nothing" => Ok(InputRequiredResult::new().into()),
         "url" => {
@@ -250,13 +250,13 @@ fn open(
 ) -> Result<Option<u32>, ErrorObject> {
     let params = json!({ "name": name, "requestState": state });
     let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
-    seal.dialog::<u32>(&context, who).map(|dialog| dialog.state)
+    seal.decode::<u32>(&context, who).map(|dialog| dialog.state)
 }
 
 fn close(seal: &RequestStateCodec, method: &str, name: &str, who: &str) -> String {
     let params = json!({ "name": name });
     let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
-    seal.seal(&seal.dialog::<u32>(&context, who).expect("the first round"), &7_u32).expect("sealed")
+    seal.encode(&seal.decode::<u32>(&context, who).expect("the first round"), &7_u32).expect("sealed")
 }
 
 #[test]
@@ -283,12 +283,12 @@ fn state_is_taken_as_it_was_given_and_from_whom() {
     // A resource is bound by its URI, whatever else stands beside it.
     let read =
         |params: Value| Context::of_request(Revision::V2026_07_28, "resources/read", Some(&RawJson::from(&params)));
-    let dialog = seal.dialog::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann").expect("the first round");
-    let given = seal.seal(&dialog, &7_u32).expect("sealed");
+    let dialog = seal.decode::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann").expect("the first round");
+    let given = seal.encode(&dialog, &7_u32).expect("sealed");
     let same = json!({ "uri": "file:///a", "requestState": given });
-    assert_eq!(seal.dialog::<u32>(&read(same), "ann").expect("the same").state, Some(7));
+    assert_eq!(seal.decode::<u32>(&read(same), "ann").expect("the same").state, Some(7));
     let other_uri = json!({ "uri": "file:///b", "name": "x", "requestState": given });
-    assert!(seal.dialog::<u32>(&read(other_uri), "ann").is_err());
+    assert!(seal.decode::<u32>(&read(other_uri), "ann").is_err());
     // Tampered with, in every character.
     for at in 0..state.len() {
         let mut bytes = state.clone().into_bytes();
@@ -311,7 +311,7 @@ fn state_expires_and_is_used_up() {
     // Whoever opens it has no say in when it does.
     assert!(open(&seal(), "tools/call", "pay", "ann", &state).is_err());
 
-    let once = seal().once(InMemoryReplayGuard::new(2));
+    let once = seal().with_replay_guard(InMemoryReplayGuard::new(2));
     let states: Vec<String> = (0..2).map(|_| close(&once, "tools/call", "pay", "ann")).collect();
     let open = |state: &String| open(&once.clone(), "tools/call", "pay", "ann", state);
     assert_eq!((open(&states[0]), open(&states[1])), (Ok(Some(7)), Ok(Some(7))));
@@ -322,7 +322,7 @@ fn state_expires_and_is_used_up() {
 fn a_full_store_refuses_the_oldest_states() {
     let store = InMemoryReplayGuard::new(2);
     let at = |second: u64| std::time::SystemTime::now() + Duration::from_secs(60 + second);
-    let spend = |n: u8, until| store.spend([n; 16], until);
+    let spend = |n: u8, until| store.record([n; 16], until);
     let times: Vec<_> = (0..8).map(at).collect();
     assert!(spend(1, times[1]) && spend(2, times[2]));
     // New states are still accepted, and forgotten ones are not accepted again.
@@ -333,7 +333,7 @@ fn a_full_store_refuses_the_oldest_states() {
     // A state that was never used, but is as old as the forgotten ones.
     assert!(!spend(9, times[0]) && !spend(10, times[2]));
     assert!(spend(11, times[5]));
-    assert!(!InMemoryReplayGuard::new(0).spend([1; 16], times[1]));
+    assert!(!InMemoryReplayGuard::new(0).record([1; 16], times[1]));
 }
 
 #[test]
@@ -354,13 +354,13 @@ fn a_seal_of_this_process_accepts_each_state_once() {
 fn keys_change_while_state_is_away() {
     let (old, new) =
         (seal(), RequestStateCodec::new(b"the next key of thirty-two bytes", Duration::from_secs(60)).expect("long"));
-    let both = new.clone().also_opening(KEY).expect("long enough");
+    let both = new.clone().also_verify_with(KEY).expect("long enough");
     let state = close(&old, "tools/call", "pay", "ann");
     assert_eq!(open(&both, "tools/call", "pay", "ann", &state), Ok(Some(7)));
     assert!(open(&new, "tools/call", "pay", "ann", &state).is_err());
     assert!(open(&old, "tools/call", "pay", "ann", &close(&both, "tools/call", "pay", "ann")).is_err());
     assert_eq!(RequestStateCodec::new(b"short", Duration::ZERO).expect_err("short"), RequestStateError::ShortKey(5));
-    assert!(new.also_opening(b"").is_err());
+    assert!(new.also_verify_with(b"").is_err());
 }
 
 #[tokio::test]
@@ -541,14 +541,7 @@ async fn a_client_gives_only_what_it_has_declared() {
 async fn both_sides_understand_each_other() {
     let (here, there) = mcpgen_runtime::transport::duplex();
     let handlers = router(seal());
-    tokio::spawn(mcpgen_runtime::serve(
-        LocalInfo::new("server", "1"),
-        handlers.clone(),
-        handlers,
-        there.0,
-        there.1,
-        Limits::default(),
-    ));
+    tokio::spawn(mcpgen_runtime::serve((LocalInfo::new("server", "1"), handlers), there));
     let client = connect(LocalInfo::new("client", "1"), answers(), answers(), here.0, here.1, Limits::default()).await;
     let client = client.expect("connected");
     for (tool, expected) in [("greet", "Accept, Accept"), ("everything", "Accept model 0")] {

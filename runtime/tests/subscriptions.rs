@@ -295,7 +295,7 @@ async fn subscriptions_are_made_again_on_a_new_connection() {
             }
             let (here, there) = transport::duplex();
             let handlers = Router::new().request::<SubscriptionsListenRequest>(subscriptions.handler());
-            tokio::spawn(serve(ours(), handlers.clone(), handlers, there.0, there.1, Limits::default()));
+            tokio::spawn(serve((ours(), handlers), there));
             let ours = LocalInfo::new("client", "1");
             let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await;
             let peer = client.map_err(|error| error.to_string())?.into_peer();

@@ -202,6 +202,16 @@ async fn a_task_is_made_at_once_and_its_result_fetched_later() {
 }
 
 #[tokio::test]
+async fn rejects_a_negative_ttl() {
+    let mut wire = server().await;
+    wire.say(&call("c", "work", Some(json!({ "ttl": -5 })))).await;
+    let error = answer(&mut wire, "c").await.0["error"].clone();
+    assert_eq!(error["code"], -32602, "{error}");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("params.task.ttl") && message.contains("-5"), "{message}");
+}
+
+#[tokio::test]
 async fn the_result_of_a_task_is_that_of_its_request() {
     let mut wire = server().await;
     for (name, status, expected) in [
@@ -587,7 +597,7 @@ async fn either_side_runs_tasks_for_the_other() {
         }
     });
     let server = server.capability("tasks", capability(&["tools/call"], true));
-    tokio::spawn(serve(server, handlers.clone(), handlers, there.0, there.1, Limits::default()));
+    tokio::spawn(serve((server, handlers), there));
 
     let client_tasks = Tasks::default();
     let samples = client_tasks.on::<CreateMessageRequest>(

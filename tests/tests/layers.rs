@@ -18,8 +18,7 @@ fn runtime_imports_only_from_lower_layers() {
     for file in files {
         let path = file.strip_prefix(root).expect("it is inside");
         let Some(layer) = path.parent().and_then(|folder| folder.iter().next()) else {
-            let allowed = ["lib.rs", "compat.rs"];
-            assert!(allowed.iter().any(|name| path == Path::new(name)), "{} is in no layer", path.display());
+            assert!(path == Path::new("lib.rs"), "{} is in no layer", path.display());
             continue;
         };
         let layer = layer.to_str().expect("an ASCII name");

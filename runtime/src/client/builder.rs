@@ -30,14 +30,14 @@ use crate::transport::{Incoming, Outgoing};
 /// revision the connection uses.
 ///
 /// ```
-/// use mcpgen_runtime::{Client, Server, Limits, transport};
+/// use mcpgen_runtime::{Client, Server, serve, transport};
 /// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// # let (here, there) = transport::duplex();
 /// # let greet = Tool::new(ToolInputSchema::new(), "greet");
-/// # let server = Server::new("greeter", "1").tool_with_schema(greet, |_, _| async { "hello" });
-/// # tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
+/// # let server = Server::builder("greeter", "1").tool_with_schema(greet, |_, _| async { "hello" }).build();
+/// # tokio::spawn(serve(server, there));
 /// # let (incoming, outgoing) = here;
 /// let client = Client::builder("visitor", "1.0.0").connect(incoming, outgoing).await?;
 /// for tool in client.tools().await?.iter() {

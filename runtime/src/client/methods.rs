@@ -64,8 +64,8 @@ impl<S: RequestService> Client<S> {
     ///
     /// With the feature `validate`, structured content is validated against the tool's output schema if
     /// [`tools`](Self::tools) has listed the tool. The schema is compiled at the first call of the tool. If the schema
-    /// exceeds the limits of [`Server::tool_with_schema`](crate::Server::tool_with_schema), this is logged, and results
-    /// are not validated.
+    /// exceeds the limits of [`ServerBuilder::tool_with_schema`](crate::ServerBuilder::tool_with_schema), this is
+    /// logged, and results are not validated.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Client, Limits, Router, Server, serve};
+use mcpgen_runtime::{Client, Router, Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RequestId, Revision};
 use serde_json::{Value, json};
@@ -91,7 +91,7 @@ struct Arguments {
 
 fn server(received: &Received) -> Server {
     let (by_hand, typed) = (received.clone(), received.clone());
-    Server::new("fuzz", "1")
+    Server::builder("fuzz", "1")
         .tool_with_schema(Tool::new(ToolInputSchema::new(), "by_hand"), move |_, arguments| {
             by_hand.add(Value::Object(arguments));
             ready("called")
@@ -100,6 +100,7 @@ fn server(received: &Received) -> Server {
             typed.add(any);
             ready("called")
         })
+        .build()
 }
 
 async fn check_server(sent: &[u8]) {
@@ -109,7 +110,7 @@ async fn check_server(sent: &[u8]) {
     let config = server.config().expect("a sound server");
     let (written, mut read) = tokio::io::duplex(16 << 20);
     let incoming = lines::receive(std::io::Cursor::new(sent.to_vec()), 1 << 20);
-    let served = serve(config, router.clone(), router, incoming, lines::send(written), Limits::default());
+    let served = serve((config, router), (incoming, lines::send(written)));
     served.await.expect("nothing fails in memory");
     let mut answers = Vec::new();
     read.read_to_end(&mut answers).await.expect("nothing fails in memory");

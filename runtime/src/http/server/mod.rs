@@ -6,7 +6,7 @@
 //! use mcpgen_runtime::http::server::Options;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let endpoint = Server::new("greeter", "1.0.0").http(Options::default())?;
+//! let endpoint = Server::builder("greeter", "1.0.0").build().http(Options::default())?;
 //! let app = axum::Router::new().route_service("/mcp", endpoint);
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
 //! // Without TCP_NODELAY each streamed response takes 40 ms longer.

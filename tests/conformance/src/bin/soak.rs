@@ -48,7 +48,7 @@ fn server(observed: &Arc<Seen>) -> Server {
     let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
     let (echo, progress, later) = (Arc::clone(observed), Arc::clone(observed), Arc::clone(observed));
     let said = |arguments: &JsonObject| arguments.get("say").and_then(Value::as_str).unwrap_or_default().to_owned();
-    Server::new("soak", "1")
+    Server::builder("soak", "1")
         .tool_with_schema(tool("echo"), move |_, arguments| {
             let ended = Ended::later(&echo);
             async move {
@@ -76,6 +76,7 @@ fn server(observed: &Arc<Seen>) -> Server {
                 said(&arguments)
             }
         })
+        .build()
 }
 
 #[tokio::main]

@@ -1,9 +1,8 @@
 //! A server of one tool, by a typed handler of mcpgen-runtime and no layer above.
 
-use std::io;
-
+use mcpgen_runtime::server::ServeError;
 use mcpgen_runtime::transport::{Incoming, Outgoing, lines};
-use mcpgen_runtime::{Limits, LocalInfo, Router};
+use mcpgen_runtime::{LocalInfo, Router};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, TextContent, Tool, ToolInputSchema,
 };
@@ -12,17 +11,17 @@ use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Serves a connection of messages until its client is gone.
-pub async fn run(incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
+pub async fn run(incoming: impl Incoming, outgoing: impl Outgoing) -> Result<(), ServeError> {
     let router = router();
     let ours = LocalInfo::new("echo", "1.0.0").capability("tools", json!({}));
-    mcpgen_runtime::serve(ours, router.clone(), router, incoming, outgoing, Limits::default()).await
+    mcpgen_runtime::serve((ours, router), (incoming, outgoing)).await
 }
 
 /// Serves a connection of any kind until its client is gone.
 pub async fn serve(
     reader: impl AsyncRead + Send + 'static,
     writer: impl AsyncWrite + Send + 'static,
-) -> io::Result<()> {
+) -> Result<(), ServeError> {
     run(lines::receive(reader, lines::LONGEST), lines::send(writer)).await
 }
 

@@ -1,7 +1,7 @@
 //! The scenarios, without the suite: with a server that has what they ask for.
 
-use mcpgen_runtime::server::{Call, ToolError};
-use mcpgen_runtime::{Limits, Server, transport};
+use mcpgen_runtime::server::{RequestContext, ToolError};
+use mcpgen_runtime::{Server, serve, transport};
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{ElicitRequestParams, Prompt, Resource, Tool, ToolInputSchema};
 use serde_json::json;
@@ -21,17 +21,18 @@ fn server() -> Server {
         "json_schema_echo",
     ];
     let tool = |name| Tool::new(ToolInputSchema::new(), name);
-    let server = Server::new("server", "1")
-        .tool_with_schema(tool("test_client_elicitation_defaults"), |call, _| asking(call))
+    let server = Server::builder("server", "1")
+        .tool_with_schema(tool("test_client_elicitation_defaults"), |context, _| asking(context))
         .resource(Resource::new("a", "file:///a"), |_| async { "a" })
         .prompt(Prompt::new("greet"), |_, _| async { "hello" });
-    tools.into_iter().fold(server, |server, name| {
+    let server = tools.into_iter().fold(server, |server, name| {
         server.tool_with_schema(tool(name), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
-    })
+    });
+    server.build()
 }
 
-async fn asking(call: Call) -> Result<String, ToolError> {
-    let answer = call.elicit("form", form()).await?;
+async fn asking(context: RequestContext) -> Result<String, ToolError> {
+    let answer = context.elicit("form", form()).await?;
     match mcpgen_types::to_value(&answer)? == filled_in() {
         true => Ok("as expected".to_owned()),
         false => Err(ToolError::failed(mcpgen_types::to_string(&answer))),
@@ -66,7 +67,7 @@ fn filled_in() -> serde_json::Value {
 
 async fn visiting(server: Server, given: &str, revision: Revision) -> Visit {
     let (here, there) = transport::duplex();
-    tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
+    tokio::spawn(async move { serve(server, there).await });
     let client = visitor(Some(revision)).connect(here.0, here.1).await.expect("a connection");
     assert_eq!(client.revision(), revision);
     Visit { client, given: Given::from_json(given).expect("JSON") }
@@ -88,8 +89,9 @@ async fn every_scenario_is_played_in_both_eras() {
 #[tokio::test]
 async fn a_tool_that_fails_is_told_of() {
     let fails = Tool::new(ToolInputSchema::new(), "add_numbers");
-    let server = Server::new("server", "1")
-        .tool_with_schema(fails, |_, _: JsonObject| async { Err::<(), _>(ToolError::failed("it is not to be had")) });
+    let server = Server::builder("server", "1")
+        .tool_with_schema(fails, |_, _: JsonObject| async { Err::<(), _>(ToolError::failed("it is not to be had")) })
+        .build();
     for revision in ERAS {
         let visit = visiting(server.clone(), "{}", revision).await;
         let error = scenarios::find("tools_call").expect("it is there")(&visit).await.expect_err("no success");

@@ -3,9 +3,9 @@
 //! The same functions serve both eras: in the older revisions the client is asked while they wait, in 2026-07-28 by the
 //! answer to the request. Only what asks for several things at once takes notice of the difference.
 
-use mcpgen_runtime::Server;
+use mcpgen_runtime::ServerBuilder;
 use mcpgen_runtime::server::request_state::RequestStateCodec;
-use mcpgen_runtime::server::{Call, ToolError};
+use mcpgen_runtime::server::{RequestContext, ToolError};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitResult, InputRequests,
     InputRequiredResult, ListRootsRequest, ListRootsResult, Role, SamplingMessage, StringSchema, TextContent,
@@ -30,63 +30,65 @@ struct Elicitation {
     message: String,
 }
 
-pub(crate) fn tools(server: Server, seal: &RequestStateCodec) -> Server {
+pub(crate) fn tools(server: ServerBuilder, seal: &RequestStateCodec) -> ServerBuilder {
     let server = server
-        .tool("test_sampling", |call, Sampling { prompt }| sampling(call, prompt))
-        .tool("test_elicitation", |call, Elicitation { message }| elicitation(call, message))
-        .tool(tool_info("test_elicitation_sep1034_defaults", "Asks for values that have defaults."), |call, ()| {
-            with_defaults(call)
+        .tool("test_sampling", |context, Sampling { prompt }| sampling(context, prompt))
+        .tool("test_elicitation", |context, Elicitation { message }| elicitation(context, message))
+        .tool(tool_info("test_elicitation_sep1034_defaults", "Asks for values that have defaults."), |context, ()| {
+            with_defaults(context)
         })
-        .tool(tool_info("test_elicitation_sep1330_enums", "Asks for choices of each kind."), |call, ()| {
-            completed(call, "Please choose", choices())
+        .tool(tool_info("test_elicitation_sep1330_enums", "Asks for choices of each kind."), |context, ()| {
+            completed(context, "Please choose", choices())
         })
-        .tool(tool_info("test_missing_capability", "Needs the client's model."), |call, ()| {
-            sampling(call, "Is anybody there?".to_owned())
+        .tool(tool_info("test_missing_capability", "Needs the client's model."), |context, ()| {
+            sampling(context, "Is anybody there?".to_owned())
         })
         .tool(
             tool_info("test_streaming_elicitation", "Asks the user to confirm, and reports its progress."),
-            |call, ()| streaming(call),
+            |context, ()| streaming(context),
         );
     rounds(server, seal)
 }
 
 /// Those that the suite calls in 2026-07-28 only.
-fn rounds(server: Server, seal: &RequestStateCodec) -> Server {
+fn rounds(server: ServerBuilder, seal: &RequestStateCodec) -> ServerBuilder {
     let seal = seal.clone();
     server
-        .tool(tool_info("test_input_required_result_elicitation", "Asks for the user's name."), |call, ()| {
-            greeting(call)
-        })
-        .tool(tool_info("test_input_required_result_sampling", "Asks the client's model for a capital."), |call, ()| {
-            capital(call)
-        })
-        .tool(tool_info("test_input_required_result_list_roots", "Asks for the client's roots."), |call, ()| {
-            roots(call)
-        })
-        .tool(tool_info("test_input_required_result_request_state", "Asks the user to confirm."), |call, ()| {
-            confirm(call)
-        })
-        .tool(tool_info("test_input_required_result_tampered_state", "Asks the user to confirm."), |call, ()| {
-            confirm(call)
-        })
-        .tool(tool_info("test_input_required_result_multi_round", "Asks twice, one after the other."), |call, ()| {
-            two_steps(call)
-        })
-        .tool(tool_info("test_input_required_result_capabilities", "Asks for what the client can give."), |call, ()| {
-            as_declared(call)
+        .tool(tool_info("test_input_required_result_elicitation", "Asks for the user's name."), |context, ()| {
+            greeting(context)
         })
         .tool(
+            tool_info("test_input_required_result_sampling", "Asks the client's model for a capital."),
+            |context, ()| capital(context),
+        )
+        .tool(tool_info("test_input_required_result_list_roots", "Asks for the client's roots."), |context, ()| {
+            roots(context)
+        })
+        .tool(tool_info("test_input_required_result_request_state", "Asks the user to confirm."), |context, ()| {
+            confirm(context)
+        })
+        .tool(tool_info("test_input_required_result_tampered_state", "Asks the user to confirm."), |context, ()| {
+            confirm(context)
+        })
+        .tool(tool_info("test_input_required_result_multi_round", "Asks twice, one after the other."), |context, ()| {
+            two_steps(context)
+        })
+        .tool(
+            tool_info("test_input_required_result_capabilities", "Asks for what the client can give."),
+            |context, ()| as_declared(context),
+        )
+        .tool(
             tool_info("test_input_required_result_multiple_inputs", "Asks for three things at once."),
-            move |call, ()| several(call, seal.clone()),
+            move |context, ()| several(context, seal.clone()),
         )
 }
 
-async fn sampling(call: Call, prompt: String) -> Result<String, ToolError> {
-    let answer = call.sample("answer", message(&prompt, 100)).await?;
+async fn sampling(context: RequestContext, prompt: String) -> Result<String, ToolError> {
+    let answer = context.sample("answer", message(&prompt, 100)).await?;
     Ok(format!("LLM response: {}", text(&answer)))
 }
 
-async fn elicitation(call: Call, message: String) -> Result<String, ToolError> {
+async fn elicitation(context: RequestContext, message: String) -> Result<String, ToolError> {
     let asked = form(
         message,
         [
@@ -94,73 +96,77 @@ async fn elicitation(call: Call, message: String) -> Result<String, ToolError> {
             required("email", StringSchema::new().with_description("User's email address")),
         ],
     );
-    let answer = call.elicit("user", asked).await?;
+    let answer = context.elicit("user", asked).await?;
     Ok(format!("User response: {}", told(&answer)))
 }
 
-async fn completed<const N: usize>(call: Call, message: &str, fields: [Field; N]) -> Result<String, ToolError> {
-    let answer = call.elicit("values", form(message, fields)).await?;
+async fn completed<const N: usize>(
+    context: RequestContext,
+    message: &str,
+    fields: [Field; N],
+) -> Result<String, ToolError> {
+    let answer = context.elicit("values", form(message, fields)).await?;
     Ok(format!("Elicitation completed: {}", told(&answer)))
 }
 
-async fn with_defaults(call: Call) -> Result<String, ToolError> {
-    completed(call, "Please review the defaults", defaults()?).await
+async fn with_defaults(context: RequestContext) -> Result<String, ToolError> {
+    completed(context, "Please review the defaults", defaults()?).await
 }
 
-async fn streaming(call: Call) -> Result<String, ToolError> {
-    call.progress(1.0, Some(2.0), None).await;
-    let answer = call.elicit("confirm", confirmation()).await?;
-    call.progress(2.0, Some(2.0), None).await;
+async fn streaming(context: RequestContext) -> Result<String, ToolError> {
+    context.progress(1.0, Some(2.0), None).await;
+    let answer = context.elicit("confirm", confirmation()).await?;
+    context.progress(2.0, Some(2.0), None).await;
     Ok(told(&answer))
 }
 
-async fn greeting(call: Call) -> Result<String, ToolError> {
-    let answer = call.elicit("user_name", name("What is your name?")).await?;
+async fn greeting(context: RequestContext) -> Result<String, ToolError> {
+    let answer = context.elicit("user_name", name("What is your name?")).await?;
     Ok(format!("Hello, {}!", field(&answer, "name")))
 }
 
-async fn capital(call: Call) -> Result<String, ToolError> {
-    let answer = call.sample("capital_question", message("What is the capital of France?", 100)).await?;
+async fn capital(context: RequestContext) -> Result<String, ToolError> {
+    let answer = context.sample("capital_question", message("What is the capital of France?", 100)).await?;
     Ok(text(&answer))
 }
 
-async fn roots(call: Call) -> Result<String, ToolError> {
-    let answer = call.roots("client_roots").await?;
+async fn roots(context: RequestContext) -> Result<String, ToolError> {
+    let answer = context.roots("client_roots").await?;
     Ok(format!("The roots are {}.", uris(&answer)))
 }
 
 /// A state that was changed on its way does not come so far: no handler needs to look at it.
-async fn confirm(call: Call) -> Result<String, ToolError> {
-    let answer = call.elicit("confirm", confirmation()).await?;
+async fn confirm(context: RequestContext) -> Result<String, ToolError> {
+    let answer = context.elicit("confirm", confirmation()).await?;
     Ok(format!("state-ok: {}", told(&answer)))
 }
 
-async fn two_steps(call: Call) -> Result<String, ToolError> {
-    let who = call.elicit("step1", name("Step 1: What is your name?")).await?;
+async fn two_steps(context: RequestContext) -> Result<String, ToolError> {
+    let who = context.elicit("step1", name("Step 1: What is your name?")).await?;
     let color = required("color", StringSchema::new());
-    let what = call.elicit("step2", form("Step 2: What is your favorite color?", [color])).await?;
+    let what = context.elicit("step2", form("Step 2: What is your favorite color?", [color])).await?;
     Ok(format!("{} likes {}.", field(&who, "name"), field(&what, "color")))
 }
 
-async fn as_declared(call: Call) -> Result<String, ToolError> {
-    let can = |capability| call.peer_info().is_some_and(|peer_info| peer_info.can(&[capability]));
+async fn as_declared(context: RequestContext) -> Result<String, ToolError> {
+    let can = |capability| context.peer_info().is_some_and(|peer_info| peer_info.can(&[capability]));
     let mut answers = Vec::new();
     if can("elicitation") {
-        answers.push(told(&call.elicit("user_name", name("What is your name?")).await?));
+        answers.push(told(&context.elicit("user_name", name("What is your name?")).await?));
     }
     if can("sampling") {
-        answers.push(text(&call.sample("greeting", message("Generate a greeting", 50)).await?));
+        answers.push(text(&context.sample("greeting", message("Generate a greeting", 50)).await?));
     }
     if can("roots") {
-        answers.push(uris(&call.roots("client_roots").await?));
+        answers.push(uris(&context.roots("client_roots").await?));
     }
     Ok(answers.join("; "))
 }
 
-async fn several(call: Call, seal: RequestStateCodec) -> Result<String, ToolError> {
-    let (who, greeting, roots) = match call.revision().is_legacy() {
-        true => one_by_one(&call).await?,
-        false => at_once(&call, &seal)?,
+async fn several(context: RequestContext, seal: RequestStateCodec) -> Result<String, ToolError> {
+    let (who, greeting, roots) = match context.revision().is_legacy() {
+        true => one_by_one(&context).await?,
+        false => at_once(&context, &seal)?,
     };
     Ok(format!("{} {}; {}", text(&greeting), field(&who, "name"), uris(&roots)))
 }
@@ -168,17 +174,17 @@ async fn several(call: Call, seal: RequestStateCodec) -> Result<String, ToolErro
 /// Three answers, of three kinds.
 type Answers = (ElicitResult, CreateMessageResult, ListRootsResult);
 
-async fn one_by_one(call: &Call) -> Result<Answers, ToolError> {
-    let who = call.elicit("user_name", name("What is your name?")).await?;
-    let greeting = call.sample("greeting", message("Generate a greeting", 50)).await?;
-    Ok((who, greeting, call.roots("client_roots").await?))
+async fn one_by_one(context: &RequestContext) -> Result<Answers, ToolError> {
+    let who = context.elicit("user_name", name("What is your name?")).await?;
+    let greeting = context.sample("greeting", message("Generate a greeting", 50)).await?;
+    Ok((who, greeting, context.roots("client_roots").await?))
 }
 
-fn at_once(call: &Call, seal: &RequestStateCodec) -> Result<Answers, ToolError> {
-    let dialog = seal.dialog::<()>(call, "")?;
-    let who = call.input::<ElicitRequest>("user_name")?;
-    let greeting = call.input::<CreateMessageRequest>("greeting")?;
-    let roots = call.input::<ListRootsRequest>("client_roots")?;
+fn at_once(context: &RequestContext, seal: &RequestStateCodec) -> Result<Answers, ToolError> {
+    let dialog = seal.decode::<()>(context, "")?;
+    let who = context.input::<ElicitRequest>("user_name")?;
+    let greeting = context.input::<CreateMessageRequest>("greeting")?;
+    let roots = context.input::<ListRootsRequest>("client_roots")?;
     if let (Some(who), Some(greeting), Some(roots)) = (who, greeting, roots) {
         return Ok((who, greeting, roots));
     }
@@ -187,8 +193,8 @@ fn at_once(call: &Call, seal: &RequestStateCodec) -> Result<Answers, ToolError> 
         ("greeting".to_owned(), CreateMessageRequest::new(message("Generate a greeting", 50)).into()),
         ("client_roots".to_owned(), ListRootsRequest::new().into()),
     ]);
-    let asks = InputRequiredResult::new().with_input_requests(asked).with_request_state(seal.seal(&dialog, &())?);
-    Err(ToolError::asks(asks))
+    let asks = InputRequiredResult::new().with_input_requests(asked).with_request_state(seal.encode(&dialog, &())?);
+    Err(ToolError::input_required(asks))
 }
 
 fn message(prompt: &str, max_tokens: i64) -> CreateMessageRequestParams {

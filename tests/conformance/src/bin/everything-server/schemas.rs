@@ -1,6 +1,6 @@
 //! Tools whose schemas say more than the types of their arguments.
 
-use mcpgen_runtime::Server;
+use mcpgen_runtime::ServerBuilder;
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ struct Routed {
     dry_run: bool,
 }
 
-pub(crate) fn tools(server: Server) -> Server {
+pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
     let by_hand = Tool::new(written_by_hand(), "json_schema_2020_12_tool")
         .with_description("Takes arguments whose schema uses what JSON Schema 2020-12 has.");
     server

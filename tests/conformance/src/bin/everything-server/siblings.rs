@@ -3,18 +3,19 @@
 
 use std::net::Ipv4Addr;
 
-use mcpgen_runtime::Server;
 use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::{Server, ServerBuilder};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
-/// The server at this port, which tells those at these ports of its changes, and hears of theirs.
-pub(crate) async fn among(server: Server, port: u16, siblings: Vec<u16>) -> std::io::Result<Server> {
+/// Builds the server at this port. It sends its changes to the replicas at these ports, and receives theirs.
+pub(crate) async fn among(server: ServerBuilder, port: u16, siblings: Vec<u16>) -> std::io::Result<Server> {
     if siblings.is_empty() {
-        return Ok(server);
+        return Ok(server.build());
     }
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).await?;
     let (changes, mut changed) = mpsc::unbounded_channel::<String>();
+    let server = server.on_change(move |change| drop(changes.send(name(change)))).build();
     let here = server.clone();
     tokio::spawn(async move {
         let mut received = [0; 1024];
@@ -32,8 +33,7 @@ pub(crate) async fn among(server: Server, port: u16, siblings: Vec<u16>) -> std:
             }
         }
     });
-    // Once nobody tells any more, nobody needs to hear.
-    Ok(server.on_change(move |change| drop(changes.send(name(change)))))
+    Ok(server)
 }
 
 const TOOLS: &str = "tools";

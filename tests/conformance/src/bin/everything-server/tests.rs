@@ -1,6 +1,6 @@
 //! The server, as clients of both eras find it.
 
-use mcpgen_runtime::{Client, ClientBuilder, Limits, transport};
+use mcpgen_runtime::{Client, ClientBuilder, serve, transport};
 use mcpgen_types::v2026_07_28::{
     CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,
     PromptReference, Role, Root, TextContent,
@@ -13,7 +13,10 @@ use super::*;
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn everything() -> Server {
-    server(&RequestStateCodec::of_this_process(STATE_LIFETIME).expect("a seal"))
+    let builder = server(&RequestStateCodec::of_this_process(STATE_LIFETIME).expect("a codec"));
+    let server = builder.build();
+    events::add_changing_tools(&server).expect("new tools");
+    server
 }
 
 /// A client that answers all questions: fields of forms with their defaults, or with their names.
@@ -41,7 +44,7 @@ fn filled_in(asked: &ElicitRequestParams) -> std::collections::BTreeMap<String, 
 async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) -> Client {
     let (here, there) = transport::duplex();
     let server = server.clone();
-    tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
+    tokio::spawn(async move { serve(server, there).await });
     let builder = builder.options(|options| options.local_info.revisions = vec![revision]);
     builder.connect(here.0, here.1).await.expect("a connection")
 }
