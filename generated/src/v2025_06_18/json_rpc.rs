@@ -5,7 +5,7 @@
 use crate::{Extra, JsonObject, KnownMembers, Value, codec};
 use super::{Meta, RequestId, Result};
 
-/// The answer to a request that failed.
+/// The response to a request that failed.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -16,11 +16,11 @@ use super::{Meta, RequestId, Result};
 /// Specification: [`JSONRPCError`](https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcError {
-    /// What went wrong.
+    /// The error that caused the request to fail.
     ///
     /// `error`, required.
     pub error: JsonRpcErrorError,
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -114,23 +114,23 @@ impl codec::Object for JsonRpcError {
     }
 }
 
-/// What went wrong with a request: a code for programs, a message for people.
+/// The error object of a response, with a code for programs and a message for people.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorError {
-    /// The kind of error: -32700 and -32600 to -32603 are JSON-RPC's own, -32002 stands for a resource that was not found, and
-    /// others are the sender's.
+    /// The error code. JSON-RPC defines -32700 and -32600 to -32603. The code -32002 means that a resource was not found. The
+    /// sender defines all other codes.
     ///
     /// `code`, required.
     pub code: i64,
-    /// More about the error, in whatever form the sender likes.
+    /// Additional information about the error, in any form.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -232,7 +232,7 @@ impl codec::Object for JsonRpcErrorError {
     }
 }
 
-/// Any message that goes over the wire, either way.
+/// Any message that a client or a server sends.
 ///
 /// Which one a value is:
 ///
@@ -246,13 +246,13 @@ impl codec::Object for JsonRpcErrorError {
 /// Specification: [`JSONRPCMessage`](https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcMessage {
-    /// [`JsonRpcRequest`]: A request of whatever method: a message that gets an answer.
+    /// [`JsonRpcRequest`]: A request of any method, which expects a response.
     JsonRpcRequest(JsonRpcRequest),
-    /// [`JsonRpcNotification`]: A notification of whatever method: a message that gets no answer.
+    /// [`JsonRpcNotification`]: A notification of any method, which receives no response.
     JsonRpcNotification(JsonRpcNotification),
-    /// [`JsonRpcResponse`]: The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
+    /// [`JsonRpcResponse`]: The response to a request that succeeded.
     JsonRpcResponse(JsonRpcResponse),
-    /// [`JsonRpcError`]: The answer to a request that failed.
+    /// [`JsonRpcError`]: The response to a request that failed.
     JsonRpcError(JsonRpcError),
 }
 
@@ -388,9 +388,9 @@ impl codec::Encode for JsonRpcMessage {
     }
 }
 
-/// A notification of whatever method: a message that gets no answer.
+/// A notification of any method, which receives no response.
 ///
-/// It has no `id`; that is what tells it from a request.
+/// Unlike a request, it has no `id`.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -505,15 +505,15 @@ impl codec::Object for JsonRpcNotification {
     }
 }
 
-/// The parameters of a notification whose method is not looked at: metadata, and the rest as it came.
+/// The parameters of a notification of any method: metadata and any additional members, unchanged.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -608,7 +608,7 @@ impl codec::Object for JsonRpcNotificationParams {
     }
 }
 
-/// A request of whatever method: a message that gets an answer.
+/// A request of any method, which expects a response.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -619,7 +619,7 @@ impl codec::Object for JsonRpcNotificationParams {
 /// Specification: [`JSONRPCRequest`](https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -731,15 +731,15 @@ impl codec::Object for JsonRpcRequest {
     }
 }
 
-/// The parameters of a request whose method is not looked at: metadata, and the rest as it came.
+/// The parameters of a request of any method: metadata and any additional members, unchanged.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -834,7 +834,9 @@ impl codec::Object for JsonRpcRequestParams {
     }
 }
 
-/// The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
+/// The response to a request that succeeded.
+///
+/// The response to a request that failed is a [`JsonRpcError`].
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -845,11 +847,11 @@ impl codec::Object for JsonRpcRequestParams {
 /// Specification: [`JSONRPCResponse`](https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: Result,

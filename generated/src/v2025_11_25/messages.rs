@@ -20,26 +20,26 @@ use super::{
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the receiver that the sender no longer wants the answer to one of its requests. |
-/// | `notifications/initialized` | [`InitializedNotification`](super::InitializedNotification) | Tells the server that the client is ready for normal operation. |
-/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request has come. |
-/// | `notifications/tasks/status` | [`TaskStatusNotification`](super::TaskStatusNotification) | Tells the side that created a task that the task's status has changed. |
-/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`](super::RootsListChangedNotification) | Tells the server that the client's roots have changed. |
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Cancels a request that the sender of the notification has issued. |
+/// | `notifications/initialized` | [`InitializedNotification`](super::InitializedNotification) | Notifies the server that the client is ready for normal operation. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Reports the progress of a request. |
+/// | `notifications/tasks/status` | [`TaskStatusNotification`](super::TaskStatusNotification) | Notifies the requestor of a task that the status of the task has changed. |
+/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`](super::RootsListChangedNotification) | Notifies the server that the client's roots have changed. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#clientnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`CancelledNotification`](super::CancelledNotification): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// [`CancelledNotification`](super::CancelledNotification): Cancels a request that the sender of the notification has issued.
     Cancelled(CancelledNotification),
-    /// [`InitializedNotification`](super::InitializedNotification): Tells the server that the client is ready for normal operation.
+    /// [`InitializedNotification`](super::InitializedNotification): Notifies the server that the client is ready for normal operation.
     Initialized(InitializedNotification),
-    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request has come.
+    /// [`ProgressNotification`](super::ProgressNotification): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`TaskStatusNotification`](super::TaskStatusNotification): Tells the side that created a task that the task's status has changed.
+    /// [`TaskStatusNotification`](super::TaskStatusNotification): Notifies the requestor of a task that the status of the task has changed.
     TaskStatus(TaskStatusNotification),
-    /// [`RootsListChangedNotification`](super::RootsListChangedNotification): Tells the server that the client's roots have changed.
+    /// [`RootsListChangedNotification`](super::RootsListChangedNotification): Notifies the server that the client's roots have changed.
     RootsListChanged(RootsListChangedNotification),
 }
 
@@ -157,62 +157,62 @@ impl codec::Encode for ClientNotification {
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `initialize` | [`InitializeRequest`](super::InitializeRequest) | Opens the session: states the client's protocol version, capabilities and name. |
-/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the other side is alive. |
-/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources that the server can read. |
-/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the server's resource templates, from which clients build URIs to read. |
+/// | `initialize` | [`InitializeRequest`](super::InitializeRequest) | Initializes the session and negotiates the revision and the capabilities. |
+/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the peer is still responsive. |
+/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources of the server. |
+/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the resource templates of the server. |
 /// | `resources/read` | [`ReadResourceRequest`](super::ReadResourceRequest) | Reads a resource by its URI. |
-/// | `resources/subscribe` | [`SubscribeRequest`](super::SubscribeRequest) | Subscribes to changes of one resource. |
-/// | `resources/unsubscribe` | [`UnsubscribeRequest`](super::UnsubscribeRequest) | Ends a subscription made with `resources/subscribe`. |
-/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts that the server offers. |
-/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Fetches a prompt with its arguments filled in. |
-/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools that the server offers. |
+/// | `resources/subscribe` | [`SubscribeRequest`](super::SubscribeRequest) | Subscribes to changes of a resource. |
+/// | `resources/unsubscribe` | [`UnsubscribeRequest`](super::UnsubscribeRequest) | Cancels a subscription made with `resources/subscribe`. |
+/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts of the server. |
+/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Gets a prompt with its arguments filled in. |
+/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools of the server. |
 /// | `tools/call` | [`CallToolRequest`](super::CallToolRequest) | Calls a tool of the server. |
-/// | `tasks/get` | [`GetTaskRequest`](super::GetTaskRequest) | Asks for the present state of a task. |
-/// | `tasks/result` | [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest) | Fetches the outcome of a task, waiting for its end if need be. |
+/// | `tasks/get` | [`GetTaskRequest`](super::GetTaskRequest) | Gets the current state of a task. |
+/// | `tasks/result` | [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest) | Gets the result of a task and waits for the task to end if necessary. |
 /// | `tasks/cancel` | [`CancelTaskRequest`](super::CancelTaskRequest) | Cancels a task. |
-/// | `tasks/list` | [`ListTasksRequest`](super::ListTasksRequest) | Lists the tasks that the receiver keeps for the sender. |
-/// | `logging/setLevel` | [`SetLevelRequest`](super::SetLevelRequest) | Sets how severe a log message has to be for the server to send it. |
-/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Asks for suggestions to complete an argument of a prompt or a variable of a resource template. |
+/// | `tasks/list` | [`ListTasksRequest`](super::ListTasksRequest) | Lists the tasks of the requestor. |
+/// | `logging/setLevel` | [`SetLevelRequest`](super::SetLevelRequest) | Sets the minimum severity of the log messages that the server sends. |
+/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Requests suggestions for an argument of a prompt or a variable of a resource template. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#clientrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`InitializeRequest`](super::InitializeRequest): Opens the session: states the client's protocol version, capabilities and name.
+    /// [`InitializeRequest`](super::InitializeRequest): Initializes the session and negotiates the revision and the capabilities.
     Initialize(Box<InitializeRequest>),
-    /// [`PingRequest`](super::PingRequest): Checks that the other side is alive.
+    /// [`PingRequest`](super::PingRequest): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources that the server can read.
+    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources of the server.
     ListResources(ListResourcesRequest),
-    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the server's resource templates, from which clients build URIs to read.
+    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the resource templates of the server.
     ListResourceTemplates(ListResourceTemplatesRequest),
     /// [`ReadResourceRequest`](super::ReadResourceRequest): Reads a resource by its URI.
     ReadResource(ReadResourceRequest),
-    /// [`SubscribeRequest`](super::SubscribeRequest): Subscribes to changes of one resource.
+    /// [`SubscribeRequest`](super::SubscribeRequest): Subscribes to changes of a resource.
     Subscribe(SubscribeRequest),
-    /// [`UnsubscribeRequest`](super::UnsubscribeRequest): Ends a subscription made with `resources/subscribe`.
+    /// [`UnsubscribeRequest`](super::UnsubscribeRequest): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe(UnsubscribeRequest),
-    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts that the server offers.
+    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts of the server.
     ListPrompts(ListPromptsRequest),
-    /// [`GetPromptRequest`](super::GetPromptRequest): Fetches a prompt with its arguments filled in.
+    /// [`GetPromptRequest`](super::GetPromptRequest): Gets a prompt with its arguments filled in.
     GetPrompt(GetPromptRequest),
-    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools that the server offers.
+    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools of the server.
     ListTools(ListToolsRequest),
     /// [`CallToolRequest`](super::CallToolRequest): Calls a tool of the server.
     CallTool(CallToolRequest),
-    /// [`GetTaskRequest`](super::GetTaskRequest): Asks for the present state of a task.
+    /// [`GetTaskRequest`](super::GetTaskRequest): Gets the current state of a task.
     GetTask(GetTaskRequest),
-    /// [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest): Fetches the outcome of a task, waiting for its end if need be.
+    /// [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest): Gets the result of a task and waits for the task to end if necessary.
     GetTaskPayload(GetTaskPayloadRequest),
     /// [`CancelTaskRequest`](super::CancelTaskRequest): Cancels a task.
     CancelTask(CancelTaskRequest),
-    /// [`ListTasksRequest`](super::ListTasksRequest): Lists the tasks that the receiver keeps for the sender.
+    /// [`ListTasksRequest`](super::ListTasksRequest): Lists the tasks of the requestor.
     ListTasks(ListTasksRequest),
-    /// [`SetLevelRequest`](super::SetLevelRequest): Sets how severe a log message has to be for the server to send it.
+    /// [`SetLevelRequest`](super::SetLevelRequest): Sets the minimum severity of the log messages that the server sends.
     SetLevel(SetLevelRequest),
-    /// [`CompleteRequest`](super::CompleteRequest): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+    /// [`CompleteRequest`](super::CompleteRequest): Requests suggestions for an argument of a prompt or a variable of a resource template.
     Complete(Box<CompleteRequest>),
 }
 
@@ -516,9 +516,9 @@ impl codec::Encode for ClientRequest {
     }
 }
 
-/// Any result with which a client answers a request of the server.
+/// Any result that a client sends in response to a request.
 ///
-/// A result does not say which request it answers, so its members only get their types once the request is known.
+/// A result does not contain the method of its request. Match it to its request before you decode its members.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `GetTaskResult`, `GetTaskPayloadResult`, `CancelTaskResult`, `ListTasksResult`, `CreateMessageResult`, `ListRootsResult`, `ElicitResult`. Which of them a value is follows from the request that it answers.
 ///
@@ -531,38 +531,38 @@ pub type ClientResult = Result;
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the receiver that the sender no longer wants the answer to one of its requests. |
-/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request has come. |
-/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Tells the client that `resources/list` would now yield something else. |
-/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Tells the client that a resource has changed and may be worth reading again. |
-/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Tells the client that `prompts/list` would now yield something else. |
-/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Tells the client that `tools/list` would now yield something else. |
-/// | `notifications/tasks/status` | [`TaskStatusNotification`](super::TaskStatusNotification) | Tells the side that created a task that the task's status has changed. |
-/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Carries a log message of the server. |
-/// | `notifications/elicitation/complete` | [`ElicitationCompleteNotification`](super::ElicitationCompleteNotification) | Tells the client that what the user had to do at an elicitation's URL is done. |
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Cancels a request that the sender of the notification has issued. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Reports the progress of a request. |
+/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Notifies the client that the list of resources has changed. |
+/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Notifies the client that a resource has changed, so that the client can read it again. |
+/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Notifies the client that the list of prompts has changed. |
+/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Notifies the client that the list of tools has changed. |
+/// | `notifications/tasks/status` | [`TaskStatusNotification`](super::TaskStatusNotification) | Notifies the requestor of a task that the status of the task has changed. |
+/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Sends a log message of the server to the client. |
+/// | `notifications/elicitation/complete` | [`ElicitationCompleteNotification`](super::ElicitationCompleteNotification) | Notifies the client that the user has completed a URL elicitation. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#servernotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`CancelledNotification`](super::CancelledNotification): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// [`CancelledNotification`](super::CancelledNotification): Cancels a request that the sender of the notification has issued.
     Cancelled(CancelledNotification),
-    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request has come.
+    /// [`ProgressNotification`](super::ProgressNotification): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Tells the client that `resources/list` would now yield something else.
+    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Notifies the client that the list of resources has changed.
     ResourceListChanged(ResourceListChangedNotification),
-    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Tells the client that a resource has changed and may be worth reading again.
+    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Notifies the client that a resource has changed, so that the client can read it again.
     ResourceUpdated(ResourceUpdatedNotification),
-    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Tells the client that `prompts/list` would now yield something else.
+    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Notifies the client that the list of prompts has changed.
     PromptListChanged(PromptListChangedNotification),
-    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Tells the client that `tools/list` would now yield something else.
+    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Notifies the client that the list of tools has changed.
     ToolListChanged(ToolListChangedNotification),
-    /// [`TaskStatusNotification`](super::TaskStatusNotification): Tells the side that created a task that the task's status has changed.
+    /// [`TaskStatusNotification`](super::TaskStatusNotification): Notifies the requestor of a task that the status of the task has changed.
     TaskStatus(TaskStatusNotification),
-    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Carries a log message of the server.
+    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Sends a log message of the server to the client.
     LoggingMessage(LoggingMessageNotification),
-    /// [`ElicitationCompleteNotification`](super::ElicitationCompleteNotification): Tells the client that what the user had to do at an elicitation's URL is done.
+    /// [`ElicitationCompleteNotification`](super::ElicitationCompleteNotification): Notifies the client that the user has completed a URL elicitation.
     ElicitationComplete(ElicitationCompleteNotification),
 }
 
@@ -750,35 +750,35 @@ impl codec::Encode for ServerNotification {
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the other side is alive. |
-/// | `tasks/get` | [`GetTaskRequest`](super::GetTaskRequest) | Asks for the present state of a task. |
-/// | `tasks/result` | [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest) | Fetches the outcome of a task, waiting for its end if need be. |
+/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the peer is still responsive. |
+/// | `tasks/get` | [`GetTaskRequest`](super::GetTaskRequest) | Gets the current state of a task. |
+/// | `tasks/result` | [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest) | Gets the result of a task and waits for the task to end if necessary. |
 /// | `tasks/cancel` | [`CancelTaskRequest`](super::CancelTaskRequest) | Cancels a task. |
-/// | `tasks/list` | [`ListTasksRequest`](super::ListTasksRequest) | Lists the tasks that the receiver keeps for the sender. |
-/// | `sampling/createMessage` | [`CreateMessageRequest`](super::CreateMessageRequest) | Asks the client to have its language model continue a conversation. |
-/// | `roots/list` | [`ListRootsRequest`](super::ListRootsRequest) | Asks the client for its roots, the directories and files that the server may work on. |
-/// | `elicitation/create` | [`ElicitRequest`](super::ElicitRequest) | Asks the user for information, by way of the client. |
+/// | `tasks/list` | [`ListTasksRequest`](super::ListTasksRequest) | Lists the tasks of the requestor. |
+/// | `sampling/createMessage` | [`CreateMessageRequest`](super::CreateMessageRequest) | Requests a message from the client's language model. |
+/// | `roots/list` | [`ListRootsRequest`](super::ListRootsRequest) | Lists the roots of the client, the directories and files that the server should work on. |
+/// | `elicitation/create` | [`ElicitRequest`](super::ElicitRequest) | Requests input from the user through the client. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#serverrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {
-    /// [`PingRequest`](super::PingRequest): Checks that the other side is alive.
+    /// [`PingRequest`](super::PingRequest): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`GetTaskRequest`](super::GetTaskRequest): Asks for the present state of a task.
+    /// [`GetTaskRequest`](super::GetTaskRequest): Gets the current state of a task.
     GetTask(GetTaskRequest),
-    /// [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest): Fetches the outcome of a task, waiting for its end if need be.
+    /// [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest): Gets the result of a task and waits for the task to end if necessary.
     GetTaskPayload(GetTaskPayloadRequest),
     /// [`CancelTaskRequest`](super::CancelTaskRequest): Cancels a task.
     CancelTask(CancelTaskRequest),
-    /// [`ListTasksRequest`](super::ListTasksRequest): Lists the tasks that the receiver keeps for the sender.
+    /// [`ListTasksRequest`](super::ListTasksRequest): Lists the tasks of the requestor.
     ListTasks(ListTasksRequest),
-    /// [`CreateMessageRequest`](super::CreateMessageRequest): Asks the client to have its language model continue a conversation.
+    /// [`CreateMessageRequest`](super::CreateMessageRequest): Requests a message from the client's language model.
     CreateMessage(Box<CreateMessageRequest>),
-    /// [`ListRootsRequest`](super::ListRootsRequest): Asks the client for its roots, the directories and files that the server may work on.
+    /// [`ListRootsRequest`](super::ListRootsRequest): Lists the roots of the client, the directories and files that the server should work on.
     ListRoots(ListRootsRequest),
-    /// [`ElicitRequest`](super::ElicitRequest): Asks the user for information, by way of the client.
+    /// [`ElicitRequest`](super::ElicitRequest): Requests input from the user through the client.
     Elicit(Box<ElicitRequest>),
 }
 
@@ -938,9 +938,9 @@ impl codec::Encode for ServerRequest {
     }
 }
 
-/// Any result with which a server answers a request of the client.
+/// Any result that a server sends in response to a request.
 ///
-/// A result does not say which request it answers, so its members only get their types once the request is known.
+/// A result does not contain the method of its request. Match it to its request before you decode its members.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `InitializeResult`, `ListResourcesResult`, `ListResourceTemplatesResult`, `ReadResourceResult`, `ListPromptsResult`, `GetPromptResult`, `ListToolsResult`, `CallToolResult`, `GetTaskResult`, `GetTaskPayloadResult`, `CancelTaskResult`, `ListTasksResult`, `CompleteResult`. Which of them a value is follows from the request that it answers.
 ///
@@ -952,39 +952,39 @@ pub type ServerResult = Result;
 /// Methods of the requests that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientRequestMethod {
-    /// `initialize` ([`InitializeRequest`](super::InitializeRequest)): Opens the session: states the client's protocol version, capabilities and name.
+    /// `initialize` ([`InitializeRequest`](super::InitializeRequest)): Initializes the session and negotiates the revision and the capabilities.
     Initialize,
-    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the other side is alive.
+    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the peer is still responsive.
     Ping,
-    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources that the server can read.
+    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources of the server.
     ListResources,
-    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the server's resource templates, from which clients build URIs to read.
+    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the resource templates of the server.
     ListResourceTemplates,
     /// `resources/read` ([`ReadResourceRequest`](super::ReadResourceRequest)): Reads a resource by its URI.
     ReadResource,
-    /// `resources/subscribe` ([`SubscribeRequest`](super::SubscribeRequest)): Subscribes to changes of one resource.
+    /// `resources/subscribe` ([`SubscribeRequest`](super::SubscribeRequest)): Subscribes to changes of a resource.
     Subscribe,
-    /// `resources/unsubscribe` ([`UnsubscribeRequest`](super::UnsubscribeRequest)): Ends a subscription made with `resources/subscribe`.
+    /// `resources/unsubscribe` ([`UnsubscribeRequest`](super::UnsubscribeRequest)): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe,
-    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts that the server offers.
+    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts of the server.
     ListPrompts,
-    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Fetches a prompt with its arguments filled in.
+    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Gets a prompt with its arguments filled in.
     GetPrompt,
-    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools that the server offers.
+    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools of the server.
     ListTools,
     /// `tools/call` ([`CallToolRequest`](super::CallToolRequest)): Calls a tool of the server.
     CallTool,
-    /// `tasks/get` ([`GetTaskRequest`](super::GetTaskRequest)): Asks for the present state of a task.
+    /// `tasks/get` ([`GetTaskRequest`](super::GetTaskRequest)): Gets the current state of a task.
     GetTask,
-    /// `tasks/result` ([`GetTaskPayloadRequest`](super::GetTaskPayloadRequest)): Fetches the outcome of a task, waiting for its end if need be.
+    /// `tasks/result` ([`GetTaskPayloadRequest`](super::GetTaskPayloadRequest)): Gets the result of a task and waits for the task to end if necessary.
     GetTaskPayload,
     /// `tasks/cancel` ([`CancelTaskRequest`](super::CancelTaskRequest)): Cancels a task.
     CancelTask,
-    /// `tasks/list` ([`ListTasksRequest`](super::ListTasksRequest)): Lists the tasks that the receiver keeps for the sender.
+    /// `tasks/list` ([`ListTasksRequest`](super::ListTasksRequest)): Lists the tasks of the requestor.
     ListTasks,
-    /// `logging/setLevel` ([`SetLevelRequest`](super::SetLevelRequest)): Sets how severe a log message has to be for the server to send it.
+    /// `logging/setLevel` ([`SetLevelRequest`](super::SetLevelRequest)): Sets the minimum severity of the log messages that the server sends.
     SetLevel,
-    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Requests suggestions for an argument of a prompt or a variable of a resource template.
     Complete,
 }
 
@@ -1141,21 +1141,21 @@ impl RequestSet for ClientRequest {
 /// Methods of the requests that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerRequestMethod {
-    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the other side is alive.
+    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the peer is still responsive.
     Ping,
-    /// `tasks/get` ([`GetTaskRequest`](super::GetTaskRequest)): Asks for the present state of a task.
+    /// `tasks/get` ([`GetTaskRequest`](super::GetTaskRequest)): Gets the current state of a task.
     GetTask,
-    /// `tasks/result` ([`GetTaskPayloadRequest`](super::GetTaskPayloadRequest)): Fetches the outcome of a task, waiting for its end if need be.
+    /// `tasks/result` ([`GetTaskPayloadRequest`](super::GetTaskPayloadRequest)): Gets the result of a task and waits for the task to end if necessary.
     GetTaskPayload,
     /// `tasks/cancel` ([`CancelTaskRequest`](super::CancelTaskRequest)): Cancels a task.
     CancelTask,
-    /// `tasks/list` ([`ListTasksRequest`](super::ListTasksRequest)): Lists the tasks that the receiver keeps for the sender.
+    /// `tasks/list` ([`ListTasksRequest`](super::ListTasksRequest)): Lists the tasks of the requestor.
     ListTasks,
-    /// `sampling/createMessage` ([`CreateMessageRequest`](super::CreateMessageRequest)): Asks the client to have its language model continue a conversation.
+    /// `sampling/createMessage` ([`CreateMessageRequest`](super::CreateMessageRequest)): Requests a message from the client's language model.
     CreateMessage,
-    /// `roots/list` ([`ListRootsRequest`](super::ListRootsRequest)): Asks the client for its roots, the directories and files that the server may work on.
+    /// `roots/list` ([`ListRootsRequest`](super::ListRootsRequest)): Lists the roots of the client, the directories and files that the server should work on.
     ListRoots,
-    /// `elicitation/create` ([`ElicitRequest`](super::ElicitRequest)): Asks the user for information, by way of the client.
+    /// `elicitation/create` ([`ElicitRequest`](super::ElicitRequest)): Requests input from the user through the client.
     Elicit,
 }
 
@@ -1258,15 +1258,15 @@ impl RequestSet for ServerRequest {
 /// Methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientNotificationMethod {
-    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Cancels a request that the sender of the notification has issued.
     Cancelled,
-    /// `notifications/initialized` ([`InitializedNotification`](super::InitializedNotification)): Tells the server that the client is ready for normal operation.
+    /// `notifications/initialized` ([`InitializedNotification`](super::InitializedNotification)): Notifies the server that the client is ready for normal operation.
     Initialized,
-    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request has come.
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Reports the progress of a request.
     Progress,
-    /// `notifications/tasks/status` ([`TaskStatusNotification`](super::TaskStatusNotification)): Tells the side that created a task that the task's status has changed.
+    /// `notifications/tasks/status` ([`TaskStatusNotification`](super::TaskStatusNotification)): Notifies the requestor of a task that the status of the task has changed.
     TaskStatus,
-    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`](super::RootsListChangedNotification)): Tells the server that the client's roots have changed.
+    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`](super::RootsListChangedNotification)): Notifies the server that the client's roots have changed.
     RootsListChanged,
 }
 
@@ -1340,23 +1340,23 @@ impl NotificationSet for ClientNotification {}
 /// Methods of the notifications that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerNotificationMethod {
-    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Cancels a request that the sender of the notification has issued.
     Cancelled,
-    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request has come.
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Reports the progress of a request.
     Progress,
-    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Tells the client that `resources/list` would now yield something else.
+    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Notifies the client that the list of resources has changed.
     ResourceListChanged,
-    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Tells the client that a resource has changed and may be worth reading again.
+    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Notifies the client that a resource has changed, so that the client can read it again.
     ResourceUpdated,
-    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Tells the client that `prompts/list` would now yield something else.
+    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Notifies the client that the list of prompts has changed.
     PromptListChanged,
-    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Tells the client that `tools/list` would now yield something else.
+    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Notifies the client that the list of tools has changed.
     ToolListChanged,
-    /// `notifications/tasks/status` ([`TaskStatusNotification`](super::TaskStatusNotification)): Tells the side that created a task that the task's status has changed.
+    /// `notifications/tasks/status` ([`TaskStatusNotification`](super::TaskStatusNotification)): Notifies the requestor of a task that the status of the task has changed.
     TaskStatus,
-    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Carries a log message of the server.
+    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Sends a log message of the server to the client.
     LoggingMessage,
-    /// `notifications/elicitation/complete` ([`ElicitationCompleteNotification`](super::ElicitationCompleteNotification)): Tells the client that what the user had to do at an elicitation's URL is done.
+    /// `notifications/elicitation/complete` ([`ElicitationCompleteNotification`](super::ElicitationCompleteNotification)): Notifies the client that the user has completed a URL elicitation.
     ElicitationComplete,
 }
 
