@@ -1,4 +1,4 @@
-//! The layers of the runtime: a module imports only from its own layer and from those below it.
+//! Checks the layers of the runtime: a module imports only from its own layer and from lower ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,14 @@ fn runtime_imports_only_from_lower_layers() {
     assert!(files.len() > 50, "{files:?}");
     let mut upward = Vec::new();
     for file in files {
-        let path = file.strip_prefix(root).expect("it is inside");
+        let path = file.strip_prefix(root).expect("the file is below the root");
         let Some(layer) = path.parent().and_then(|folder| folder.iter().next()) else {
             let allowed = ["lib.rs", "compat.rs"];
-            assert!(allowed.iter().any(|name| path == Path::new(name)), "{} is in no layer", path.display());
+            assert!(
+                allowed.iter().any(|name| path == Path::new(name)),
+                "{} belongs to no layer: move it into one of the folders in `LAYERS`",
+                path.display()
+            );
             continue;
         };
         let layer = layer.to_str().expect("an ASCII name");
@@ -48,10 +52,10 @@ fn finds_upward_imports() {
     }
 }
 
-/// The paths from the root of the crate that lead to a layer above this one, or to none.
+/// Returns the `crate::` paths in the source that lead to a higher layer, or outside all layers.
 fn upward_imports(layer: &str, source: &str) -> Vec<String> {
     let height = |name: &str| LAYERS.iter().position(|layer| *layer == name);
-    let own = height(layer).unwrap_or_else(|| panic!("`{layer}` is not in the list of layers"));
+    let own = height(layer).unwrap_or_else(|| panic!("add `{layer}` to `LAYERS`"));
     let tokens: TokenStream = source.parse().expect("Rust source");
     let mut imported = Vec::new();
     collect(tokens, &mut imported);
@@ -59,7 +63,7 @@ fn upward_imports(layer: &str, source: &str) -> Vec<String> {
     imported.into_iter().map(|name| format!("crate::{name}")).collect()
 }
 
-/// The first segments of all paths that begin with `crate`.
+/// Collects the first segment of each path that begins with `crate`.
 fn collect(tokens: TokenStream, imported: &mut Vec<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (index, token) in tokens.iter().enumerate() {
@@ -79,7 +83,7 @@ fn collect(tokens: TokenStream, imported: &mut Vec<String>) {
     }
 }
 
-/// The first segments of the paths in the braces of a `use`.
+/// Returns the first segments of the paths inside the braces of a `use`.
 fn first_segments(tokens: TokenStream) -> Vec<String> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let paths = tokens.split(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ','));
