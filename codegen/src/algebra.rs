@@ -53,11 +53,11 @@ impl<'a> Algebra<'a> {
         let kind = match &schema.kind {
             // What is resolved may hold the same intersection again, one level further down, without end.
             Kind::All(_) if depth > MAX_DEPTH => return Err(Unresolved::Recursive),
-            Kind::All(members) => {
-                let mut members = members.iter();
-                let mut all = members.next().cloned().unwrap_or_else(Schema::any);
-                for member in members {
-                    all = self.meet_narrowing(&all, member, depth)?;
+            Kind::All(schemas) => {
+                let mut schemas = schemas.iter();
+                let mut all = schemas.next().cloned().unwrap_or_else(Schema::any);
+                for schema in schemas {
+                    all = self.meet_narrowing(&all, schema, depth)?;
                 }
                 self.resolve_at(&all, depth + 1)?.kind
             }
@@ -73,7 +73,9 @@ impl<'a> Algebra<'a> {
                 }
                 object_kind(Object { properties, additional: self.resolve_at(&object.additional, depth)? })
             }
-            Kind::Union(members) => union(members.iter().map(|m| self.resolve_at(m, depth)).collect::<Result<_, _>>()?),
+            Kind::Union(variants) => {
+                union(variants.iter().map(|m| self.resolve_at(m, depth)).collect::<Result<_, _>>()?)
+            }
             Kind::String(length) if length.is_empty() => Kind::Never,
             Kind::Integer(bounds) if bounds.is_empty(true) => Kind::Never,
             Kind::Number(bounds) if bounds.is_empty(false) => Kind::Never,
@@ -116,11 +118,11 @@ impl<'a> Algebra<'a> {
             (Kind::Ref(x), Kind::Ref(y)) if x == y => a.kind.clone(),
             (Kind::Ref(name), _) => self.meet(self.target(name), b, depth + 1)?.kind,
             (_, Kind::Ref(name)) => self.meet(a, self.target(name), depth + 1)?.kind,
-            (Kind::Union(members), _) => {
-                union(members.iter().map(|m| self.meet(m, b, depth)).collect::<Result<_, _>>()?)
+            (Kind::Union(variants), _) => {
+                union(variants.iter().map(|m| self.meet(m, b, depth)).collect::<Result<_, _>>()?)
             }
-            (_, Kind::Union(members)) => {
-                union(members.iter().map(|m| self.meet(a, m, depth)).collect::<Result<_, _>>()?)
+            (_, Kind::Union(variants)) => {
+                union(variants.iter().map(|m| self.meet(a, m, depth)).collect::<Result<_, _>>()?)
             }
             (Kind::Values(values), _) => self.filter(values, b),
             (_, Kind::Values(values)) => self.filter(values, a),
@@ -183,8 +185,8 @@ impl<'a> Algebra<'a> {
                     && members.iter().all(|(name, member)| self.accepts(object.schema_of(name), member))
             }
             (Kind::Values(values), _) => values.contains(value),
-            (Kind::Union(members), _) => members.iter().any(|member| self.accepts(member, value)),
-            (Kind::All(members), _) => members.iter().all(|member| self.accepts(member, value)),
+            (Kind::Union(variants), _) => variants.iter().any(|variant| self.accepts(variant, value)),
+            (Kind::All(schemas), _) => schemas.iter().all(|schema| self.accepts(schema, value)),
             _ => false,
         }
     }
@@ -204,14 +206,14 @@ impl<'a> Algebra<'a> {
         match (&large.kind, &small.kind) {
             (Kind::Any, _) | (_, Kind::Never) => return true,
             (Kind::Ref(a), Kind::Ref(b)) if a == b => return true,
-            (Kind::All(members), _) => return members.iter().all(|m| self.contains_in(m, small, assumed, depth)),
+            (Kind::All(schemas), _) => return schemas.iter().all(|m| self.contains_in(m, small, assumed, depth)),
             (Kind::Ref(a), Kind::Ref(b)) if !assumed.insert((a.clone(), b.clone())) => return true,
             (_, Kind::Ref(name)) => return self.contains_in(large, self.target(name), assumed, depth),
             (Kind::Ref(name), _) => return self.contains_in(self.target(name), small, assumed, depth),
-            (_, Kind::Union(members)) => return members.iter().all(|m| self.contains_in(large, m, assumed, depth)),
+            (_, Kind::Union(variants)) => return variants.iter().all(|m| self.contains_in(large, m, assumed, depth)),
             (_, Kind::Values(values)) => return values.iter().all(|value| self.accepts(large, value)),
-            (Kind::Union(members), _) => return members.iter().any(|m| self.contains_in(m, small, assumed, depth)),
-            (_, Kind::All(members)) => return members.iter().any(|m| self.contains_in(large, m, assumed, depth)),
+            (Kind::Union(variants), _) => return variants.iter().any(|m| self.contains_in(m, small, assumed, depth)),
+            (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.contains_in(large, m, assumed, depth)),
             _ => {}
         }
         match (&large.kind, &small.kind) {
@@ -253,10 +255,10 @@ impl<'a> Algebra<'a> {
             (Kind::Ref(x), Kind::Ref(y)) if x == y || !seen.insert((x.clone(), y.clone())) => return false,
             (Kind::Ref(name), _) => return self.disjoint_in(self.target(name), b, seen, depth),
             (_, Kind::Ref(name)) => return self.disjoint_in(a, self.target(name), seen, depth),
-            (Kind::All(members), _) => return members.iter().any(|m| self.disjoint_in(m, b, seen, depth)),
-            (_, Kind::All(members)) => return members.iter().any(|m| self.disjoint_in(a, m, seen, depth)),
-            (Kind::Union(members), _) => return members.iter().all(|m| self.disjoint_in(m, b, seen, depth)),
-            (_, Kind::Union(members)) => return members.iter().all(|m| self.disjoint_in(a, m, seen, depth)),
+            (Kind::All(schemas), _) => return schemas.iter().any(|m| self.disjoint_in(m, b, seen, depth)),
+            (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.disjoint_in(a, m, seen, depth)),
+            (Kind::Union(variants), _) => return variants.iter().all(|m| self.disjoint_in(m, b, seen, depth)),
+            (_, Kind::Union(variants)) => return variants.iter().all(|m| self.disjoint_in(a, m, seen, depth)),
             (Kind::Values(values), _) => return !values.iter().any(|value| self.accepts(b, value)),
             (_, Kind::Values(values)) => return !values.iter().any(|value| self.accepts(a, value)),
             _ => {}
@@ -308,8 +310,8 @@ impl<'a> Algebra<'a> {
         match &schema.kind {
             Kind::Any => true,
             Kind::Ref(name) => universal.contains(name),
-            Kind::Union(members) => {
-                members.iter().map(|m| self.types_in_full(m, universal, depth)).fold(0, |a, b| a | b) == ALL
+            Kind::Union(variants) => {
+                variants.iter().map(|m| self.types_in_full(m, universal, depth)).fold(0, |a, b| a | b) == ALL
             }
             _ => false,
         }
@@ -336,8 +338,8 @@ impl<'a> Algebra<'a> {
                 target if universal.contains(name) || matches!(target.kind, Kind::Any) => 63,
                 target => self.types_in_full(target, universal, depth + 1),
             },
-            Kind::Union(members) => {
-                members.iter().map(|m| self.types_in_full(m, universal, depth + 1)).fold(0, |a, b| a | b)
+            Kind::Union(variants) => {
+                variants.iter().map(|m| self.types_in_full(m, universal, depth + 1)).fold(0, |a, b| a | b)
             }
             _ => 0,
         }
@@ -380,7 +382,7 @@ impl<'a> Algebra<'a> {
                 Json::Object(members)
             }
             Kind::Values(values) => values.first()?.clone(),
-            Kind::Union(members) => members.iter().find_map(|member| self.example(member, depth + 1))?,
+            Kind::Union(variants) => variants.iter().find_map(|variant| self.example(variant, depth + 1))?,
             Kind::Ref(name) => self.example(self.target(name), depth + 1)?,
             Kind::All(_) => self.example(&self.resolve_at(schema, 0).ok()?, depth + 1)?,
         })
@@ -401,7 +403,7 @@ pub fn without_dead(schema: &Schema, dead: &BTreeSet<String>) -> Schema {
             });
             object_kind(Object { properties: properties.collect(), additional: without_dead(&object.additional, dead) })
         }
-        Kind::Union(members) => union(members.iter().map(|member| without_dead(member, dead)).collect()),
+        Kind::Union(variants) => union(variants.iter().map(|variant| without_dead(variant, dead)).collect()),
         other => other.clone(),
     };
     Schema { kind, note: schema.note.clone() }

@@ -115,12 +115,12 @@ impl<'a> Builder<'a> {
             Kind::Never => Shape::Never,
             Kind::Object(object) if !object.properties.is_empty() => Shape::Struct(self.body(object, site)),
             Kind::Values(values) => Shape::Enum(enumeration(values)),
-            Kind::Union(members) => match nullable(members) {
+            Kind::Union(variants) => match nullable(variants) {
                 Some(rest) => {
                     let inner = self.content(&Schema::at(&schema.note.pointer, rest), &site.below("Value"));
                     Shape::Alias(Type::Nullable(Box::new(inner)), AliasRule::Plain)
                 }
-                None => self.union(members, site),
+                None => self.union(variants, site),
             },
             kind => match self.limited(kind, schema, site) {
                 Some(bounded) => Shape::Bounded(bounded),
@@ -152,13 +152,13 @@ impl<'a> Builder<'a> {
             }
             Kind::Object(object) => self.shared(schema, site, |builder| Shape::Struct(builder.body(object, site))),
             Kind::Values(values) => self.shared(schema, site, |_| Shape::Enum(enumeration(values))),
-            Kind::Union(members) => match nullable(members) {
+            Kind::Union(variants) => match nullable(variants) {
                 Some(rest) => {
                     Type::Nullable(Box::new(self.content(&Schema { kind: rest, note: schema.note.clone() }, site)))
                 }
-                None => match absorbing(members, self.algebra) {
-                    Some(member) => self.content(&members[member], site),
-                    None => self.shared(schema, site, |builder| builder.union(members, site)),
+                None => match absorbing(variants, self.algebra) {
+                    Some(variant) => self.content(&variants[variant], site),
+                    None => self.shared(schema, site, |builder| builder.union(variants, site)),
                 },
             },
             kind => match self.limited(kind, schema, site) {
@@ -241,28 +241,28 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn union(&mut self, members: &[Schema], site: &Site) -> Shape {
-        if let Some(member) = absorbing(members, self.algebra) {
-            let others = members.iter().enumerate().filter(|(index, _)| *index != member);
+    fn union(&mut self, variants: &[Schema], site: &Site) -> Shape {
+        if let Some(variant) = absorbing(variants, self.algebra) {
+            let others = variants.iter().enumerate().filter(|(index, _)| *index != variant);
             let absorbed = others.map(|(_, schema)| readable(schema)).collect();
-            return Shape::Alias(self.content(&members[member], site), AliasRule::Absorbed(absorbed));
+            return Shape::Alias(self.content(&variants[variant], site), AliasRule::Absorbed(absorbed));
         }
-        let decision = match decide(members, self.algebra) {
+        let decision = match decide(variants, self.algebra) {
             Ok(decision) => decision,
             Err(conflict) => {
-                self.conflict(members, &conflict, site);
+                self.conflict(variants, &conflict, site);
                 return Shape::Never;
             }
         };
         let absorbed =
-            decision.absorbed.iter().map(|(a, b)| (readable(&members[*a]), readable(&members[*b]))).collect();
+            decision.absorbed.iter().map(|(a, b)| (readable(&variants[*a]), readable(&variants[*b]))).collect();
         let kept: Vec<usize> =
-            (0..members.len()).filter(|index| decision.guards.iter().any(|guard| guard.member == *index)).collect();
+            (0..variants.len()).filter(|index| decision.guards.iter().any(|guard| guard.variant == *index)).collect();
         let variants = kept
             .iter()
             .map(|&index| {
-                let label = variant_label(&members[index]);
-                let content = self.content(&members[index], &site.below(&label));
+                let label = variant_label(&variants[index]);
+                let content = self.content(&variants[index], &site.below(&label));
                 Variant { rust: label, content, boxed: false }
             })
             .collect();
@@ -271,47 +271,47 @@ impl<'a> Builder<'a> {
 
     /// A direction union: always an enum of its messages, told apart by `method` alone.
     fn messages(&mut self, schema: &Schema, messages: Option<Messages>, site: &Site) -> Shape {
-        let mut members = Vec::new();
-        self.flatten(schema, &mut members);
+        let mut variants = Vec::new();
+        self.flatten(schema, &mut variants);
         let mut union = Union { variants: Vec::new(), decision: Decision::default(), absorbed: Vec::new(), messages };
         let mut methods = BTreeMap::new();
-        for member in members {
-            let Some(method) = self.method_of(&member) else {
-                let why = format!("`{}` has no required member `method` with a constant text", readable(&member));
+        for variant in variants {
+            let Some(method) = self.method_of(&variant) else {
+                let why = format!("`{}` has no required member `method` with a constant text", readable(&variant));
                 let remedy = "messages are told apart by their method: give it `{\"const\": \"…\"}` and require it";
-                self.problem(site, &member.note.pointer, "", &why, remedy);
+                self.problem(site, &variant.note.pointer, "", &why, remedy);
                 continue;
             };
-            let content = match self.copied_definition(&member) {
+            let content = match self.copied_definition(&variant) {
                 Some(id) => Type::Named(id),
-                None => self.content(&member, &site.below(&variant_name(&method))),
+                None => self.content(&variant, &site.below(&variant_name(&method))),
             };
             match methods.insert(method.clone(), content.clone()) {
                 Some(known) if known != content => {
                     let why = format!("two messages of one direction have the method {method:?}");
-                    self.problem(site, &member.note.pointer, "", &why, "give each message a method of its own");
+                    self.problem(site, &variant.note.pointer, "", &why, "give each message a method of its own");
                     continue;
                 }
                 Some(_) => continue,
                 None => {}
             }
             let when = vec![Condition::Value(vec!["method".into()], vec![Json::String(method)])];
-            union.decision.guards.push(Guard { when, member: union.variants.len() });
+            union.decision.guards.push(Guard { when, variant: union.variants.len() });
             union.variants.push(Variant { rust: String::new(), content, boxed: false });
         }
         Shape::Union(union)
     }
 
-    /// The members of nested unions and of references to unions, one by one.
-    fn flatten(&self, schema: &Schema, members: &mut Vec<Schema>) {
+    /// The variants of nested unions and of references to unions, one by one.
+    fn flatten(&self, schema: &Schema, variants: &mut Vec<Schema>) {
         match &schema.kind {
-            Kind::Union(inner) => inner.iter().for_each(|member| self.flatten(member, members)),
+            Kind::Union(inner) => inner.iter().for_each(|variant| self.flatten(variant, variants)),
             Kind::Ref(name) => match &self.algebra.target(name).kind {
-                Kind::Union(_) | Kind::Ref(_) => self.flatten(self.algebra.target(name), members),
-                _ => members.push(schema.clone()),
+                Kind::Union(_) | Kind::Ref(_) => self.flatten(self.algebra.target(name), variants),
+                _ => variants.push(schema.clone()),
             },
             Kind::Never => {}
-            _ => members.push(schema.clone()),
+            _ => variants.push(schema.clone()),
         }
     }
 
@@ -375,8 +375,8 @@ impl<'a> Builder<'a> {
         Type::Named(id)
     }
 
-    fn conflict(&mut self, members: &[Schema], conflict: &Conflict, site: &Site) {
-        let (a, b) = (readable(&members[conflict.a]), readable(&members[conflict.b]));
+    fn conflict(&mut self, variants: &[Schema], conflict: &Conflict, site: &Site) {
+        let (a, b) = (readable(&variants[conflict.a]), readable(&variants[conflict.b]));
         let example = match &conflict.example {
             Some(example) => format!("; both may accept {example}"),
             None => String::new(),
@@ -403,10 +403,10 @@ impl<'a> Builder<'a> {
 }
 
 impl Decision {
-    /// The same decision after members that nothing leads to were left out.
+    /// The same decision after variants that nothing leads to were left out.
     fn renumbered(mut self, kept: &[usize]) -> Decision {
         for guard in &mut self.guards {
-            guard.member = kept.iter().position(|&member| member == guard.member).unwrap_or_default();
+            guard.variant = kept.iter().position(|&variant| variant == guard.variant).unwrap_or_default();
         }
         self
     }
@@ -429,8 +429,8 @@ fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
 fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
     let is_string = |schema: &Schema| matches!(&schema.kind, Kind::String(length) if length.is_free());
     let is_integer = |schema: &Schema| matches!(&schema.kind, Kind::Integer(bounds) if bounds.is_free());
-    let is_id = matches!(&schema.kind, Kind::Union(members) if members.len() == 2
-        && members.iter().any(is_string) && members.iter().any(is_integer));
+    let is_id = matches!(&schema.kind, Kind::Union(variants) if variants.len() == 2
+        && variants.iter().any(is_string) && variants.iter().any(is_integer));
     match name {
         "RequestId" if is_id => Some("RequestId"),
         "ProgressToken" if is_id => Some("ProgressToken"),
@@ -444,10 +444,10 @@ fn is_all_unsigned(bounds: &Bounds) -> bool {
     bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
 }
 
-/// If `null` is one of the members: what the others accept.
-fn nullable(members: &[Schema]) -> Option<Kind> {
-    let rest: Vec<Schema> = members.iter().filter(|member| member.kind != Kind::Null).cloned().collect();
-    (rest.len() < members.len()).then(|| crate::lower::union(rest))
+/// If `null` is one of the variants: what the others accept.
+fn nullable(variants: &[Schema]) -> Option<Kind> {
+    let rest: Vec<Schema> = variants.iter().filter(|variant| variant.kind != Kind::Null).cloned().collect();
+    (rest.len() < variants.len()).then(|| crate::lower::union(rest))
 }
 
 /// The values of an enumeration with their names.
@@ -473,7 +473,7 @@ fn enumeration(values: &[Json]) -> Vec<Value> {
         .collect()
 }
 
-/// What to call a member of a union in its inline type's name.
+/// What to call a variant of a union in its inline type's name.
 fn variant_label(schema: &Schema) -> String {
     match &schema.kind {
         Kind::Ref(name) => name.clone(),
@@ -494,11 +494,11 @@ fn variant_label(schema: &Schema) -> String {
     }
 }
 
-/// A member of a union in words.
+/// A variant of a union in words.
 fn readable(schema: &Schema) -> String {
     match &schema.kind {
         Kind::Ref(name) => name.clone(),
-        _ => format!("the member at {}", schema.note.pointer),
+        _ => format!("the variant at {}", schema.note.pointer),
     }
 }
 
@@ -516,7 +516,7 @@ fn fingerprint(schema: &Schema) -> String {
                 .collect();
             format!("{{{} {}}}", properties.join(","), fingerprint(&object.additional))
         }
-        Kind::Union(members) => format!("({})", members.iter().map(fingerprint).collect::<Vec<_>>().join("|")),
+        Kind::Union(variants) => format!("({})", variants.iter().map(fingerprint).collect::<Vec<_>>().join("|")),
         kind => format!("{kind:?}"),
     }
 }

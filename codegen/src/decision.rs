@@ -1,7 +1,7 @@
-//! How a union is decided: ordered guards, each leading to one member, found from the members' schemas alone.
+//! How a union is decided: ordered guards, each leading to one variant, found from the variants' schemas alone.
 //!
 //! Most unions of the protocol overlap by the letter of the schema, because objects are open. A decision makes them
-//! functions: the first guard that holds names the member, and the union accepts what that member accepts. So it never
+//! functions: the first guard that holds names the variant, and the union accepts what that variant accepts. So it never
 //! accepts what `anyOf` refuses.
 
 use std::collections::BTreeSet;
@@ -16,9 +16,9 @@ use crate::schema::{Kind, Object, Schema};
 pub struct Decision {
     /// In order; the first that holds decides.
     pub guards: Vec<Guard>,
-    /// Members that another member contains: (the member, the one that contains it).
+    /// Variants that another variant contains: (the variant, the one that contains it).
     pub absorbed: Vec<(usize, usize)>,
-    /// Whether two members are not shown to exclude each other, so that the decision refuses what `anyOf` accepts.
+    /// Whether two variants are not shown to exclude each other, so that the decision refuses what `anyOf` accepts.
     pub overlapping: bool,
 }
 
@@ -27,8 +27,8 @@ pub struct Decision {
 pub struct Guard {
     /// All must hold; empty means otherwise.
     pub when: Vec<Condition>,
-    /// The member, by its index in the union.
-    pub member: usize,
+    /// The variant, by its index in the union.
+    pub variant: usize,
 }
 
 /// What a guard looks at. Paths are object keys, and `0` for the first item of an array.
@@ -59,7 +59,7 @@ impl Types {
     }
 }
 
-/// Two members that nothing separates.
+/// Two variants that nothing separates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
     /// The one.
@@ -73,26 +73,26 @@ pub struct Conflict {
 /// Decides a union.
 ///
 /// # Errors
-/// The first two members that no guard separates and of which neither contains the other.
-pub fn decide(members: &[Schema], algebra: &Algebra<'_>) -> Result<Decision, Conflict> {
-    let mut search = Search { members, algebra, decision: Decision::default() };
-    let all: Vec<usize> = (0..members.len()).collect();
+/// The first two variants that no guard separates and of which neither contains the other.
+pub fn decide(variants: &[Schema], algebra: &Algebra<'_>) -> Result<Decision, Conflict> {
+    let mut search = Search { variants, algebra, decision: Decision::default() };
+    let all: Vec<usize> = (0..variants.len()).collect();
     search.decision.overlapping =
-        all.iter().any(|&a| all[a + 1..].iter().any(|&b| !algebra.disjoint(&members[a], &members[b])));
+        all.iter().any(|&a| all[a + 1..].iter().any(|&b| !algebra.disjoint(&variants[a], &variants[b])));
     search.by_type(all)?;
     Ok(search.decision)
 }
 
-/// The member that the union is: it accepts all that the others accept. The first of equals.
+/// The variant that the union is: it accepts all that the others accept. The first of equals.
 ///
-/// If the others all require a key that this member does not know, that key tells them apart and nothing is absorbed:
+/// If the others all require a key that this variant does not know, that key tells them apart and nothing is absorbed:
 /// a JSON-RPC request is by the letter also a notification, with a member too many.
-pub fn absorbing(members: &[Schema], algebra: &Algebra<'_>) -> Option<usize> {
-    let search = Search { members, algebra, decision: Decision::default() };
-    let (large, _) = members.iter().enumerate().find(|(large, member)| {
-        members.iter().enumerate().all(|(small, other)| small == *large || algebra.contains(member, other))
+pub fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<usize> {
+    let search = Search { variants, algebra, decision: Decision::default() };
+    let (large, _) = variants.iter().enumerate().find(|(large, variant)| {
+        variants.iter().enumerate().all(|(small, other)| small == *large || algebra.contains(variant, other))
     })?;
-    let rest: Vec<usize> = (0..members.len()).filter(|&member| member != large).collect();
+    let rest: Vec<usize> = (0..variants.len()).filter(|&variant| variant != large).collect();
     let group: Vec<usize> = [large].into_iter().chain(rest.iter().copied()).collect();
     let separable = search.split(&group, &[]).is_some_and(|split| {
         matches!(split.as_slice(), [(Some(Condition::Present(_)), with), (None, without)] if *with == rest && *without == [large])
@@ -101,23 +101,23 @@ pub fn absorbing(members: &[Schema], algebra: &Algebra<'_>) -> Option<usize> {
 }
 
 struct Search<'a> {
-    members: &'a [Schema],
+    variants: &'a [Schema],
     algebra: &'a Algebra<'a>,
     decision: Decision,
 }
 
-/// A way to split a group: for each condition (none: otherwise) the members that remain.
+/// A way to split a group: for each condition (none: otherwise) the variants that remain.
 type Split = Vec<(Option<Condition>, Vec<usize>)>;
 
-/// What a member looks like to guards below a path: the objects that may stand there.
+/// What a variant looks like to guards below a path: the objects that may stand there.
 struct View<'s> {
-    member: usize,
+    variant: usize,
     objects: Vec<&'s Object>,
 }
 
 impl<'a> Search<'a> {
-    fn guard(&mut self, when: Vec<Condition>, member: usize) {
-        self.decision.guards.push(Guard { when, member });
+    fn guard(&mut self, when: Vec<Condition>, variant: usize) {
+        self.decision.guards.push(Guard { when, variant });
     }
 
     /// First the JSON type: it is known at once.
@@ -125,21 +125,21 @@ impl<'a> Search<'a> {
         let mut groups: Vec<(u8, Vec<usize>)> = Vec::new();
         for (_, bit) in Types::NAMES {
             let takers: Vec<usize> =
-                group.iter().copied().filter(|&member| self.types(&self.members[member], 0) & bit != 0).collect();
-            match groups.iter_mut().find(|(_, members)| *members == takers) {
+                group.iter().copied().filter(|&variant| self.types(&self.variants[variant], 0) & bit != 0).collect();
+            match groups.iter_mut().find(|(_, variants)| *variants == takers) {
                 _ if takers.is_empty() => {}
                 Some((bits, _)) => *bits |= bit,
                 None => groups.push((bit, takers)),
             }
         }
-        groups.sort_by_key(|(bits, members)| (members[0], *bits));
+        groups.sort_by_key(|(bits, variants)| (variants[0], *bits));
         if let [(_, only)] = groups.as_slice()
             && only.len() == group.len()
         {
             return self.by_shape(group, Vec::new(), groups[0].0);
         }
-        for (bits, members) in groups {
-            self.by_shape(members, vec![Condition::Type(Types(bits))], bits)?;
+        for (bits, variants) in groups {
+            self.by_shape(variants, vec![Condition::Type(Types(bits))], bits)?;
         }
         Ok(())
     }
@@ -161,15 +161,15 @@ impl<'a> Search<'a> {
         };
         // An empty array has no first item to look at.
         let has_otherwise = split.iter().any(|(condition, _)| condition.is_none());
-        let takes_empty = |&member: &usize| self.algebra.accepts(&self.members[member], &Json::Array(Vec::new()));
+        let takes_empty = |&variant: &usize| self.algebra.accepts(&self.variants[variant], &Json::Array(Vec::new()));
         let empty = group.iter().copied().find(takes_empty).filter(|_| bits == 32 && !has_otherwise);
-        for (condition, members) in split {
+        for (condition, variants) in split {
             let when = when.iter().cloned().chain(condition).collect();
-            self.by_shape(members, when, bits)?;
+            self.by_shape(variants, when, bits)?;
         }
-        if let Some(member) = empty {
+        if let Some(variant) = empty {
             let absent = Condition::Absent(vec!["0".to_owned()]);
-            self.guard(when.into_iter().chain([absent]).collect(), member);
+            self.guard(when.into_iter().chain([absent]).collect(), variant);
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl<'a> Search<'a> {
     fn split(&self, group: &[usize], base: &[&str]) -> Option<Split> {
         let views = group
             .iter()
-            .map(|&member| Some(View { member, objects: self.objects(&self.members[member], base, 0)? }))
+            .map(|&variant| Some(View { variant, objects: self.objects(&self.variants[variant], base, 0)? }))
             .collect::<Option<Vec<View<'_>>>>()?;
         let base: Vec<String> = base.iter().map(|&segment| segment.to_owned()).collect();
         let paths = paths(&views, &base, self.algebra);
@@ -185,57 +185,57 @@ impl<'a> Search<'a> {
             .or_else(|| self.by_open_tag(&views, &paths, true))
             .or_else(|| self.by_key(&views, &paths))
             .or_else(|| self.by_open_tag(&views, &paths, false))
-            .filter(|split| split.iter().all(|(_, members)| members.len() < group.len()))
+            .filter(|split| split.iter().all(|(_, variants)| variants.len() < group.len()))
     }
 
-    /// A member whose value is a constant or one of a few in every alternative, and tells them apart.
+    /// A member whose value is a constant or one of a few in every variant, and tells them apart.
     fn by_tag(&self, views: &[View<'_>], paths: &[Path<'_>]) -> Option<Split> {
         let mut best: Option<(usize, bool, Split)> = None;
         for path in paths {
             let Some(values) = path.at.iter().map(|at| at.values()).collect::<Option<Vec<_>>>() else { continue };
             let mut groups = group_by_value(views, &values);
             let absent: Vec<usize> =
-                views.iter().zip(&path.at).filter(|(_, at)| !at.required).map(|(view, _)| view.member).collect();
+                views.iter().zip(&path.at).filter(|(_, at)| !at.required).map(|(view, _)| view.variant).collect();
             let distinct = groups.len();
             let required = absent.is_empty();
             if !required {
                 groups.push((Condition::Absent(path.segments.clone()), absent));
             }
-            let smaller = groups.iter().all(|(_, members)| members.len() < views.len());
+            let smaller = groups.iter().all(|(_, variants)| variants.len() < views.len());
             let better = best.as_ref().is_none_or(|(count, all, _)| (distinct, required) > (*count, *all));
             if distinct > 1 && smaller && better {
                 let split =
-                    groups.into_iter().map(|(condition, members)| (Some(condition.at(&path.segments)), members));
+                    groups.into_iter().map(|(condition, variants)| (Some(condition.at(&path.segments)), variants));
                 best = Some((distinct, required, split.collect()));
             }
         }
         best.map(|(_, _, split)| split)
     }
 
-    /// A member that is constant in some alternatives and open in the others: the constant wins, otherwise the others.
+    /// A member that is constant in some variants and open in the others: the constant wins, otherwise the others.
     fn by_open_tag(&self, views: &[View<'_>], paths: &[Path<'_>], declared: bool) -> Option<Split> {
         paths.iter().find_map(|path| {
             let (mut tagged, mut values, mut rest) = (Vec::new(), Vec::new(), Vec::new());
             for (view, at) in views.iter().zip(&path.at) {
                 match at.values() {
                     Some(known) if at.required => {
-                        tagged.push(View { member: view.member, objects: Vec::new() });
+                        tagged.push(View { variant: view.variant, objects: Vec::new() });
                         values.push(known);
                     }
-                    _ => rest.push((view.member, at)),
+                    _ => rest.push((view.variant, at)),
                 }
             }
             let usable = !tagged.is_empty() && !rest.is_empty() && rest.iter().all(|(_, at)| !declared || at.declared);
             usable.then(|| {
                 let groups = group_by_value(&tagged, &values).into_iter();
                 let mut split: Split = groups.map(|(condition, m)| (Some(condition.at(&path.segments)), m)).collect();
-                split.push((None, rest.into_iter().map(|(member, _)| member).collect()));
+                split.push((None, rest.into_iter().map(|(variant, _)| variant).collect()));
                 split
             })
         })
     }
 
-    /// A key that some alternatives require and the others do not know; the most even split, the first of equals. If it
+    /// A key that some variants require and the others do not know; the most even split, the first of equals. If it
     /// is a constant where it is required, any other value is for the others.
     fn by_key(&self, views: &[View<'_>], paths: &[Path<'_>]) -> Option<Split> {
         let mut best: Option<(usize, Split)> = None;
@@ -244,14 +244,15 @@ impl<'a> Search<'a> {
             let apart = !with.is_empty() && !without.is_empty() && without.iter().all(|(_, at)| !at.declared);
             let evenness = with.len().min(without.len());
             if apart && best.as_ref().is_none_or(|(known, _)| evenness > *known) {
-                let members = |side: Vec<(&View<'_>, &At<'_>)>| side.into_iter().map(|(view, _)| view.member).collect();
+                let variants =
+                    |side: Vec<(&View<'_>, &At<'_>)>| side.into_iter().map(|(view, _)| view.variant).collect();
                 let values = with.iter().map(|(_, at)| at.values()).collect::<Option<Vec<_>>>();
                 let condition = match values {
                     Some(values) => Condition::Value(path.segments.clone(), distinct(values.concat())),
                     None => Condition::Present(path.segments.clone()),
                 };
                 let rest = required_only_by(views, paths, &without);
-                best = Some((evenness, vec![(Some(condition), members(with)), (rest, members(without))]));
+                best = Some((evenness, vec![(Some(condition), variants(with)), (rest, variants(without))]));
             }
         }
         best.map(|(_, split)| split)
@@ -261,27 +262,27 @@ impl<'a> Search<'a> {
     fn by_whole_value(&self, group: &[usize]) -> Option<Split> {
         let values: Vec<Vec<Json>> = group
             .iter()
-            .map(|&member| match &self.algebra.follow(&self.members[member])?.kind {
+            .map(|&variant| match &self.algebra.follow(&self.variants[variant])?.kind {
                 Kind::Values(values) => Some(values.clone()),
                 _ => None,
             })
             .collect::<Option<_>>()?;
-        let views: Vec<View<'_>> = group.iter().map(|&member| View { member, objects: Vec::new() }).collect();
+        let views: Vec<View<'_>> = group.iter().map(|&variant| View { variant, objects: Vec::new() }).collect();
         let groups = group_by_value(&views, &values);
-        let smaller = groups.iter().all(|(_, members)| members.len() < group.len());
-        smaller.then(|| groups.into_iter().map(|(condition, members)| (Some(condition), members)).collect())
+        let smaller = groups.iter().all(|(_, variants)| variants.len() < group.len());
+        smaller.then(|| groups.into_iter().map(|(condition, variants)| (Some(condition), variants)).collect())
     }
 
-    /// A member inside another: told apart by a key that only the inner one knows, or else absorbed.
+    /// A variant inside another: told apart by a key that only the inner one knows, or else absorbed.
     fn by_containment(&mut self, group: &[usize]) -> Result<Split, Conflict> {
         for &inner in group {
             let Some(&outer) = group
                 .iter()
-                .find(|&&outer| outer != inner && self.algebra.contains(&self.members[outer], &self.members[inner]))
+                .find(|&&outer| outer != inner && self.algebra.contains(&self.variants[outer], &self.variants[inner]))
             else {
                 continue;
             };
-            let rest: Vec<usize> = group.iter().copied().filter(|&member| member != inner).collect();
+            let rest: Vec<usize> = group.iter().copied().filter(|&variant| variant != inner).collect();
             if let Some(key) = self.own_key(inner, &rest) {
                 return Ok(vec![(Some(Condition::Present(vec![key])), vec![inner]), (None, rest)]);
             }
@@ -289,15 +290,15 @@ impl<'a> Search<'a> {
             return Ok(vec![(None, rest)]);
         }
         let (a, b) = (group[0], group[1]);
-        let example = self.algebra.example_of_both(&self.members[a], &self.members[b]);
+        let example = self.algebra.example_of_both(&self.variants[a], &self.variants[b]);
         Err(Conflict { a, b, example })
     }
 
-    fn own_key(&self, member: usize, others: &[usize]) -> Option<String> {
-        let own = self.objects(&self.members[member], &[], 0)?;
+    fn own_key(&self, variant: usize, others: &[usize]) -> Option<String> {
+        let own = self.objects(&self.variants[variant], &[], 0)?;
         let others: Vec<&Object> = others
             .iter()
-            .map(|&other| self.objects(&self.members[other], &[], 0))
+            .map(|&other| self.objects(&self.variants[other], &[], 0))
             .collect::<Option<Vec<_>>>()?
             .concat();
         let key =
@@ -314,9 +315,9 @@ impl<'a> Search<'a> {
             (Kind::Object(object), []) => Some(vec![&**object]),
             (Kind::Array(array), [_, rest @ ..]) => self.objects(&array.items, rest, depth + 1),
             (Kind::Ref(name), _) => self.objects(self.algebra.target(name), base, depth + 1),
-            (Kind::Union(members), _) => {
+            (Kind::Union(variants), _) => {
                 let wanted = if base.is_empty() { 64 } else { 32 };
-                let of_type = members.iter().filter(|member| self.types(member, depth) & wanted != 0);
+                let of_type = variants.iter().filter(|variant| self.types(variant, depth) & wanted != 0);
                 let found: Option<Vec<Vec<&Object>>> = of_type.map(|m| self.objects(m, base, depth + 1)).collect();
                 Some(found?.concat())
             }
@@ -338,7 +339,9 @@ impl<'a> Search<'a> {
             Kind::Array(_) => 32,
             Kind::Object(_) => 64,
             Kind::Values(values) => values.iter().map(type_of_value).fold(0, |a, b| a | b),
-            Kind::Union(members) => members.iter().map(|member| self.types(member, depth + 1)).fold(0, |a, b| a | b),
+            Kind::Union(variants) => {
+                variants.iter().map(|variant| self.types(variant, depth + 1)).fold(0, |a, b| a | b)
+            }
             Kind::Ref(name) => self.types(self.algebra.target(name), depth + 1),
         }
     }
@@ -357,24 +360,24 @@ pub(crate) fn type_of_value(value: &Json) -> u8 {
     }
 }
 
-/// A path below the members of a group, and what each of them says of it.
+/// A path below the variants of a group, and what each of them says of it.
 struct Path<'s> {
     segments: Vec<String>,
     at: Vec<At<'s>>,
 }
 
-/// What one member says of a path.
+/// What one variant says of a path.
 struct At<'s> {
     /// The value is always there.
     required: bool,
-    /// The schema names it in at least one alternative.
+    /// The schema names it in at least one variant.
     declared: bool,
-    /// What it must be, one schema per alternative.
+    /// What it must be, one schema per variant.
     schemas: Vec<Option<&'s Schema>>,
 }
 
 impl At<'_> {
-    /// The few values that may stand here, if the schema says so in every alternative.
+    /// The few values that may stand here, if the schema says so in every variant.
     fn values(&self) -> Option<Vec<Json>> {
         let mut all = Vec::new();
         for schema in &self.schemas {
@@ -388,7 +391,7 @@ impl At<'_> {
     }
 }
 
-/// All keys that a member of the group names, and one level below those that all of them require.
+/// All keys that a variant of the group names, and one level below those that all of them require.
 fn paths<'s>(views: &'s [View<'_>], base: &[String], algebra: &'s Algebra<'_>) -> Vec<Path<'s>> {
     let mut found = Vec::new();
     for key in keys(views.iter().flat_map(|view| &view.objects).copied()) {
@@ -404,19 +407,19 @@ fn paths<'s>(views: &'s [View<'_>], base: &[String], algebra: &'s Algebra<'_>) -
             }
         }
     }
-    // Short paths first, otherwise the order in which members and their keys are written.
+    // Short paths first, otherwise the order in which variants and their keys are written.
     found.sort_by_key(|path| path.segments.len());
     found
 }
 
-/// A key that one member alone requires, if it is the only one that remains: what lacks it is refused anyway, and an error
-/// that names the keys of all members says more than one that misses this member's. The first item of an array is not
+/// A key that one variant alone requires, if it is the only one that remains: what lacks it is refused anyway, and an error
+/// that names the keys of all variants says more than one that misses this variant's. The first item of an array is not
 /// looked at: the array may be empty.
 fn required_only_by(views: &[View<'_>], paths: &[Path<'_>], rest: &[(&View<'_>, &At<'_>)]) -> Option<Condition> {
     let [(only, _)] = rest else { return None };
     let own = paths.iter().find(|path| {
         let mut said = views.iter().zip(&path.at);
-        said.all(|(view, at)| if view.member == only.member { at.required } else { !at.declared })
+        said.all(|(view, at)| if view.variant == only.variant { at.required } else { !at.declared })
     })?;
     (own.segments.first()? != "0").then(|| Condition::Present(own.segments.clone()))
 }
@@ -455,7 +458,7 @@ fn distinct(values: Vec<Json>) -> Vec<Json> {
     distinct
 }
 
-/// Values that lead to the same members become one condition (its path is filled in by the caller).
+/// Values that lead to the same variants become one condition (its path is filled in by the caller).
 fn group_by_value(views: &[View<'_>], values: &[Vec<Json>]) -> Vec<(Condition, Vec<usize>)> {
     let mut groups: Vec<(Vec<Json>, Vec<usize>)> = Vec::new();
     let mut done: Vec<&Json> = Vec::new();
@@ -465,13 +468,13 @@ fn group_by_value(views: &[View<'_>], values: &[Vec<Json>]) -> Vec<(Condition, V
         }
         done.push(value);
         let takers: Vec<usize> =
-            views.iter().zip(values).filter(|(_, known)| known.contains(value)).map(|(view, _)| view.member).collect();
-        match groups.iter_mut().find(|(_, members)| *members == takers) {
+            views.iter().zip(values).filter(|(_, known)| known.contains(value)).map(|(view, _)| view.variant).collect();
+        match groups.iter_mut().find(|(_, variants)| *variants == takers) {
             Some((known, _)) => known.push(value.clone()),
             None => groups.push((vec![value.clone()], takers)),
         }
     }
-    groups.into_iter().map(|(values, members)| (Condition::Value(Vec::new(), values), members)).collect()
+    groups.into_iter().map(|(values, variants)| (Condition::Value(Vec::new(), values), variants)).collect()
 }
 
 impl Condition {

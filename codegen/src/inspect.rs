@@ -15,7 +15,7 @@
 //! | `notifications` | `{method, type, senders, params, params_required}` |
 //! | `error_codes` | `{name, code, type}` |
 //! | `types` | `{name, rust, area, origin, kind, summary, schema_pointers}`; `origin` is `definition`, `inline` or `absent` (a direction union that the schema leaves out); `kind` is `struct`, `union`, `enum`, `bounded`, `alias`, `newtype`, `core` or `never` |
-//! | `unions` | `{name, schema_pointers, members, overlapping, guards, absorbed}`: the first guard whose conditions in `when` all hold names the `member`; no condition is "otherwise"; `overlapping` if the letter of the schema lets a value fit two members; `absorbed` lists `{member, by}` |
+//! | `unions` | `{name, schema_pointers, variants, overlapping, guards, absorbed}`: the first guard whose conditions in `when` all hold names the `variant`; no condition is "otherwise"; `overlapping` if the letter of the schema lets a value fit two variants; `absorbed` lists `{variant, by}` |
 //! | `fixups` | `{name, reason, link, pointers}`; no pointers if it found nothing |
 //! | `conservation` | `{emitted, aliased, absorbed, definitions}`: counts by kind, a count, counts by rule, and for each definition `{name, rust, fate, detail}` |
 //!
@@ -94,7 +94,7 @@ struct Entry<'p> {
 struct Union<'p> {
     name: &'p str,
     schema_pointers: Vec<&'p str>,
-    members: Vec<String>,
+    variants: Vec<String>,
     overlapping: bool,
     guards: Vec<Guard<'p>>,
     absorbed: Vec<Absorbed<'p>>,
@@ -103,7 +103,7 @@ struct Union<'p> {
 #[derive(Debug, Serialize)]
 struct Guard<'p> {
     when: Vec<Condition<'p>>,
-    member: String,
+    variant: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -125,7 +125,7 @@ enum Form<'p> {
 
 #[derive(Debug, Serialize)]
 struct Absorbed<'p> {
-    member: &'p str,
+    variant: &'p str,
     by: String,
 }
 
@@ -248,9 +248,9 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
     match shape {
         Shape::Struct(body) => members(protocol, body),
         Shape::Union(union) => {
-            let members: Vec<String> =
+            let variants: Vec<String> =
                 union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
-            if members.is_empty() { "one of nothing".to_owned() } else { format!("one of {}", members.join(", ")) }
+            if variants.is_empty() { "one of nothing".to_owned() } else { format!("one of {}", variants.join(", ")) }
         }
         Shape::Enum(values) => {
             let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
@@ -309,27 +309,27 @@ fn length(limit: &Length) -> String {
     }
 }
 
-/// The decision of a union; one that is its largest member decides for that member, always.
+/// The decision of a union; one that is its largest variant decides for that variant, always.
 fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<Union<'p>> {
-    let (members, overlapping, guards, absorbed) = match &def.shape {
+    let (variants, overlapping, guards, absorbed) = match &def.shape {
         Shape::Union(union) => {
-            let members: Vec<String> =
+            let variants: Vec<String> =
                 union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
-            let absorbed = union.absorbed.iter().map(|(member, by)| Absorbed { member, by: by.clone() }).collect();
-            let guards = guards(&union.decision, &members);
-            (members, union.decision.overlapping, guards, absorbed)
+            let absorbed = union.absorbed.iter().map(|(variant, by)| Absorbed { variant, by: by.clone() }).collect();
+            let guards = guards(&union.decision, &variants);
+            (variants, union.decision.overlapping, guards, absorbed)
         }
         Shape::Alias(content, AliasRule::Absorbed(others)) => {
-            let member = protocol.describe(content);
-            let absorbed = others.iter().map(|other| Absorbed { member: other, by: member.clone() }).collect();
-            (vec![member.clone()], true, vec![Guard { when: Vec::new(), member }], absorbed)
+            let variant = protocol.describe(content);
+            let absorbed = others.iter().map(|other| Absorbed { variant: other, by: variant.clone() }).collect();
+            (vec![variant.clone()], true, vec![Guard { when: Vec::new(), variant }], absorbed)
         }
         _ => return None,
     };
-    Some(Union { name: &def.name, schema_pointers: pointers(def), members, overlapping, guards, absorbed })
+    Some(Union { name: &def.name, schema_pointers: pointers(def), variants, overlapping, guards, absorbed })
 }
 
-fn guards<'p>(decision: &'p Decision, members: &[String]) -> Vec<Guard<'p>> {
+fn guards<'p>(decision: &'p Decision, variants: &[String]) -> Vec<Guard<'p>> {
     let condition = |condition: &'p decision::Condition| Condition {
         words: condition.to_string(),
         form: match condition {
@@ -341,7 +341,7 @@ fn guards<'p>(decision: &'p Decision, members: &[String]) -> Vec<Guard<'p>> {
     };
     let guard = |guard: &'p decision::Guard| Guard {
         when: guard.when.iter().map(condition).collect(),
-        member: members[guard.member].clone(),
+        variant: variants[guard.variant].clone(),
     };
     decision.guards.iter().map(guard).collect()
 }
@@ -411,13 +411,13 @@ impl Report<'_> {
     fn unions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         heading(f, "Unions", self.unions.len())?;
         for union in &self.unions {
-            let overlapping = if union.overlapping { " (members overlap by the letter of the schema)" } else { "" };
+            let overlapping = if union.overlapping { " (variants overlap by the letter of the schema)" } else { "" };
             writeln!(f, "  {}{overlapping}", union.name)?;
             for guard in &union.guards {
                 writeln!(f, "    {guard}")?;
             }
-            for Absorbed { member, by } in &union.absorbed {
-                writeln!(f, "    {member} is absorbed by {by}")?;
+            for Absorbed { variant, by } in &union.absorbed {
+                writeln!(f, "    {variant} is absorbed by {by}")?;
             }
         }
         Ok(())
@@ -479,7 +479,7 @@ impl fmt::Display for Guard<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let when: Vec<&str> = self.when.iter().map(|condition| condition.words.as_str()).collect();
         let when = if when.is_empty() { "otherwise".to_owned() } else { when.join(" and ") };
-        write!(f, "{when} -> {}", self.member)
+        write!(f, "{when} -> {}", self.variant)
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn break_alias_cycles(types: &mut [TypeDef]) {
     }
 }
 
-/// Values that stand on a cycle without a list or map between need a box; and large members of a union get one, so
+/// Values that stand on a cycle without a list or map between need a box; and large variants of a union get one, so
 /// that the small ones do not take as much room.
 pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
     let edges: Vec<Vec<usize>> = types
@@ -60,7 +60,7 @@ pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
     }
 }
 
-/// Bytes above which a member of a union is boxed: where clippy begins to complain.
+/// Bytes above which a variant of a union is boxed: where clippy begins to complain.
 const LARGE: usize = 200;
 
 /// What values take in memory on a 64-bit machine, roughly.

@@ -29,12 +29,12 @@ const ANNOTATIONS: &[&str] = &[
 /// The JSON types, in the order in which a schema without `type` is taken apart.
 const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object"];
 
-/// Values of one `enum`, and members of one `anyOf`: far beyond what anybody could read.
+/// Values of one `enum`, and subschemas of one `anyOf`: far beyond what anybody could read.
 const MAX_VALUES: usize = 5_000;
 /// Named members of one object.
 const MAX_PROPERTIES: usize = 20_000;
-/// Deciding a union compares every member with every other.
-const MAX_MEMBERS: usize = 500;
+/// Deciding a union compares every variant with every other.
+const MAX_SUBSCHEMAS: usize = 500;
 
 /// Lowers the schemas of one document.
 pub struct Lower<'a> {
@@ -50,14 +50,14 @@ pub struct Lower<'a> {
     pub one_ofs: Vec<OneOf>,
 }
 
-/// A `oneOf`: read as `anyOf`, which is right if no value fits two of its members.
+/// A `oneOf`: read as `anyOf`, which is right if no value fits two of its subschemas.
 pub struct OneOf {
     /// The definition it stands in.
     pub definition: String,
     /// Where it stands.
     pub pointer: String,
-    /// Its members.
-    pub members: Vec<Schema>,
+    /// Its subschemas.
+    pub subschemas: Vec<Schema>,
 }
 
 /// Where the walk is: the definition and the pointer of the schema.
@@ -116,8 +116,8 @@ impl Lower<'_> {
         }
         if !beside_ref_is_ignored {
             for (keyword, combine) in [("allOf", true), ("anyOf", false), ("oneOf", false)] {
-                if let Some(members) = self.members(keywords, keyword, place) {
-                    schema = self.combine(schema, members, combine, keyword, place);
+                if let Some(subschemas) = self.subschemas(keywords, keyword, place) {
+                    schema = self.combine(schema, subschemas, combine, keyword, place);
                 }
             }
         }
@@ -198,20 +198,25 @@ impl Lower<'_> {
             .map_or(String::new(), |candidate| format!(" (there is `{candidate}`)"))
     }
 
-    /// `allOf`, `anyOf`, `oneOf`: their lowered members.
-    fn members(&mut self, keywords: &IndexMap<String, Json>, keyword: &str, place: &Place<'_>) -> Option<Vec<Schema>> {
+    /// `allOf`, `anyOf`, `oneOf`: their lowered subschemas.
+    fn subschemas(
+        &mut self,
+        keywords: &IndexMap<String, Json>,
+        keyword: &str,
+        place: &Place<'_>,
+    ) -> Option<Vec<Schema>> {
         let here = place.down(keyword);
         match keywords.get(keyword)? {
-            Json::Array(items) if items.len() > MAX_MEMBERS => {
-                let why = format!("{} members are more than the limit of {MAX_MEMBERS}", items.len());
-                self.problem(&here, keyword, why, "write fewer members");
+            Json::Array(items) if items.len() > MAX_SUBSCHEMAS => {
+                let why = format!("{} subschemas are more than the limit of {MAX_SUBSCHEMAS}", items.len());
+                self.problem(&here, keyword, why, "write fewer subschemas");
                 None
             }
             Json::Array(items) if !items.is_empty() => {
                 Some(items.iter().enumerate().map(|(i, item)| self.schema(item, &here.down(&i.to_string()))).collect())
             }
             Json::Array(_) => {
-                self.problem(&here, keyword, "the list is empty", "name at least one member, or write `false`");
+                self.problem(&here, keyword, "the list is empty", "name at least one subschema, or write `false`");
                 None
             }
             other => {
@@ -222,21 +227,29 @@ impl Lower<'_> {
         }
     }
 
-    fn combine(&mut self, base: Schema, members: Vec<Schema>, all: bool, keyword: &str, place: &Place<'_>) -> Schema {
+    fn combine(
+        &mut self,
+        base: Schema,
+        subschemas: Vec<Schema>,
+        all: bool,
+        keyword: &str,
+        place: &Place<'_>,
+    ) -> Schema {
         if all {
-            return members.into_iter().fold(base, |schema, member| self.and(schema, member, place));
+            return subschemas.into_iter().fold(base, |schema, subschema| self.and(schema, subschema, place));
         }
-        let members = members.into_iter().map(|member| self.and(base.clone(), member, place)).collect::<Vec<_>>();
+        let subschemas =
+            subschemas.into_iter().map(|subschema| self.and(base.clone(), subschema, place)).collect::<Vec<_>>();
         if keyword == "oneOf" {
-            // Members apart from one another make `oneOf` and `anyOf` the same; that is checked once all is lowered.
+            // Subschemas that exclude each other make `oneOf` and `anyOf` the same; that is checked once all is lowered.
             let definition = place.definition.to_owned();
             self.one_ofs.push(OneOf {
                 definition,
                 pointer: format!("{}/oneOf", place.pointer),
-                members: members.clone(),
+                subschemas: subschemas.clone(),
             });
         }
-        Schema::at(&place.pointer, union(members))
+        Schema::at(&place.pointer, union(subschemas))
     }
 
     /// The intersection of a schema with what stands beside it, left to be resolved when references can be followed.
@@ -472,15 +485,15 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// A union in normal form: flat, without `Never`, `Any` if a member is.
-pub fn union(members: Vec<Schema>) -> Kind {
+/// A union in normal form: flat, without `Never`, `Any` if a variant is.
+pub fn union(variants: Vec<Schema>) -> Kind {
     let mut flat: Vec<Schema> = Vec::new();
-    for member in members {
-        match member.kind {
+    for variant in variants {
+        match variant.kind {
             Kind::Never => {}
             Kind::Any => return Kind::Any,
             Kind::Union(inner) => flat.extend(inner),
-            _ => flat.push(member),
+            _ => flat.push(variant),
         }
     }
     match flat.len() {

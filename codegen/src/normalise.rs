@@ -78,12 +78,17 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
         }
     }
     for one_of in one_ofs {
-        let pairs =
-            one_of.members.iter().enumerate().flat_map(|(i, a)| one_of.members[i + 1..].iter().map(move |b| (a, b)));
+        let pairs = one_of
+            .subschemas
+            .iter()
+            .enumerate()
+            .flat_map(|(i, a)| one_of.subschemas[i + 1..].iter().map(move |b| (a, b)));
         for (a, b) in pairs.filter(|(a, b)| !algebra.disjoint(a, b)).take(1) {
             let why = match algebra.example_of_both(a, b) {
-                Some(example) => format!("two members are not shown to exclude each other; both may accept {example}"),
-                None => "two members are not shown to exclude each other".to_owned(),
+                Some(example) => {
+                    format!("two subschemas are not shown to exclude each other; both may accept {example}")
+                }
+                None => "two subschemas are not shown to exclude each other".to_owned(),
             };
             let remedy = "write `anyOf`, which mcpgen decides by tag, key or JSON type";
             problems.push(problem(&one_of.definition, &one_of.pointer, "oneOf", &why, remedy));
@@ -129,7 +134,7 @@ fn circular(definitions: &IndexMap<String, Schema>) -> Vec<String> {
     fn direct<'s>(schema: &'s Schema, found: &mut Vec<&'s str>) {
         match &schema.kind {
             Kind::Ref(name) => found.push(name),
-            Kind::Union(members) | Kind::All(members) => members.iter().for_each(|member| direct(member, found)),
+            Kind::Union(schemas) | Kind::All(schemas) => schemas.iter().for_each(|schema| direct(schema, found)),
             _ => {}
         }
     }

@@ -117,7 +117,7 @@ pub enum Place {
     Member(String, String),
     /// A value of an enumeration, as JSON.
     Value(String, String),
-    /// A member of a union that is no named type, by its Rust name.
+    /// A variant of a union that is no named type, by its Rust name.
     Variant(String, String),
     /// A method.
     Method(String),

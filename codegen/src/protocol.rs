@@ -120,7 +120,7 @@ pub enum AliasRule {
     Plain,
     /// The definition accepts every JSON value.
     AnyJson,
-    /// A union of which one member accepts all that the others accept. The names of the absorbed members.
+    /// A union of which one variant accepts all that the others accept. The names of the absorbed variants.
     Absorbed(Vec<String>),
 }
 
@@ -177,17 +177,17 @@ pub enum Content {
 /// A union.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Union {
-    /// The members that can be reached, in the order of the schema.
+    /// The variants that can be reached, in the order of the schema.
     pub variants: Vec<Variant>,
-    /// How one is chosen; members are indices into `variants`.
+    /// How one is chosen; variants are indices into `variants`.
     pub decision: Decision,
-    /// Names of members that are left out since another contains them: (the member, the one that contains it).
+    /// Names of variants that are left out since another contains them: (the variant, the one that contains it).
     pub absorbed: Vec<(String, String)>,
     /// The direction whose messages these are, if this is one of the four direction unions.
     pub messages: Option<Messages>,
 }
 
-/// A member of a union.
+/// A variant of a union.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     /// Its Rust name.

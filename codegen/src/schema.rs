@@ -53,11 +53,11 @@ pub enum Kind {
     Object(Box<Object>),
     /// One of these values.
     Values(Vec<Json>),
-    /// What any of the members accepts; at least two members, none of them a union, `Any` or `Never`.
+    /// What any of the variants accepts; at least two variants, none of them a union, `Any` or `Never`.
     Union(Vec<Schema>),
     /// What the definition of this name accepts.
     Ref(String),
-    /// What all members accept. Stands only between lowering and resolution ([`crate::normalise`]).
+    /// What all subschemas of an `allOf` accept. Stands only between lowering and resolution ([`crate::normalise`]).
     All(Vec<Schema>),
 }
 

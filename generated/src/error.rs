@@ -26,8 +26,9 @@ struct Inner {
     token: Option<u32>,
 }
 
+/// A step of a path.
 #[derive(Clone)]
-enum Segment {
+pub(crate) enum Segment {
     Key(Cow<'static, str>),
     Index(usize),
 }
@@ -85,9 +86,9 @@ pub enum ErrorKind {
         /// The actual length, in the unit of the limit.
         found: u64,
     },
-    /// The value matches no member of a union.
-    NoMember {
-        /// The values that select a member, such as `one of "text", "image"`.
+    /// The value matches no variant of a union.
+    NoVariant {
+        /// The values that select a variant, such as `one of "text", "image"`.
         expected: String,
         /// The value found; `None` if the discriminating member is absent.
         found: Option<String>,
@@ -232,14 +233,16 @@ impl Error {
         let mut segments = Vec::new();
         let mut value = root;
         while let Some((segment, inner)) = value.step(token) {
-            segments.push(match segment {
-                Ok(key) => Segment::Key(key.into()),
-                Err(index) => Segment::Index(index),
-            });
+            segments.push(segment);
             value = inner;
         }
         self.0.path.extend(segments.into_iter().rev());
         self.at_position(root.position_of(token))
+    }
+
+    #[cold]
+    pub(crate) fn json(message: &str) -> Self {
+        Self::new(ErrorKind::Json { message: message.to_owned() })
     }
 
     #[cold]
@@ -261,9 +264,7 @@ impl fmt::Display for Error {
         }
         self.0.kind.fmt(f)?;
         match (&self.0.kind, self.0.position) {
-            (ErrorKind::Json { .. }, Some((line, column))) => {
-                write!(f, " at line {line} column {column}")
-            }
+            (ErrorKind::Json { .. }, Some((line, column))) => write!(f, " at line {line} column {column}"),
             _ => Ok(()),
         }
     }
@@ -289,16 +290,12 @@ impl fmt::Display for ErrorKind {
             Self::Unexpected => f.write_str("unexpected member"),
             Self::Conflict { with } => write!(f, "must not stand beside `{with}`"),
             Self::Type { expected, found } => write!(f, "expected {expected}, found {found}"),
-            Self::Constant { expected, found } => {
-                write!(f, "expected constant {expected}, found {found}")
-            }
-            Self::Value { expected, found } => {
-                write!(f, "expected {}, found {found}", one_of(expected))
-            }
+            Self::Constant { expected, found } => write!(f, "expected constant {expected}, found {found}"),
+            Self::Value { expected, found } => write!(f, "expected {}, found {found}", one_of(expected)),
             Self::Bound { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::Length { expected, found } => write!(f, "expected {expected}, found {found}"),
-            Self::NoMember { expected, found: Some(found) } => write!(f, "expected {expected}, found {found}"),
-            Self::NoMember { expected, found: None } => write!(f, "missing required member: expected {expected}"),
+            Self::NoVariant { expected, found: Some(found) } => write!(f, "expected {expected}, found {found}"),
+            Self::NoVariant { expected, found: None } => write!(f, "missing required member: expected {expected}"),
             Self::UnknownMethod { method, request } => {
                 let what = if *request { "request" } else { "notification" };
                 write!(f, "unknown {what} method {}", json_text(method))

@@ -37,7 +37,10 @@ impl<T, V> Extra<T, V> {
     where
         T: KnownMembers,
     {
-        let name = refuse(T::MEMBERS, name.into())?;
+        let name = name.into();
+        if T::MEMBERS.contains(&name.as_str()) {
+            return Err(ExtraError { name });
+        }
         Ok(self.members.get_or_insert_default().insert(name, value.into()))
     }
 
@@ -88,10 +91,6 @@ impl<T, V> Extra<T, V> {
     pub fn iter(&self) -> Iter<'_, V> {
         self.members.as_ref().map_or_else(|| iterate(&[]), |members| members.iter())
     }
-}
-
-fn refuse(known: &[&str], name: String) -> Result<String, ExtraError> {
-    if known.contains(&name.as_str()) { Err(ExtraError { name }) } else { Ok(name) }
 }
 
 /// The error of [`Extra::insert`]: the type has a field for this member. Set the field instead.

@@ -5,6 +5,16 @@ use std::fmt;
 use crate::Error;
 use crate::codec::{Cursor, Decode, Encode, Node};
 
+macro_rules! from {
+    ($name:ident: $($type:ty, $value:ident => $converted:expr;)*) => {$(
+        impl From<$type> for $name {
+            fn from($value: $type) -> Self {
+                $converted
+            }
+        }
+    )*};
+}
+
 macro_rules! string_or_integer {
     ($(#[$docs:meta])* $name:ident) => {
         $(#[$docs])*
@@ -18,34 +28,13 @@ macro_rules! string_or_integer {
             Integer(i64),
         }
 
-        impl From<&str> for $name {
-            fn from(text: &str) -> Self {
-                Self::String(text.to_owned())
-            }
-        }
-
-        impl From<String> for $name {
-            fn from(text: String) -> Self {
-                Self::String(text)
-            }
-        }
-
-        impl From<i64> for $name {
-            fn from(integer: i64) -> Self {
-                Self::Integer(integer)
-            }
-        }
-
-        impl From<i32> for $name {
-            fn from(integer: i32) -> Self {
-                Self::Integer(integer.into())
-            }
-        }
-
-        impl From<u32> for $name {
-            fn from(integer: u32) -> Self {
-                Self::Integer(integer.into())
-            }
+        from! {
+            $name:
+            &str, text => Self::String(text.to_owned());
+            String, text => Self::String(text);
+            i64, integer => Self::Integer(integer);
+            i32, integer => Self::Integer(integer.into());
+            u32, integer => Self::Integer(integer.into());
         }
 
         /// Writes the string, or the integer in decimal.

@@ -35,7 +35,7 @@ pub use extra::{Extra, ExtraError, KnownMembers};
 pub use id::{ProgressToken, RequestId};
 pub use map::Map;
 pub use message::{ErrorMessage, Message, NotificationMessage, RequestMessage, ResponseMessage};
-pub use method::{MethodSpec, Notification, NotificationSet, Params, Request, RequestSet, TaskRequest};
+pub use method::{MethodSet, MethodSpec, Notification, NotificationSet, Params, Request, RequestSet, TaskRequest};
 pub use never::Never;
 pub use number::{NotFinite, Number};
 pub use raw::RawJson;

@@ -6,7 +6,7 @@ use std::ops::Index;
 use std::{iter, slice, vec};
 
 use crate::Error;
-use crate::codec::{self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, Object, Unread};
+use crate::codec::{self, Cursor, DecodeInPlace, Encode, Members, Node, Object, Unread};
 
 /// A map from strings to values, in the order of the strings.
 ///
@@ -209,15 +209,6 @@ impl<'a, V> IntoIterator for &'a Map<String, V> {
     }
 }
 
-/// If a name occurs more than once, the last value is kept.
-impl<V: DecodeInPlace> Decode for Map<String, V> {
-    const NAME: &'static str = "object";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        codec::decode_in_place(json)
-    }
-}
-
 impl<V: Encode> Encode for Map<String, V> {
     fn encode(&self) -> Node<'_> {
         Node::Object(self)
@@ -232,14 +223,4 @@ impl<V: Encode> Object for Map<String, V> {
     }
 }
 
-impl<V: Encode> serde::Serialize for Map<String, V> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        codec::serialize(self, serializer)
-    }
-}
-
-impl<'de, V: DecodeInPlace> serde::Deserialize<'de> for Map<String, V> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        codec::deserialize(deserializer)
-    }
-}
+codec::generic_serde_impls! { [V: Encode] [V: DecodeInPlace] Map<String, V> }

@@ -42,7 +42,7 @@ pub trait Params: Decode + Encode {
     /// Returns an error if the member is invalid, or if it is absent but required.
     fn from_member(params: Option<&RawJson>) -> Result<Self, Error> {
         let decoded = match params {
-            Some(raw) if raw.is_null() => Err(Document::default().root().mismatch("object")),
+            Some(raw) if raw.text() == "null" => Err(Document::default().root().mismatch("object")),
             Some(raw) => raw.decode(),
             // An absent member decodes like `null`.
             None => Self::decode(Document::default().root()).map_err(|_| Error::new(ErrorKind::Missing)),
@@ -106,58 +106,29 @@ impl MethodSpec {
     }
 }
 
-/// The requests of one direction.
-pub trait RequestSet: Decode + Encode + Sized {
+/// The messages of one direction that have a method: its requests or its notifications.
+pub trait MethodSet: Decode + Encode + Sized {
     /// The names of the methods.
     const METHODS: &'static [&'static str];
 
     /// Decodes a message whose method is `METHODS[index]`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the message is invalid.
     fn of_method(index: usize, json: Cursor<'_>) -> Result<Self, Error>;
 
-    /// Returns the method of the request.
+    /// Returns the method of the message.
     fn method(&self) -> &str;
+}
 
+/// The requests of one direction.
+pub trait RequestSet: MethodSet {
     /// Sets the `id` field of the request, if its type has one.
-    fn set_id(&mut self, id: RequestId);
+    fn set_id(&mut self, _id: RequestId) {}
 }
 
 /// The notifications of one direction.
-pub trait NotificationSet: Decode + Encode + Sized {
-    /// The names of the methods.
-    const METHODS: &'static [&'static str];
+pub trait NotificationSet: MethodSet {}
 
-    /// Decodes a message whose method is `METHODS[index]`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the message is invalid.
-    fn of_method(index: usize, json: Cursor<'_>) -> Result<Self, Error>;
-
-    /// Returns the method of the notification.
-    fn method(&self) -> &str;
-}
-
-/// A direction without requests.
-impl RequestSet for Never {
-    const METHODS: &'static [&'static str] = &[];
-
-    fn of_method(_: usize, json: Cursor<'_>) -> Result<Self, Error> {
-        Self::decode(json)
-    }
-
-    fn method(&self) -> &str {
-        match *self {}
-    }
-
-    fn set_id(&mut self, _: RequestId) {}
-}
-
-/// A direction without notifications.
-impl NotificationSet for Never {
+/// A direction without requests or notifications.
+impl MethodSet for Never {
     const METHODS: &'static [&'static str] = &[];
 
     fn of_method(_: usize, json: Cursor<'_>) -> Result<Self, Error> {
@@ -168,3 +139,7 @@ impl NotificationSet for Never {
         match *self {}
     }
 }
+
+impl RequestSet for Never {}
+
+impl NotificationSet for Never {}

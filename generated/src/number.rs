@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 /// A JSON number: a signed or unsigned 64-bit integer, or a finite double.
 ///
@@ -66,9 +66,7 @@ impl Number {
             Repr::Unsigned(integer) => Some(integer.into()),
             Repr::Negative(integer) => Some(integer.into()),
             Repr::Float(float) if float.fract() != 0.0 => None,
-            Repr::Float(float) => {
-                exact(float).filter(|integer| *integer >= i64::MIN.into() && *integer <= u64::MAX.into())
-            }
+            Repr::Float(float) => exact(float).filter(|integer| (i64::MIN.into()..=u64::MAX.into()).contains(integer)),
         }
     }
 
@@ -84,15 +82,11 @@ impl Number {
     /// Parses a valid JSON number. Integers beyond 64 bits and `-0` become doubles, as in serde_json. Returns `None` if
     /// the number is too large for a double.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        if text != "-0" {
-            if let Ok(integer) = text.parse::<u64>() {
-                return Some(integer.into());
-            }
-            if let Ok(integer) = text.parse::<i64>() {
-                return Some(integer.into());
-            }
+        let integer = text.parse::<u64>().map(Self::from).or_else(|_| text.parse::<i64>().map(Self::from));
+        match integer {
+            Ok(integer) if text != "-0" => Some(integer),
+            _ => parse_double(text)?.try_into().ok(),
         }
-        parse_double(text)?.try_into().ok()
     }
 }
 
@@ -138,7 +132,7 @@ impl fmt::Display for NotFinite {
 
 impl From<NotFinite> for Error {
     fn from(error: NotFinite) -> Self {
-        Self::new(ErrorKind::Json { message: error.to_string() })
+        Self::json(&error.to_string())
     }
 }
 
@@ -150,41 +144,17 @@ impl TryFrom<f64> for Number {
     }
 }
 
-macro_rules! from_unsigned {
+macro_rules! from_integer {
     ($($integer:ty)*) => {$(
         impl From<$integer> for Number {
             fn from(integer: $integer) -> Self {
-                Self(Repr::Unsigned(u64::from(integer)))
+                Self(u64::try_from(integer).map_or(Repr::Negative(integer as i64), Repr::Unsigned))
             }
         }
     )*};
 }
 
-macro_rules! from_signed {
-    ($($integer:ty)*) => {$(
-        impl From<$integer> for Number {
-            fn from(integer: $integer) -> Self {
-                let integer = i64::from(integer);
-                Self(u64::try_from(integer).map_or(Repr::Negative(integer), Repr::Unsigned))
-            }
-        }
-    )*};
-}
-
-from_unsigned!(u8 u16 u32 u64);
-from_signed!(i8 i16 i32 i64);
-
-impl From<usize> for Number {
-    fn from(integer: usize) -> Self {
-        Self(Repr::Unsigned(integer as u64))
-    }
-}
-
-impl From<isize> for Number {
-    fn from(integer: isize) -> Self {
-        Self::from(integer as i64)
-    }
-}
+from_integer!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 
 impl Ord for Number {
     fn cmp(&self, other: &Self) -> Ordering {

@@ -114,12 +114,12 @@ impl RawJson {
         String::from_utf8(bytes).ok().map(Self::from_text)
     }
 
-    /// Creates a value from a place in a document. Takes over the memory of the document.
+    /// Extracts the value at a place of a document. Takes over the memory of the document.
     ///
     /// # Errors
     ///
     /// Returns [`ErrorKind::Depth`](crate::ErrorKind::Depth) if the document is nested too deep.
-    pub fn within(document: Document<'static>, place: Place) -> Result<Self, Error> {
+    pub fn extract(document: Document<'static>, place: Place) -> Result<Self, Error> {
         document.check_depth()?;
         Ok(Self::indexed(document, place))
     }
@@ -129,18 +129,9 @@ impl RawJson {
         Self(Repr::Text(text))
     }
 
-    /// Like [`within`](Self::within), for a document that is known not to be nested too deep.
+    /// Like [`extract`](Self::extract), for a document that is known not to be nested too deep.
     pub(crate) fn indexed(document: Document<'static>, place: Place) -> Self {
         Self(Repr::Indexed(document.on_one_line(), place))
-    }
-
-    pub(crate) fn null() -> Self {
-        Self::from_text("null".to_owned())
-    }
-
-    /// Returns whether the value is `null`.
-    pub(crate) fn is_null(&self) -> bool {
-        self.text() == "null"
     }
 }
 
@@ -185,20 +176,6 @@ impl fmt::Display for RawJson {
 impl fmt::Debug for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RawJson({self})")
-    }
-}
-
-impl Decode for RawJson {
-    const NAME: &'static str = "JSON value";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        Ok(json.to_raw())
-    }
-}
-
-impl Encode for RawJson {
-    fn encode(&self) -> Node<'_> {
-        Node::Json(self.text())
     }
 }
 

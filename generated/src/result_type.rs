@@ -3,9 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::Error;
-use crate::codec::{Cursor, Decode, Encode, Node};
-
 /// The type of a result: `complete` (the default), `input_required`, or a type that a later revision adds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResultType(Cow<'static, str>);
@@ -44,20 +41,6 @@ impl From<String> for ResultType {
 impl fmt::Display for ResultType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl Decode for ResultType {
-    const NAME: &'static str = "ResultType";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        if json.is_str("complete") { Ok(Self::COMPLETE) } else { json.string().map(Self::from) }
-    }
-}
-
-impl Encode for ResultType {
-    fn encode(&self) -> Node<'_> {
-        Node::Str(&self.0)
     }
 }
 

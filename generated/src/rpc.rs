@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::codec::{self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, Object, ReadMember, Unread};
+use crate::codec::{self, Cursor, DecodeInPlace, Members, Object, ReadMember, Unread};
 use crate::{Error, Extra, KnownMembers, RequestId};
 
 /// The `error` member of an error response.
@@ -47,14 +47,6 @@ impl KnownMembers for ErrorObject {
     const MEMBERS: &'static [&'static str] = &["code", "message", "data"];
 }
 
-impl Decode for ErrorObject {
-    const NAME: &'static str = "ErrorObject";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        codec::decode_in_place(json)
-    }
-}
-
 impl DecodeInPlace for ErrorObject {
     fn blank(_: Unread) -> Self {
         Self::new(0, "")
@@ -73,12 +65,6 @@ impl ReadMember for ErrorObject {
             2 => codec::read_optional(json, &mut self.data, unread),
             _ => codec::read_others(json, Self::MEMBERS, &mut self.extra, unread),
         }
-    }
-}
-
-impl Encode for ErrorObject {
-    fn encode(&self) -> Node<'_> {
-        Node::Object(self)
     }
 }
 
@@ -119,20 +105,6 @@ impl From<i64> for ErrorCode {
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl Decode for ErrorCode {
-    const NAME: &'static str = "ErrorCode";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        i64::decode(json).map(Self)
-    }
-}
-
-impl Encode for ErrorCode {
-    fn encode(&self) -> Node<'_> {
-        Node::Signed(self.0)
     }
 }
 

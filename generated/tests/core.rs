@@ -3,9 +3,9 @@
 
 use mcpgen_types::codec::{self, Condition, Document, Guard, JsonTypes, Literal, Place};
 use mcpgen_types::{
-    Error, ErrorCode, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Message, Never, NotificationSet, Number,
-    ProgressToken, RawJson, Request, RequestId, RequestMessage, RequestSet, ResponseMessage, ResultType, Revision,
-    TaskRequest, Value,
+    Error, ErrorCode, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Message, MethodSet, Never, NotificationSet,
+    Number, ProgressToken, RawJson, Request, RequestId, RequestMessage, RequestSet, ResponseMessage, ResultType,
+    Revision, TaskRequest, Value,
 };
 use serde_json::json;
 
@@ -285,8 +285,8 @@ mod types {
 
     impl ContentBlock {
         const GUARDS: &'static [Guard] = &[
-            Guard { when: &[Condition::Value { path: &["type"], any_of: &[Literal::Str("text")] }], member: 0 },
-            Guard { when: &[Condition::Value { path: &["type"], any_of: &[Literal::Str("image")] }], member: 1 },
+            Guard { when: &[Condition::Value { path: &["type"], any_of: &[Literal::Str("text")] }], variant: 0 },
+            Guard { when: &[Condition::Value { path: &["type"], any_of: &[Literal::Str("image")] }], variant: 1 },
         ];
     }
     impl codec::Decode for ContentBlock {
@@ -340,19 +340,19 @@ mod types {
 
     impl Anything {
         const GUARDS: &'static [Guard] = &[
-            Guard { when: &[Condition::Present { path: &["text"] }], member: 0 },
-            Guard { when: &[Condition::Present { path: &["items", "enum"] }], member: 1 },
+            Guard { when: &[Condition::Present { path: &["text"] }], variant: 0 },
+            Guard { when: &[Condition::Present { path: &["items", "enum"] }], variant: 1 },
             Guard {
                 when: &[
                     Condition::Value { path: &["n"], any_of: &[Literal::Integer(1), Literal::Json(r#"{"a":[1]}"#)] },
                     Condition::Absent { path: &["data"] },
                 ],
-                member: 2,
+                variant: 2,
             },
-            Guard { when: &[Condition::Value { path: &["0"], any_of: &[Literal::Null] }], member: 5 },
-            Guard { when: &[Condition::Type(JsonTypes::STRING)], member: 6 },
-            Guard { when: &[Condition::Type(JsonTypes::INTEGER)], member: 7 },
-            Guard { when: &[Condition::Type(JsonTypes::OBJECT), Condition::Absent { path: &["never"] }], member: 3 },
+            Guard { when: &[Condition::Value { path: &["0"], any_of: &[Literal::Null] }], variant: 5 },
+            Guard { when: &[Condition::Type(JsonTypes::STRING)], variant: 6 },
+            Guard { when: &[Condition::Type(JsonTypes::INTEGER)], variant: 7 },
+            Guard { when: &[Condition::Type(JsonTypes::OBJECT), Condition::Absent { path: &["never"] }], variant: 3 },
         ];
     }
     impl codec::Decode for Anything {
@@ -480,24 +480,24 @@ mod types {
                 const GUARDS: &'static [Guard] = &[$(
                     Guard {
                         when: &[Condition::Value { path: &["method"], any_of: &[Literal::Str($method)] }],
-                        member: $index,
+                        variant: $index,
                     },
                 )*];
             }
             impl codec::Decode for $name {
                 const NAME: &'static str = stringify!($name);
                 fn decode(json: codec::Cursor<'_>) -> codec::Result<Self> {
-                    <Self as $set>::of_method(json.union(Self::GUARDS)?, json)
+                    Self::of_method(json.union(Self::GUARDS)?, json)
                 }
             }
             impl codec::Encode for $name {
                 fn encode(&self) -> codec::Node<'_> {
                     match self {
-                        $(Self::$variant(member) => member.encode()),*
+                        $(Self::$variant(message) => message.encode()),*
                     }
                 }
             }
-            impl $set for $name {
+            impl MethodSet for $name {
                 const METHODS: &'static [&'static str] = &[$($method),*];
                 fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
                     Ok(match index {
@@ -510,11 +510,13 @@ mod types {
                         $(Self::$variant(_) => $method),*
                     }
                 }
+            }
+            impl $set for $name {
                 $($set_id)?
             }
         };
     }
-    set!(OldRequest: RequestSet { OldPing "ping" 0, OldBoth "both" 1 } fn set_id(&mut self, _: RequestId) {});
+    set!(OldRequest: RequestSet { OldPing "ping" 0, OldBoth "both" 1 });
     set!(NewRequest: RequestSet { NewPing "ping" 0 } fn set_id(&mut self, id: RequestId) {
         let Self::NewPing(ping) = self;
         ping.id = id;
@@ -1084,7 +1086,7 @@ fn raw_json_takes_over_the_text_that_it_stands_in() {
             let document = Document::read_any_depth(text).unwrap();
             let place = document.root().get("1").unwrap().place();
             assert_eq!(document.at(place).text(), value);
-            let raw = RawJson::within(document, place).map(RawJson::into_text).map_err(|error| error.kind().clone());
+            let raw = RawJson::extract(document, place).map(RawJson::into_text).map_err(|error| error.kind().clone());
             assert_eq!(raw.as_deref(), expected.as_ref().copied());
             let Ok(raw) = raw else { continue };
             match before == long {
@@ -1093,7 +1095,7 @@ fn raw_json_takes_over_the_text_that_it_stands_in() {
             }
         }
     }
-    let null = RawJson::within(Document::default(), Place::ROOT).unwrap();
+    let null = RawJson::extract(Document::default(), Place::ROOT).unwrap();
     assert_eq!((null.decode::<()>().unwrap(), null), ((), RawJson::from(&Value::Null)));
 }
 

@@ -109,7 +109,8 @@ mod legacy {
         println!("tools: {}", listed.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", "));
         for (name, arguments) in calls() {
             let params = CallToolRequestParams::new(name).with_arguments(arguments);
-            let call = peer.call::<CallToolRequest>(params).on_progress(|now| println!("progress: {}", now.progress));
+            let call =
+                peer.request::<CallToolRequest>(params).on_progress(|now| println!("progress: {}", now.progress));
             let content = call.await.map(|result| mcpgen_types::to_string(&result.content));
             tell(name, content.map_err(|error| error.to_string()));
         }
@@ -150,8 +151,8 @@ mod modern {
             let result = match name {
                 // A single round, with progress notifications.
                 "wait" => {
-                    let call = client.peer.call::<CallToolRequest>(params);
-                    let result = call.on_progress(|now| println!("progress: {}", now.progress)).await;
+                    let request = client.peer.request::<CallToolRequest>(params);
+                    let result = request.on_progress(|now| println!("progress: {}", now.progress)).await;
                     result.map(|result| mcpgen_types::to_value(&result).unwrap_or_default()["content"].to_string())
                 }
                 _ => {
@@ -163,7 +164,7 @@ mod modern {
         }
 
         let mut changes = client.listen(SubscriptionFilter::new().with_tools_list_changed(true)).await?;
-        client.peer.custom_call::<_, Value>("tools/call", &serde_json::json!({ "name": "touch" }))?.await?;
+        client.peer.custom_request::<_, Value>("tools/call", &serde_json::json!({ "name": "touch" }))?.await?;
         println!("changed: {:?}", changes.next().await?);
         Ok(())
     }

@@ -70,7 +70,9 @@ async fn explore(client: &Client) -> Result<(), Failure> {
 fn unless_unknown<T>(list: Result<Vec<T>, CallError>) -> Result<Vec<T>, CallError> {
     match list {
         Err(CallError::NotAllowed(_)) => Ok(Vec::new()),
-        Err(CallError::Refused(error)) if error.code == mcpgen_types::ErrorCode::METHOD_NOT_FOUND => Ok(Vec::new()),
+        Err(CallError::ErrorResponse(error)) if error.code == mcpgen_types::ErrorCode::METHOD_NOT_FOUND => {
+            Ok(Vec::new())
+        }
         list => list,
     }
 }

@@ -3,7 +3,7 @@
 
 use mcpgen_runtime::Server;
 use mcpgen_runtime::server::ServeError;
-use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource};
+use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource, ResourceTemplate};
 
 const POEMS: [&str; 3] = ["The tide is out.", "The kettle sings.", "Snow, and nobody about."];
 
@@ -13,10 +13,12 @@ async fn main() -> Result<(), ServeError> {
     let explain = Prompt::new("explain")
         .with_description("Has a poem explained.")
         .with_arguments([PromptArgument::new("number").with_required(true)]);
-    Server::new("library", "0.1.0")
+    Server::builder("library", "0.1.0")
         .instructions("Poems are numbered from 1. The index contains the number of poems.")
         .resource(index, |_| async { format!("{} poems", POEMS.len()) })
-        .resource_template("poem", "poem:///{number}", |_, variables| async move { poem(&variables["number"]) })
+        .resource_template(ResourceTemplate::new("poem", "poem:///{number}"), |_, variables| async move {
+            poem(&variables["number"])
+        })
         .prompt(explain, |_, arguments| async move {
             let poem = poem(&arguments["number"]).unwrap_or("There is no such poem.");
             format!("Explain this poem:\n{poem}")
@@ -25,7 +27,8 @@ async fn main() -> Result<(), ServeError> {
             let numbers = (1..=POEMS.len()).map(|number| number.to_string());
             numbers.filter(|number| number.starts_with(&params.argument.value)).collect()
         })
-        .stdio()
+        .build()
+        .serve_stdio()
         .await
 }
 

@@ -28,9 +28,10 @@ async fn main() -> std::io::Result<()> {
 
 async fn relay(who: &'static str, from: impl Incoming, to: impl Outgoing) {
     let (mut from, mut to) = (std::pin::pin!(from), std::pin::pin!(to));
-    while let Some(Ok(bytes)) = from.next().await {
+    while let Some(Ok(message)) = from.next().await {
+        let Ok(bytes) = message.into_bytes() else { continue };
         eprintln!("{who}: {}", describe(&bytes));
-        if to.send(bytes).await.is_err() {
+        if to.send(bytes.into()).await.is_err() {
             return;
         }
     }

@@ -16,24 +16,23 @@ use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::server::subscriptions::Subscriptions;
 use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::transport::{lines, stdio};
-use mcpgen_runtime::{Limits, LocalInfo, Router, serve, tasks};
+use mcpgen_runtime::{LocalInfo, Router, serve, tasks};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, Value, v2025_11_25, v2026_07_28};
 use serde_json::json;
 
 const TOOLS: [&str; 5] = ["echo", "add", "ask", "wait", "touch"];
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> std::io::Result<()> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ours = LocalInfo::new("example-server", "0.1.0")
         .capability("tools", json!({ "listChanged": true }))
         .capability("logging", json!({}))
         .capability("tasks", tasks::capability(&["tools/call"], true));
     let router = modern::tools(legacy::tools(Router::new()), &Subscriptions::of(&ours));
     if let Some(address) = std::env::args().nth(1) {
-        return web(&address, ours, router).await;
+        return Ok(web(&address, ours, router).await?);
     }
-    let (incoming, outgoing) = stdio::stdio(lines::LONGEST)?;
-    serve(ours, router.clone(), router, incoming, outgoing, Limits::default()).await
+    Ok(serve((ours, router), stdio::stdio(lines::LONGEST)?).await?)
 }
 
 /// Serves an address such as `127.0.0.1:3000` until Ctrl-C, and prints the endpoint's URL.
@@ -124,7 +123,7 @@ mod legacy {
         let params = CreateMessageRequestParams::new(100, vec![message]);
         match context.peer().call::<CreateMessageRequest>(params).await {
             Ok(answer) => Ok(text(format!("{} says: {}", answer.model, mcpgen_types::to_string(&answer.content)))),
-            Err(CallError::Refused(error)) => Err(error),
+            Err(CallError::ErrorResponse(error)) => Err(error),
             Err(error) => Ok(text(error.to_string())),
         }
     }

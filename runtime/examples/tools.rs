@@ -21,9 +21,10 @@ struct Add {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), ServeError> {
-    Server::new("tools", "0.1.0")
+    Server::builder("tools", "0.1.0")
         .tool("echo", |_, Echo { message }| async { message })
         .tool("add", |_, Add { a, b }| async move { a.checked_add(b).ok_or(ToolError::failed("the sum is too large")) })
-        .stdio()
+        .build()
+        .serve_stdio()
         .await
 }

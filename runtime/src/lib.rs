@@ -16,7 +16,7 @@
 //!
 //! // An in-memory transport. Use `transport::stdio::stdio` for standard input and output.
 //! let (here, there) = transport::duplex();
-//! tokio::spawn(serve(server, router.clone(), router, there.0, there.1, Limits::default()));
+//! tokio::spawn(serve((server, router), there));
 //!
 //! // A client calls methods by the same types.
 //! let ours = LocalInfo::new("visitor", "1.0.0");
@@ -51,8 +51,6 @@
 #![allow(deprecated, reason = "the runtime still supports what the newest revision deprecates")]
 
 pub mod client;
-#[cfg(feature = "compat")]
-pub mod compat;
 pub mod connection;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub mod http;
@@ -71,6 +69,11 @@ pub use connection::{Connection, Limits};
 pub use peer::outbox::Closed;
 pub use peer::{CallError, Peer};
 pub use protocol::info::LocalInfo;
-pub use server::{Server, serve};
+pub use server::{Server, ServerBuilder, serve};
 pub use service::context::Context;
 pub use service::router::Router;
+
+/// Compiles the examples of the README.
+#[cfg(all(doctest, feature = "schemars", feature = "stdio"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -12,8 +12,8 @@ use mcpgen_runtime::protocol::cache_hints::CacheHint;
 use mcpgen_runtime::protocol::change::Change;
 #[cfg(feature = "schemars")]
 use mcpgen_runtime::server::ToolInfo;
-use mcpgen_runtime::server::{Call, DefinitionError, ServeError, Structured, ToolError};
-use mcpgen_runtime::{Limits, Router, Server};
+use mcpgen_runtime::server::{DefinitionError, RequestContext, ServeError, Structured, ToolError};
+use mcpgen_runtime::{Limits, Router, Server, ServerBuilder, serve};
 use mcpgen_types::v2026_07_28::{
     Annotations, AudioContent, CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitRequestFormParams,
     ElicitResultAction, Icon, ImageContent, ListToolsRequest, Prompt, PromptArgument, PromptMessage, Resource,
@@ -47,20 +47,20 @@ fn meta() -> JsonObject {
     JsonObject::from_iter([("com.example/x".to_owned(), json!(1))])
 }
 
-async fn asking(call: Call) -> Result<String, ToolError> {
-    let name = call.elicit("name", form("who are you?")).await?;
+async fn asking(context: RequestContext) -> Result<String, ToolError> {
+    let name = context.elicit("name", form("who are you?")).await?;
     if name.action != ElicitResultAction::Accept {
         return Ok("nobody".to_owned());
     }
-    let roots = call.roots("where").await?;
+    let roots = context.roots("where").await?;
     let message = SamplingMessage::new(TextContent::new("?"), Role::User);
-    let answer = call.sample("what", CreateMessageRequestParams::new(1, vec![message])).await?;
+    let answer = context.sample("what", CreateMessageRequestParams::new(1, vec![message])).await?;
     let name = name.content.and_then(|content| mcpgen_types::to_value(&content).ok()).unwrap_or_default();
     Ok(format!("{} in {} says {}", name["name"], roots.roots.len(), answer.model))
 }
 
 /// A server of everything.
-fn server() -> Server {
+fn builder() -> ServerBuilder {
     let full = tool("full")
         .with_title("Full")
         .with_description("says all")
@@ -83,7 +83,7 @@ fn server() -> Server {
     let argument = PromptArgument::new("language").with_title("Language").with_required(true);
     let review =
         Prompt::new("review").with_title("Review").with_icons([icon()]).with_meta(meta()).with_arguments([argument]);
-    Server::new("everything", "1")
+    Server::builder("everything", "1")
         .instructions("use it")
         .tool_with_schema(full.with_output_schema(output), |_, _| async {
             let content: Vec<ContentBlock> = vec![
@@ -101,19 +101,21 @@ fn server() -> Server {
             "x".parse::<u8>().map(|_| "parsed").map_err(|error| std::io::Error::other(Box::new(error)))
         })
         .tool_with_schema(tool("refuses"), |_, _| async { Err::<(), _>(ErrorObject::new(-7, "refused")) })
-        .tool_with_schema(tool("asks"), |call, _| asking(call))
-        .tool_with_schema(tool("logs"), |call: Call, _| async move {
-            call.log(Level::Info, None, "an event").await;
-            call.progress(1.0, None, None).await;
+        .tool_with_schema(tool("asks"), |context, _| asking(context))
+        .tool_with_schema(tool("logs"), |context: RequestContext, _| async move {
+            context.log(Level::Info, None, "an event").await;
+            context.progress(1.0, None, None).await;
         })
         .resource(readme, |_| async { "read me" })
         .resource(Resource::new("bytes", "file:///bytes"), |_| async { vec![1_u8, 2, 3] })
         .resource(Resource::new("gone", "file:///gone"), |_| async { None::<String> })
         .resource(Resource::new("fails", "file:///fails"), |_| async { "x".parse::<u8>().map(|_| "parsed") })
-        .resource_template_of(notes, |_, variables| async move {
+        .resource_template(notes, |_, variables| async move {
             (variables["name"] == "today").then(|| format!("note of {}", variables["name"]))
         })
-        .resource_template("path", "path:///{+path}", |_, variables| async move { variables["path"].clone() })
+        .resource_template(ResourceTemplate::new("path", "path:///{+path}"), |_, variables| async move {
+            variables["path"].clone()
+        })
         .prompt(review, |_, arguments| async move {
             vec![PromptMessage::new(
                 TextContent::new(format!("review {}", arguments["language"])).with_meta(meta()),
@@ -124,6 +126,10 @@ fn server() -> Server {
             vec![PromptMessage::new(ResourceLink::new("name", "file:///a"), Role::User)]
         })
         .completion(|_, params| async move { (0..150).map(|n| format!("{}{n}", params.argument.value)).collect() })
+}
+
+fn server() -> Server {
+    builder().build()
 }
 
 /// A connection in one revision.
@@ -194,9 +200,11 @@ async fn all(session: &mut Session, method: &str, member: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn lists_are_in_one_order_and_in_pages() {
-    let server =
-        server().page(3).fresh::<ListToolsRequest>(CacheHint { fresh_for: Duration::from_secs(1), public: true });
-    let names = ["full", "audio", "link", "number", "text", "nothing", "fails", "refuses", "asks", "logs"];
+    let server = builder()
+        .page_size(3)
+        .cache_hint::<ListToolsRequest>(CacheHint { fresh_for: Duration::from_secs(1), public: true })
+        .build();
+    let names = ["asks", "audio", "fails", "full", "link", "logs", "nothing", "number", "refuses", "text"];
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
         for _ in 0..2 {
@@ -459,7 +467,7 @@ async fn changes_are_told_in_both_eras() {
 
 #[tokio::test]
 async fn what_a_server_does_not_have_it_does_not_know() {
-    let server = Server::new("bare", "1").tool_with_schema(tool("one"), |_, _| async {});
+    let server = Server::builder("bare", "1").tool_with_schema(tool("one"), |_, _| async {}).build();
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
         for method in ["prompts/list", "prompts/get", "resources/list", "resources/read", "completion/complete"] {
@@ -480,25 +488,27 @@ async fn what_a_server_does_not_have_it_does_not_know() {
 fn what_is_written_wrong_is_said_before_it_serves() {
     let long = "x".repeat(129);
     for name in ["", "two words", "a,b", "ä", "a/b", long.as_str()] {
-        let error = Server::new("s", "1").add_tool_with_schema(tool(name), |_, _| async {}).expect_err("no name");
-        assert_eq!(error, DefinitionError::Name(name.to_owned()));
+        let error =
+            Server::builder("s", "1").build().add_tool_with_schema(tool(name), |_, _| async {}).expect_err("no name");
+        assert!(matches!(error, DefinitionError::InvalidName(invalid) if invalid == name));
     }
     for name in ["getUser", "DATA_EXPORT_v2", "admin.tools.list", "a-b", &"x".repeat(128)] {
-        Server::new("s", "1").add_tool_with_schema(tool(name), |_, _| async {}).expect("a name");
+        Server::builder("s", "1").build().add_tool_with_schema(tool(name), |_, _| async {}).expect("a name");
     }
     let header = json!({ "type": "object", "properties": { "a": { "type": "string", "x-mcp-header": "" } } });
     let with_header = Tool::new(mcpgen_types::from_value::<ToolInputSchema>(header).expect("a schema"), "t");
-    let twice = Server::new("s", "1")
+    let twice = Server::builder("s", "1")
         .tool_with_schema(tool("a"), |_, _| async {})
         .tool_with_schema(tool("A"), |_, _| async {})
         .tool_with_schema(tool("a"), |_, _| async {})
         .tool_with_schema(with_header, |_, _| async {})
         .resource(Resource::new("x", "x:"), |_| async { "" })
         .resource(Resource::new("y", "x:"), |_| async { "" })
-        .resource_template("t", "x:{", |_, _| async { "" })
-        .resource_template("u", "x:{?query}", |_, _| async { "" })
+        .resource_template(ResourceTemplate::new("t", "x:{"), |_, _| async { "" })
+        .resource_template(ResourceTemplate::new("u", "x:{?query}"), |_, _| async { "" })
         .prompt(Prompt::new("p"), |_, _| async { "" })
-        .prompt(Prompt::new("p"), |_, _| async { "" });
+        .prompt(Prompt::new("p"), |_, _| async { "" })
+        .build();
     let Err(ServeError::Definition(problems)) = twice.config() else { panic!("there are problems") };
     assert_eq!(problems.len(), 6, "{problems:?}");
     let words = ServeError::Definition(problems).to_string();
@@ -529,10 +539,11 @@ async fn a_tools_events_and_progress_are_its_own() {
 async fn a_server_may_be_changed_from_within_and_from_any_thread() {
     let server = server();
     let (inside, other) = (server.clone(), server.clone());
-    let server = server.resource(Resource::new("makes", "file:///makes"), move |_| {
+    let added = server.add_resource(Resource::new("makes", "file:///makes"), move |_| {
         inside.add_resource(Resource::new("made", "file:///made"), |_| async { "made" }).expect("well written");
         async { "makes" }
     });
+    added.expect("well written");
     let mut session = Session::of(&server, Revision::V2025_11_25).await;
     let id = session.send("resources/read", json!({ "uri": "file:///makes" })).await;
     let received = [session.wire.hear().await, session.wire.hear().await];
@@ -569,7 +580,9 @@ async fn subscriptions_have_a_limit_and_those_that_are_there_stay() {
     for n in 0..1024 {
         assert_eq!(session.ask("resources/subscribe", json!({ "uri": format!("x:{n}") })).await["result"], json!({}));
     }
-    assert!(session.ask("resources/subscribe", json!({ "uri": "x:one-more" })).await["error"].is_object());
+    let error = session.ask("resources/subscribe", json!({ "uri": "x:one-more" })).await["error"].clone();
+    assert_eq!(error["code"], -32005);
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("unsubscribe")), "{error}");
     assert_eq!(session.ask("resources/subscribe", json!({ "uri": "x:0" })).await["result"], json!({}), "once more");
     server.changed(&Change::Resource("x:0".to_owned()));
     assert_eq!(session.wire.hear().await["params"]["uri"], "x:0");
@@ -579,8 +592,11 @@ async fn subscriptions_have_a_limit_and_those_that_are_there_stay() {
 
 #[tokio::test]
 async fn a_segment_of_a_uri_is_one_segment() {
-    let server = Server::new("s", "1")
-        .resource_template("x", "x:///{name}", |_, variables| async move { variables["name"].clone() });
+    let server = Server::builder("s", "1")
+        .resource_template(ResourceTemplate::new("x", "x:///{name}"), |_, variables| async move {
+            variables["name"].clone()
+        })
+        .build();
     let mut session = Session::of(&server, Revision::V2026_07_28).await;
     for (uri, expected) in [
         ("x:///a", Some("a")),
@@ -596,15 +612,67 @@ async fn a_segment_of_a_uri_is_one_segment() {
         let answer = session.ask("resources/read", json!({ "uri": uri })).await;
         assert_eq!(answer["result"]["contents"][0]["text"].as_str(), expected, "{uri}: {answer}");
     }
-    let twice = Server::new("s", "1").resource_template("x", "x:///{a}/{a}", |_, _| async { "" });
+    let twice = Server::builder("s", "1")
+        .resource_template(ResourceTemplate::new("x", "x:///{a}/{a}"), |_, _| async { "" })
+        .build();
     assert!(matches!(twice.config(), Err(ServeError::Definition(_))));
 }
 
 #[tokio::test]
+async fn changes_templates_while_serving() {
+    let server = Server::builder("s", "1").build();
+    let mut early = Session::of(&server, Revision::V2026_07_28).await;
+    let read = json!({ "uri": "x:///a" });
+    assert_eq!(early.ask("resources/read", read.clone()).await["error"]["code"], -32601);
+    let template = || ResourceTemplate::new("x", "x:///{name}");
+    server.add_resource_template(template(), |_, _| async { "found" }).expect("a new template");
+    let twice = server.add_resource_template(template(), |_, _| async { "" }).expect_err("the same template");
+    assert!(matches!(&twice, DefinitionError::Duplicate { key, .. } if key == "x:///{name}"), "{twice}");
+    assert_eq!(early.ask("resources/read", read.clone()).await["result"]["contents"][0]["text"], "found");
+    // The connection was opened before the first template was added.
+    let filter = json!({ "resourcesListChanged": true });
+    early.send("subscriptions/listen", json!({ "notifications": filter })).await;
+    assert_eq!(early.wire.hear().await["params"]["notifications"], filter);
+    assert!(server.remove_resource_template("x:///{name}") && !server.remove_resource_template("x:///{name}"));
+    assert_eq!(early.wire.hear().await["method"], "notifications/resources/list_changed");
+    assert_eq!(early.ask("resources/read", read).await["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn declares_capabilities_of_the_application() {
+    let tools = v2026_07_28::ServerCapabilitiesTools::new().with_list_changed(false);
+    let experimental =
+        [("com.example/x".to_owned(), JsonObject::new())].into_iter().collect::<std::collections::BTreeMap<_, _>>();
+    let capabilities = v2026_07_28::ServerCapabilities::new().with_tools(tools).with_experimental(experimental);
+    let server = builder().capabilities(&capabilities).build();
+    let mut session = Session::of(&server, Revision::V2026_07_28).await;
+    let discovered = session.ask("server/discover", json!({})).await["result"]["capabilities"].clone();
+    assert_eq!(discovered["tools"], json!({ "listChanged": false }));
+    assert_eq!(discovered["experimental"], json!({ "com.example/x": {} }));
+    assert_eq!(discovered["prompts"], json!({ "listChanged": true }));
+}
+
+#[tokio::test]
+async fn lists_output_schemas_where_the_revision_allows_them() {
+    // Since 2026-07-28, structured content can be any JSON value.
+    let output: v2026_07_28::ToolOutputSchema = mcpgen_types::from_value(json!({ "type": "array" })).expect("a schema");
+    let server = Server::builder("s", "1")
+        .tool_with_schema(tool("t").with_output_schema(output), |_, _| async { Structured(json!([1])) })
+        .build();
+    for revision in Revision::ALL.iter().copied() {
+        let mut session = Session::of(&server, revision).await;
+        let tools = session.ask("tools/list", json!({})).await["result"]["tools"].clone();
+        assert_eq!(tools[0].get("outputSchema").is_some(), revision >= Revision::V2026_07_28, "{revision}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_asks_is_one_of_the_newest_revision() {
-    let server = Server::new("s", "1").tool_with_schema(tool("by-hand"), |_, _| async {
-        Err::<(), _>(ToolError::asks(v2026_07_28::InputRequiredResult::new().with_request_state("x")))
-    });
+    let server = Server::builder("s", "1")
+        .tool_with_schema(tool("by-hand"), |_, _| async {
+            Err::<(), _>(ToolError::input_required(v2026_07_28::InputRequiredResult::new().with_request_state("x")))
+        })
+        .build();
     let mut session = Session::of(&server, Revision::V2025_11_25).await;
     let error = session.call("by-hand", json!({})).await["error"].clone();
     assert!(error["message"].as_str().is_some_and(|why| why.contains("2025-11-25")), "{error}");
@@ -618,15 +686,16 @@ async fn what_is_asked_of_older_clients_is_in_their_words() {
         "a": { "type": "array", "items": { "type": "string", "enum": ["x"] } },
     } } });
     let choice: ElicitRequestFormParams = mcpgen_types::from_value(choice).expect("params");
-    let server = Server::new("s", "1")
-        .tool_with_schema(tool("choice"), move |call: Call, _| {
+    let server = Server::builder("s", "1")
+        .tool_with_schema(tool("choice"), move |context: RequestContext, _| {
             let choice = choice.clone();
-            async move { call.elicit("c", choice).await.map(|_| "answered") }
+            async move { context.elicit("c", choice).await.map(|_| "answered") }
         })
-        .tool_with_schema(tool("audio"), |call: Call, _| async move {
+        .tool_with_schema(tool("audio"), |context: RequestContext, _| async move {
             let message = SamplingMessage::new(AudioContent::new("", "audio/wav"), Role::User);
-            call.sample("s", CreateMessageRequestParams::new(1, vec![message])).await.map(|_| "answered")
-        });
+            context.sample("s", CreateMessageRequestParams::new(1, vec![message])).await.map(|_| "answered")
+        })
+        .build();
     for (name, revision) in [("choice", Revision::V2025_06_18), ("audio", Revision::V2024_11_05)] {
         let mut session = Session::of(&server, revision).await;
         let result = session.call(name, json!({})).await["result"].clone();
@@ -643,7 +712,7 @@ async fn a_layer_says_who_may_call_what() {
     };
     let guarded = tower::layer::layer_fn(move |router: Router| tower::filter::Filter::new(router, guard));
     let (here, there) = mcpgen_runtime::transport::duplex();
-    tokio::spawn(async move { server().serve_behind(guarded, there.0, there.1, Limits::default()).await });
+    tokio::spawn(async move { serve(builder().layer(guarded).build(), there).await });
     let client = mcpgen_runtime::Client::builder("c", "1").connect(here.0, here.1).await.expect("connected");
     client.call_tool("text", JsonObject::new()).await.expect("allowed");
     let error = client.call_tool("nothing", JsonObject::new()).await.expect_err("refused");
@@ -690,7 +759,7 @@ mod typed {
     }
 
     fn server() -> Server {
-        Server::new("typed", "1")
+        Server::builder("typed", "1")
             .tool("add", |_, Add { a, b }: Add| async move {
                 let sum = b.iter().try_fold(a, |sum, item| sum.checked_add(item.value));
                 sum.map(|sum| Structured(Sum { sum })).ok_or(ToolError::failed("too large"))
@@ -703,6 +772,7 @@ mod typed {
             })
             .tool("now", |_, (): ()| async { "now" })
             .tool("twofold", |_, it: Twofold| async move { Structured(it) })
+            .build()
     }
 
     #[tokio::test]
@@ -765,7 +835,7 @@ mod typed {
 
     #[test]
     fn arguments_are_objects() {
-        let error = Server::new("s", "1").add_tool("t", |_, _: String| async {}).expect_err("no object");
+        let error = Server::builder("s", "1").build().add_tool("t", |_, _: String| async {}).expect_err("no object");
         assert!(matches!(error, DefinitionError::NotAnObject { .. }), "{error}");
     }
 }
@@ -787,18 +857,20 @@ mod validated {
         let output = json!({ "type": "object", "required": ["b"] });
         let checked = Tool::new(schema::<ToolInputSchema>(input), "checked")
             .with_output_schema(schema::<v2026_07_28::ToolOutputSchema>(output));
-        let server = Server::new("s", "1").tool_with_schema(checked, |_, arguments| async move {
-            match arguments["a"].as_i64() {
-                Some(1) => Structured(json!({ "b": 1 }))
-                    .0
-                    .to_string()
-                    .parse::<Value>()
-                    .map(Structured)
-                    .map_err(ToolError::from),
-                Some(2) => Ok(Structured(json!({}))),
-                _ => Err(ToolError::failed("three")),
-            }
-        });
+        let server = Server::builder("s", "1")
+            .tool_with_schema(checked, |_, arguments| async move {
+                match arguments["a"].as_i64() {
+                    Some(1) => Structured(json!({ "b": 1 }))
+                        .0
+                        .to_string()
+                        .parse::<Value>()
+                        .map(Structured)
+                        .map_err(ToolError::from),
+                    Some(2) => Ok(Structured(json!({}))),
+                    _ => Err(ToolError::failed("three")),
+                }
+            })
+            .build();
         let mut session = Session::of(&server, Revision::V2026_07_28).await;
         assert_eq!(session.call("checked", json!({ "a": 1 })).await["result"]["structuredContent"], json!({ "b": 1 }));
         assert_eq!(session.call("checked", json!({ "a": 2 })).await["error"]["code"], -32603, "not what was promised");
@@ -819,7 +891,8 @@ mod validated {
             json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/schema.json" } } }),
         ] {
             let tool = Tool::new(schema::<ToolInputSchema>(bad.clone()), "t");
-            let error = Server::new("s", "1").add_tool_with_schema(tool, |_, _| async {}).expect_err("no schema");
+            let error =
+                Server::builder("s", "1").build().add_tool_with_schema(tool, |_, _| async {}).expect_err("no schema");
             assert!(matches!(error, DefinitionError::Schema { .. }), "{bad}: {error}");
         }
     }

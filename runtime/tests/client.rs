@@ -7,24 +7,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpgen_runtime::client::PageLimits;
+use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::transport::{self, lines};
-use mcpgen_runtime::{CallError, Client, Limits, Server};
-use mcpgen_types::Revision;
-use mcpgen_types::v2026_07_28::{SubscriptionFilter, Tool, ToolInputSchema};
+use mcpgen_runtime::{CallError, Client, Limits, Server, serve};
+use mcpgen_types::v2026_07_28::{ListToolsRequest, PaginatedRequestParams, SubscriptionFilter, Tool, ToolInputSchema};
+use mcpgen_types::{RawJson, Revision};
 use serde_json::{Value, json};
 use support::Wire;
 
 const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn server() -> Server {
-    Server::new("server", "1").tool_with_schema(Tool::new(ToolInputSchema::new(), "a"), |_, _| async { "a" })
+    Server::builder("server", "1")
+        .tool_with_schema(Tool::new(ToolInputSchema::new(), "a"), |_, _| async { "a" })
+        .build()
 }
 
 /// A client of a server in this process.
 async fn connected(revision: Revision) -> Client {
     let (here, there) = transport::duplex();
-    tokio::spawn(async move { server().serve(there.0, there.1, Limits::default()).await });
-    let builder = Client::builder("client", "1").options(|options| options.ours.revisions = vec![revision]);
+    tokio::spawn(async move { serve(server(), there).await });
+    let builder = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
     builder.connect(here.0, here.1).await.expect("a server")
 }
 
@@ -76,9 +79,107 @@ async fn keeps_the_connection_of_a_peer_that_it_is_turned_into() {
 }
 
 #[tokio::test]
+async fn ends_the_connection_when_the_last_clone_of_its_peer_is_dropped() {
+    let before = tasks();
+    let peer = connected(Revision::V2025_11_25).await.into_peer();
+    let clone = peer.clone();
+    drop(peer);
+    clone.raw_request("tools/list", None).await.expect("an open connection");
+    // A call keeps the connection open too.
+    let call = clone.raw_request("tools/list", None).send();
+    drop(clone);
+    call.await.expect("an open connection");
+    until(|| tasks() == before).await;
+}
+
+/// A client whose server is driven by hand, and that sends nothing to connect.
+async fn connected_by_hand(pipe: usize, limits: Limits) -> (Wire, Client) {
+    let (here, there) = tokio::io::duplex(pipe);
+    let (reader, writer) = tokio::io::split(there);
+    let builder = Client::builder("client", "1").limits(limits).options(|options| {
+        (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false);
+    });
+    let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await;
+    (Wire::of(here), client.expect("no handshake"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn sends_a_call_when_it_is_made() {
+    let (mut wire, client) = connected_by_hand(1 << 16, Limits::default()).await;
+    let params = || PaginatedRequestParams::new(client.meta());
+    let first = client.peer.call::<ListToolsRequest>(params());
+    let second = client.peer.call::<ListToolsRequest>(params());
+    for call in [&first, &second] {
+        assert_eq!(wire.hear().await["id"], mcpgen_types::to_value(call.id()).expect("JSON"));
+    }
+    drop(first);
+    let cancelled = wire.hear().await;
+    assert_eq!(
+        (&cancelled["method"], &cancelled["params"]["requestId"]),
+        (&json!("notifications/cancelled"), &json!(1))
+    );
+    let result = json!({ "tools": [], "ttlMs": 0, "cacheScope": "private", "resultType": "complete" });
+    wire.say(&json!({ "jsonrpc": "2.0", "id": 2, "result": result }).to_string()).await;
+    assert!(second.await.expect("a result").tools.is_empty());
+}
+
+#[tokio::test]
+async fn a_call_waits_for_room_while_it_is_awaited() {
+    // The first request fills the queue, since the pipe is shorter than the request.
+    let (mut wire, client) = connected_by_hand(16, Limits { outbox: 1, ..Limits::default() }).await;
+    let _first = client.peer.raw_request("tools/list", None).send();
+    let dropped = client.peer.raw_request("tools/list", None).send();
+    let awaited = tokio::spawn(client.peer.raw_request("tools/list", None).send());
+    drop(dropped);
+    for id in [1, 3] {
+        let request = wire.hear().await;
+        assert_eq!((&request["method"], &request["id"]), (&json!("tools/list"), &json!(id)));
+    }
+    awaited.abort();
+    assert_eq!(wire.hear().await["params"]["requestId"], 3);
+}
+
+#[tokio::test]
+async fn keeps_the_connection_until_the_last_clone_is_dropped() {
+    let before = tasks();
+    let client = connected(Revision::V2025_11_25).await;
+    let (clone, peer) = (client.clone(), client.clone().into_peer());
+    drop(client);
+    clone.tools().await.expect("an open connection");
+    drop(clone);
+    peer.raw_request("tools/list", None).await.expect("an open connection");
+    drop(peer);
+    until(|| tasks() == before).await;
+}
+
+#[tokio::test]
+async fn closes_all_clones() {
+    let client = connected(Revision::V2025_11_25).await;
+    let clone = client.clone();
+    client.close().await.expect("a clean end");
+    assert!(clone.peer.is_closed());
+    clone.close().await.expect("a clean end");
+}
+
+#[tokio::test]
+async fn reports_a_busy_server() {
+    let (here, there) = transport::duplex();
+    let hang = Tool::new(ToolInputSchema::new(), "hang");
+    let server = Server::builder("server", "1").tool_with_schema(hang, |_, _| std::future::pending::<&str>());
+    let limits = Limits { in_flight: 1, waiting: 0, ..Limits::default() };
+    tokio::spawn(serve(server.limits(limits).build(), there));
+    let client = Client::builder("client", "1").connect(here.0, here.1).await.expect("a server");
+    let params = || Some(RawJson::from(&json!({ "name": "hang" })));
+    let _running = client.peer.raw_request("tools/call", params()).send();
+    let error = client.peer.raw_request("tools/call", params()).await.expect_err("the server is busy");
+    assert!(error.is_busy(), "{error}");
+    assert!(!CallError::ErrorResponse(errors::internal()).is_busy());
+}
+
+#[tokio::test]
 async fn waits_for_the_server_to_end_the_connection() {
     let (here, there) = transport::duplex();
-    let serving = tokio::spawn(async move { server().serve(there.0, there.1, Limits::default()).await });
+    let serving = tokio::spawn(async move { serve(server(), there).await });
     let client = Client::builder("client", "1").connect(here.0, here.1).await.expect("a server");
     let waiting = tokio::time::timeout(Duration::from_millis(20), client.closed()).await;
     assert!(waiting.is_err(), "the connection is open");
@@ -93,7 +194,7 @@ async fn closes_its_transport_when_it_is_dropped() {
     let (mut pipe, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);
     let builder = Client::builder("client", "1").options(|options| {
-        (options.known, options.check) = (Some(Revision::V2026_07_28), false);
+        (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false);
     });
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("no handshake");
     drop(client);
@@ -114,12 +215,51 @@ async fn ends_its_session_when_it_is_dropped() {
     tokio::task::yield_now().await;
     let before = tasks();
     for revision in BOTH {
-        let builder = Client::builder("client", "1").options(|options| options.ours.revisions = vec![revision]);
+        let builder = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
         let client = builder.connect_http(&url, Default::default()).await.expect("a server");
         client.tools().await.expect("tools");
         assert_eq!(endpoint.sessions(), usize::from(revision.is_legacy()));
         drop(client);
         until(|| endpoint.sessions() == 0 && tasks() == before).await;
+        let builder = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
+        let peer = builder.connect_http(&url, Default::default()).await.expect("a server").into_peer();
+        assert_eq!(endpoint.sessions(), usize::from(revision.is_legacy()));
+        drop(peer);
+        until(|| endpoint.sessions() == 0 && tasks() == before).await;
+    }
+}
+
+/// A server of a legacy revision that never responds to `server/discover`.
+#[cfg(feature = "http-client")]
+async fn silent_about_discover(body: axum::body::Bytes) -> axum::response::Response<String> {
+    let request: Value = serde_json::from_slice(&body).expect("JSON");
+    let response = match request["method"].as_str() {
+        Some("server/discover") => std::future::pending().await,
+        Some("initialize") => {
+            let server = json!({ "name": "server", "version": "1" });
+            let result = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": server });
+            json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()
+        }
+        _ => String::new(),
+    };
+    let status = if response.is_empty() { 202 } else { 200 };
+    let builder = axum::response::Response::builder().status(status).header("content-type", "application/json");
+    builder.body(response).expect("a response")
+}
+
+#[cfg(feature = "http-client")]
+#[tokio::test]
+async fn treats_a_silent_http_server_as_legacy_only_on_request() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let app = axum::Router::new().route("/mcp", axum::routing::post(silent_about_discover));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    for (option, expected) in [(None, None), (Some(false), None), (Some(true), Some(Revision::V2025_11_25))] {
+        let builder = Client::builder("client", "1").options(|options| {
+            (options.discover_timeout, options.silence_is_legacy) = (Duration::from_millis(200), option);
+        });
+        let client = builder.connect_http(&url, Default::default()).await;
+        assert_eq!(client.as_ref().ok().map(Client::revision), expected, "{option:?}: {client:?}");
     }
 }
 
@@ -139,7 +279,7 @@ async fn paged(page: impl Fn(usize) -> Value + Send + 'static) -> (Client, Arc<A
         }
     });
     let builder = Client::builder("client", "1").options(|options| {
-        (options.known, options.check) = (Some(Revision::V2026_07_28), false);
+        (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false);
     });
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await;
     (client.expect("no handshake"), asked)

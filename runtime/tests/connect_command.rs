@@ -64,7 +64,7 @@ impl Drop for Script {
 
 fn client(change: impl FnOnce(&mut ConnectOptions)) -> ClientBuilder {
     Client::builder("client", "1").options(|options| {
-        options.patience = Duration::from_millis(400);
+        options.discover_timeout = Duration::from_millis(400);
         change(options);
     })
 }
@@ -107,7 +107,7 @@ async fn keeps_a_server_that_refuses_discover_and_answers_initialize() {
 #[tokio::test]
 async fn waits_for_a_late_answer_to_discover() {
     let body = "receive; sleep 0.6; discovered; receive";
-    let patience = |options: &mut ConnectOptions| options.patience = Duration::from_secs(20);
+    let patience = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_secs(20);
     check(body, patience, MODERN, "server/discover eof\n").await;
 }
 
@@ -131,29 +131,30 @@ async fn starts_a_server_again_that_answers_after_its_input_was_closed() {
         receive
         if [ "$(wc -l <"$LOG")" = 0 ]; then read -r message; fi
         discovered; receive"#;
-    let patience = |options: &mut ConnectOptions| options.patience = Duration::from_millis(1800);
+    let patience = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
     check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
 }
 
 #[tokio::test]
 async fn keeps_the_input_of_a_slow_server_known_to_be_modern() {
-    let change =
-        |options: &mut ConnectOptions| (options.patience, options.known) = (Duration::from_millis(2400), MODERN);
+    let change = |options: &mut ConnectOptions| {
+        (options.discover_timeout, options.known_revision) = (Duration::from_millis(2400), MODERN)
+    };
     check("receive; sleep 1.5; discovered; receive", change, MODERN, "server/discover eof\n").await;
 }
 
 #[tokio::test]
 async fn keeps_the_input_of_a_slow_server_if_only_modern_revisions_are_accepted() {
     let change = |options: &mut ConnectOptions| {
-        options.patience = Duration::from_millis(2400);
-        options.ours.revisions.retain(|revision| !revision.is_legacy());
+        options.discover_timeout = Duration::from_millis(2400);
+        options.local_info.revisions.retain(|revision| !revision.is_legacy());
     };
     check("receive; sleep 1.5; discovered; receive", change, MODERN, "server/discover eof\n").await;
 }
 
 #[tokio::test]
 async fn keeps_the_input_for_half_of_a_short_patience() {
-    let patience = |options: &mut ConnectOptions| options.patience = Duration::from_millis(2400);
+    let patience = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(2400);
     check("receive; sleep 0.5; discovered; receive", patience, MODERN, "server/discover eof\n").await;
 }
 
@@ -163,7 +164,7 @@ async fn waits_for_a_server_that_exits_with_success_when_its_input_is_closed() {
         receive
         if [ "$(wc -l <"$LOG")" = 0 ]; then receive; fi
         sleep 0.5; discovered; receive"#;
-    let patience = |options: &mut ConnectOptions| options.patience = Duration::from_millis(1800);
+    let patience = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
     check(body, patience, MODERN, "server/discover eof\nserver/discover eof\n").await;
 }
 
@@ -172,7 +173,7 @@ async fn restarts_a_server_that_refuses_after_its_input_was_closed() {
     let body = r#"
         receive; [ "$method" = initialize ] && initialized || { read -r message; error -32601 unknown; }
         receive; receive"#;
-    let patience = |options: &mut ConnectOptions| options.patience = Duration::from_millis(1800);
+    let patience = |options: &mut ConnectOptions| options.discover_timeout = Duration::from_millis(1800);
     let received = "server/discover eof\ninitialize notifications/initialized eof\n";
     check(body, patience, LEGACY, received).await;
 }
@@ -190,8 +191,8 @@ async fn probes_a_restarted_server_that_names_modern_revisions() {
 #[tokio::test]
 async fn does_not_restart_where_silence_is_no_evidence() {
     let mut script = Script::new("receive; receive");
-    let error = script.connect(|options| options.silence_is_legacy = false).await.expect_err("it is silent");
-    let source = HandshakeError::Call(CallError::Timeout(Duration::from_millis(400)));
+    let error = script.connect(|options| options.silence_is_legacy = Some(false)).await.expect_err("it is silent");
+    let source = HandshakeError::Timeout(Duration::from_millis(400));
     assert!(error.to_string().ends_with(&source.to_string()), "{error}");
     assert_eq!(script.received(), "server/discover eof\n");
 }
@@ -199,14 +200,14 @@ async fn does_not_restart_where_silence_is_no_evidence() {
 #[tokio::test]
 async fn does_not_probe_a_server_known_to_be_legacy() {
     let body = r#"receive; [ "$method" = initialize ] || exit 1; initialized; receive; receive"#;
-    let known = |options: &mut ConnectOptions| options.known = LEGACY;
+    let known = |options: &mut ConnectOptions| options.known_revision = LEGACY;
     check(body, known, LEGACY, "initialize notifications/initialized eof\n").await;
 }
 
 #[tokio::test]
 async fn reports_the_refusal_of_a_server_known_to_be_legacy_that_exits_on_discover() {
     let mut script = Script::new(r#"receive; error -32600 "no key"; receive; exit 1"#);
-    let error = script.connect(|options| options.known = LEGACY).await.expect_err("it refuses");
+    let error = script.connect(|options| options.known_revision = LEGACY).await.expect_err("it refuses");
     assert!(error.to_string().contains("no key"), "{error}");
     assert_eq!(script.received(), "initialize server/discover ");
 }
@@ -222,7 +223,7 @@ async fn reports_the_exit_status_and_the_last_output() {
     let end = "exited with status 3 before it responded to `initialize`; its last output on stderr was: first\nmissing API key";
     assert!(message.ends_with(end), "{message}");
 
-    let modern = |options: &mut ConnectOptions| options.ours.revisions.retain(|revision| !revision.is_legacy());
+    let modern = |options: &mut ConnectOptions| options.local_info.revisions.retain(|revision| !revision.is_legacy());
     let error = Script::new("receive; kill -9 $$").connect(modern).await.expect_err("it is killed");
     assert!(error.to_string().contains("was killed by signal 9"), "{error}");
     assert!(error.to_string().ends_with("before it responded to `server/discover`"), "{error}");
@@ -241,7 +242,10 @@ async fn bounds_the_last_output() {
 async fn reports_a_refused_handshake_with_the_program() {
     let body = r#"echo hint >&2; while :; do receive; error -32600 "no way"; done"#;
     let error = Script::new(body).connect(|_| {}).await.expect_err("it refuses");
-    assert!(matches!(&error, CommandError::Handshake { source: HandshakeError::Call(CallError::Refused(_)), .. }));
+    assert!(matches!(
+        &error,
+        CommandError::Handshake { source: HandshakeError::Call(CallError::ErrorResponse(_)), .. }
+    ));
     let message = error.to_string();
     assert!(message.contains("no way") && message.contains("`sh -c ") && message.contains("hint"), "{message}");
 }
@@ -297,6 +301,21 @@ async fn closing_the_client_waits_for_the_process() {
 }
 
 #[tokio::test]
+async fn dropping_the_last_handle_ends_the_process() {
+    for into_peer in [false, true] {
+        let mut script = Script::new(&format!("{NAMED} receive; receive 3"));
+        let client = script.connect(|_| {}).await.expect("connected");
+        let pid = pid(&client).await;
+        match into_peer {
+            true => drop(client.into_peer()),
+            false => drop(client),
+        }
+        process_ends(pid).await;
+        assert!(script.received().ends_with("eof\n"), "its input was closed: {}", script.received());
+    }
+}
+
+#[tokio::test]
 async fn closing_the_connection_reports_a_server_that_had_exited() {
     let mut script = Script::new(&format!("{NAMED} receive; receive; echo 'out of memory' >&2; exit 7"));
     let client = script.connect(|_| {}).await.expect("connected");
@@ -310,7 +329,8 @@ async fn closing_the_connection_reports_a_server_that_had_exited() {
 async fn dropping_the_pending_connection_ends_the_process() {
     let mut script = Script::new("echo $$ >>\"$LOG\"; receive; receive");
     let log = script.log.clone();
-    let connecting = tokio::spawn(async move { script.connect(|options| options.patience = Duration::MAX).await });
+    let connecting =
+        tokio::spawn(async move { script.connect(|options| options.discover_timeout = Duration::MAX).await });
     let pid = loop {
         let received = fs::read_to_string(&log).expect("read");
         if let Some((pid, _)) = received.split_once("\nserver/discover") {

@@ -66,7 +66,7 @@ async fn a_call_is_answered_by_its_handler() {
     let result = peer.call::<CallToolRequest>(call("a")).await.expect("a result");
     assert_eq!(result, text("a"));
     let error = peer.call::<CallToolRequest>(call("fail")).await.expect_err("an error");
-    let CallError::Refused(error) = error else { panic!("{error}") };
+    let CallError::ErrorResponse(error) = error else { panic!("{error}") };
     assert_eq!((error.code, error.data), (ErrorCode(-32042), Some(json!({ "why": 1 }))));
     let error = peer.call::<PingRequest>(None).await.expect_err("no handler");
     assert_eq!(error.to_string(), "unknown method \"ping\" (-32601)");
@@ -117,7 +117,7 @@ async fn an_id_is_answered_once_and_cancelled_by_its_name() {
 #[tokio::test]
 async fn a_call_that_is_dropped_is_cancelled() {
     let (mut wire, peer) = wire(Router::new(), Limits::default());
-    let mut call = peer.call::<CallToolRequest>(call("a")).send();
+    let mut call = peer.call::<CallToolRequest>(call("a"));
     let asked = tokio::select! {
         _ = &mut call => panic!("no answer was given"),
         asked = wire.hear() => asked,
@@ -140,7 +140,7 @@ fn reporting() -> Router {
         }
         let late = context.clone();
         tokio::spawn(async move {
-            late.over().await;
+            late.cancelled().await;
             late.progress(9.0, None, None).await;
         });
         Ok::<_, ErrorObject>(text("done"))
@@ -169,7 +169,7 @@ async fn progress_is_told_before_the_result() {
     let peer = both(reporting());
     let reports = Arc::new(std::sync::Mutex::new(Vec::new()));
     let told = reports.clone();
-    let call = peer.call::<CallToolRequest>(call("a")).on_progress(move |report| {
+    let call = peer.request::<CallToolRequest>(call("a")).on_progress(move |report| {
         told.lock().expect("no panic").push(report.progress);
     });
     call.await.expect("a result");
@@ -179,7 +179,7 @@ async fn progress_is_told_before_the_result() {
 #[tokio::test(start_paused = true)]
 async fn calls_give_up_in_time() {
     let (mut wire, peer) = wire(Router::new(), Limits::default());
-    let call = peer.call::<CallToolRequest>(call("a")).idle_timeout(Duration::from_secs(1));
+    let call = peer.request::<CallToolRequest>(call("a")).idle_timeout(Duration::from_secs(1));
     let error = call.await.expect_err("no answer");
     assert!(matches!(error, CallError::Timeout(after) if after == Duration::from_secs(1)), "{error}");
     wire.hear().await;
@@ -199,13 +199,13 @@ async fn progress_extends_one_timeout_and_not_the_other() {
     });
     let peer = both(router);
     let start = |steps: &str| {
-        let call = peer.call::<CallToolRequest>(call(steps)).on_progress(|_| {});
+        let call = peer.request::<CallToolRequest>(call(steps)).on_progress(|_| {});
         call.idle_timeout(Duration::from_secs(1)).timeout(Duration::from_secs(5))
     };
     start("6").await.expect("each step in time");
     let error = start("60").await.expect_err("too many");
     assert!(matches!(error, CallError::Timeout(after) if after == Duration::from_secs(5)), "{error}");
-    let call = peer.call::<CallToolRequest>(call("1")).timeout(Duration::MAX).idle_timeout(Duration::MAX);
+    let call = peer.request::<CallToolRequest>(call("1")).timeout(Duration::MAX).idle_timeout(Duration::MAX);
     call.await.expect("for ever is long enough");
 }
 
@@ -219,7 +219,7 @@ async fn an_invalid_answer_ends_the_call() {
         json!({ "jsonrpc": "2.0", "id": 1, "result": 5 }),
     ] {
         let (mut wire, peer) = wire(Router::new(), Limits::default());
-        let call = tokio::spawn(peer.call::<PingRequest>(None).send());
+        let call = tokio::spawn(peer.call::<PingRequest>(None));
         wire.hear().await;
         wire.say(&answer.to_string()).await;
         let error = call.await.expect("no panic").expect_err("no answer");
@@ -237,7 +237,7 @@ async fn a_connection_that_is_dropped_ends() {
     let peer = connection.peer().clone();
     let running = tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
     let mut wire = Wire::of(here);
-    let call = tokio::spawn(peer.call::<PingRequest>(None).send());
+    let call = tokio::spawn(peer.call::<PingRequest>(None));
     wire.hear().await;
     running.abort();
     assert!(matches!(call.await.expect("no panic"), Err(CallError::Closed(_))));
@@ -271,7 +271,8 @@ async fn endless_messages_hold_up_nothing() {
     let calls = ["late", "next"]
         .map(|name| json!({ "jsonrpc": "2.0", "id": name, "method": "tools/call", "params": { "name": name } }));
     let news = json!({ "jsonrpc": "2.0", "method": "my/news" });
-    let messages = stream::iter(calls).chain(stream::repeat(news)).map(|message| Ok(message.to_string().into_bytes()));
+    let messages =
+        stream::iter(calls).chain(stream::repeat(news)).map(|message| Ok(message.to_string().into_bytes().into()));
     let (here, there) = tokio::io::duplex(4096);
     let (limits, protocol) =
         (Limits { in_flight: 1, ..Limits::default() }, Arc::new(FixedRevision(Revision::V2025_11_25)));
@@ -391,7 +392,7 @@ async fn what_was_asked_is_answered_when_nothing_more_comes() {
 #[tokio::test]
 async fn calls_end_when_the_connection_does() {
     let (mut wire, peer) = wire(Router::new(), Limits::default());
-    let call = peer.call::<CallToolRequest>(call("a")).send();
+    let call = peer.call::<CallToolRequest>(call("a"));
     let call = tokio::spawn(call);
     wire.hear().await;
     drop(wire);
@@ -494,11 +495,11 @@ async fn methods_of_ones_own_have_types_of_serdes() {
         .fallback(|request| async move { Err(ErrorObject::new(7, request.method)) });
     let peer = both(router);
     let numbers = BTreeMap::from([("a", 1), ("b", 2)]);
-    let sum = peer.custom_call::<_, i64>("my/sum", &numbers).expect("JSON").await.expect("a result");
+    let sum = peer.custom_request::<_, i64>("my/sum", &numbers).expect("JSON").await.expect("a result");
     assert_eq!(sum, 3);
-    let error = peer.custom_call::<_, String>("my/sum", &numbers).expect("JSON").await.expect_err("no string");
+    let error = peer.custom_request::<_, String>("my/sum", &numbers).expect("JSON").await.expect_err("no string");
     assert!(matches!(error, CallError::Invalid(_)), "{error}");
-    let error = peer.custom_call::<_, i64>("my/sum", &["x"]).expect("JSON").await.expect_err("no map");
+    let error = peer.custom_request::<_, i64>("my/sum", &["x"]).expect("JSON").await.expect_err("no map");
     assert!(error.to_string().contains("invalid params"), "{error}");
     peer.raw_notify("my/news", Some(RawJson::from(&json!(["a", "b"])))).await.expect("sent");
     let error = peer.raw_request("my/other", None).await.expect_err("unknown");
@@ -574,7 +575,7 @@ async fn late_cancellations_are_ignored() {
 #[tokio::test]
 async fn an_answered_call_is_not_cancelled() {
     let (mut wire, peer) = wire(Router::new(), Limits::default());
-    let call = tokio::spawn(peer.call::<PingRequest>(None).send());
+    let call = tokio::spawn(peer.call::<PingRequest>(None));
     let id = wire.hear().await["id"].clone();
     wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string()).await;
     call.await.expect("no panic").expect("a result");
@@ -604,7 +605,7 @@ async fn tokens_of_progress_are_those_of_open_requests() {
     let reports = Arc::new(AtomicUsize::new(0));
     for _ in 0..10 {
         let counter = reports.clone();
-        let call = peer.call::<CallToolRequest>(call("a")).on_progress(move |_| {
+        let call = peer.request::<CallToolRequest>(call("a")).on_progress(move |_| {
             counter.fetch_add(1, Ordering::Relaxed);
         });
         calls.push(tokio::spawn(call.send()));
@@ -638,7 +639,7 @@ async fn two_that_flood_each_other_get_their_answers() {
             tokio::spawn(async move {
                 // Every third is unknown, and answered without a handler.
                 match number % 3 {
-                    0 => matches!(peer.call::<PingRequest>(None).await, Err(CallError::Refused(_))),
+                    0 => matches!(peer.call::<PingRequest>(None).await, Err(CallError::ErrorResponse(_))),
                     _ => peer.call::<CallToolRequest>(call("a")).await.is_ok(),
                 }
             })

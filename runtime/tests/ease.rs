@@ -12,13 +12,13 @@ use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::protocol::cache_hints::CacheHint;
-use mcpgen_runtime::server::{Call, ToolError};
+use mcpgen_runtime::server::{RequestContext, ToolError};
 use mcpgen_runtime::transport::{self, lines};
-use mcpgen_runtime::{Client, ClientBuilder, Limits, Server};
+use mcpgen_runtime::{Client, ClientBuilder, Server, serve};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitResult, ElicitResultAction,
-    ListPromptsRequest, ListToolsRequest, Prompt, PromptArgument, PromptReference, Resource, Role, Root,
-    SamplingMessage, TextContent, Tool, ToolInputSchema,
+    ListPromptsRequest, ListToolsRequest, Prompt, PromptArgument, PromptReference, Resource, ResourceTemplate, Role,
+    Root, SamplingMessage, TextContent, Tool, ToolInputSchema,
 };
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
@@ -28,35 +28,38 @@ fn tool(name: &str) -> Tool {
     Tool::new(ToolInputSchema::new(), name)
 }
 
-async fn asks(call: Call) -> Result<String, ToolError> {
+async fn asks(context: RequestContext) -> Result<String, ToolError> {
     let form = json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } });
     let form: ElicitRequestFormParams = mcpgen_types::from_value(form).expect("params");
-    let answer = match call.revision() >= Revision::V2025_06_18 {
-        true => format!("{:?}", call.elicit("e", form).await?.action),
+    let answer = match context.revision() >= Revision::V2025_06_18 {
+        true => format!("{:?}", context.elicit("e", form).await?.action),
         false => "nobody".to_owned(),
     };
-    let roots = call.roots("r").await?.roots.len();
+    let roots = context.roots("r").await?.roots.len();
     let message = SamplingMessage::new(TextContent::new("?"), Role::User);
-    let sampled = call.sample("s", CreateMessageRequestParams::new(1, vec![message])).await?;
+    let sampled = context.sample("s", CreateMessageRequestParams::new(1, vec![message])).await?;
     Ok(format!("{answer} {roots} {}", sampled.model))
 }
 
 fn server() -> Server {
     let argument = PromptArgument::new("who").with_required(true);
-    Server::new("server", "1")
-        .page(2)
-        .fresh::<ListToolsRequest>(CacheHint { fresh_for: Duration::from_secs(60), public: true })
-        .tool_with_schema(tool("asks"), |call, _| asks(call))
-        .tool_with_schema(tool("logs"), |call: Call, _| async move { call.log(Level::Info, None, "event").await })
+    Server::builder("server", "1")
+        .page_size(2)
+        .cache_hint::<ListToolsRequest>(CacheHint { fresh_for: Duration::from_secs(60), public: true })
+        .tool_with_schema(tool("asks"), |context, _| asks(context))
+        .tool_with_schema(tool("logs"), |context: RequestContext, _| async move {
+            context.log(Level::Info, None, "event").await
+        })
         .tool_with_schema(tool("fails"), |_, _| async { Err::<(), _>(ToolError::failed("no")) })
         .resource(Resource::new("a", "file:///a"), |_| async { "a" })
         .resource(Resource::new("b", "file:///b"), |_| async { vec![1_u8] })
         .resource(Resource::new("c", "file:///c"), |_| async { "c" })
-        .resource_template("t", "t:{x}", |_, variables| async move { variables["x"].clone() })
+        .resource_template(ResourceTemplate::new("t", "t:{x}"), |_, variables| async move { variables["x"].clone() })
         .prompt(Prompt::new("greet").with_arguments([argument]), |_, arguments| async move {
             format!("hello {}", arguments["who"])
         })
         .completion(|_, params| async move { vec![params.argument.value + "!"] })
+        .build()
 }
 
 fn builder() -> ClientBuilder {
@@ -69,8 +72,8 @@ fn builder() -> ClientBuilder {
 async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) -> Client {
     let (here, there) = transport::duplex();
     let server = server.clone();
-    tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
-    let only = builder.options(|options| options.ours.revisions = vec![revision]);
+    tokio::spawn(async move { serve(server, there).await });
+    let only = builder.options(|options| options.local_info.revisions = vec![revision]);
     let client = only.connect(here.0, here.1).await.unwrap_or_else(|error| panic!("{revision}: {error}"));
     assert_eq!(client.revision(), revision);
     client
@@ -82,20 +85,20 @@ async fn everything_is_had_in_every_revision() {
         let client = connected(&server(), builder(), revision).await;
         client.ping().await.expect("there");
         let names: Vec<_> = client.tools().await.expect("tools").iter().map(|tool| tool.name.clone()).collect();
-        assert_eq!(names, ["asks", "logs", "fails"], "{revision}");
+        assert_eq!(names, ["asks", "fails", "logs"], "{revision}");
         let result = client.call_tool("asks", JsonObject::new()).await.expect("a result");
         let words = mcpgen_types::to_value(&result).expect("JSON")["content"][0]["text"].clone();
         let expected = if revision >= Revision::V2025_06_18 { "Accept 1 model" } else { "nobody 1 model" };
         assert_eq!(words, expected, "{revision}");
         assert_eq!(client.call_tool("fails", JsonObject::new()).await.expect("a result").is_error, Some(true));
         let unknown = client.call_tool("none", JsonObject::new()).await;
-        assert!(matches!(unknown, Err(CallError::Refused(error)) if error.code.0 == -32602));
+        assert!(matches!(unknown, Err(CallError::ErrorResponse(error)) if error.code.0 == -32602));
 
         assert_eq!(client.resources().await.expect("resources").len(), 3);
         assert_eq!(client.resource_templates().await.expect("templates")[0].uri_template, "t:{x}");
         let read = client.read_resource("t:1").await.expect("contents");
         assert_eq!(mcpgen_types::to_value(&read).expect("JSON")["contents"][0]["text"], "1");
-        let Err(CallError::Refused(error)) = client.read_resource("x:").await else { panic!("it is not there") };
+        let Err(CallError::ErrorResponse(error)) = client.read_resource("x:").await else { panic!("it is not there") };
         assert!(errors::is_resource_not_found(&error), "{revision} {error}");
 
         assert_eq!(client.subscribe("file:///a").await.is_ok(), revision.is_legacy(), "{revision}");
@@ -171,7 +174,7 @@ async fn against(
             }
         }
     });
-    let only = builder.options(|options| options.ours.revisions = vec![revision]);
+    let only = builder.options(|options| options.local_info.revisions = vec![revision]);
     only.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected")
 }
 

@@ -50,7 +50,7 @@ fn ours(name: &str, protocols: &str) -> LocalInfo {
 async fn meet(client: &str, server: &str) -> Result<Revision, HandshakeError> {
     let (here, there) = transport::duplex();
     let server = ours("server", server);
-    tokio::spawn(serve(server, router(), router(), there.0, there.1, Limits::default()));
+    tokio::spawn(serve((server, router()), there));
     let client =
         connect(ours("client", client), Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
     assert_eq!(client.peer.peer_info().map(|peer_info| peer_info.revision), Some(client.revision()));
@@ -90,7 +90,7 @@ fn an_answer_to_discover_says_of_which_era_a_server_is() {
     use Revision as R;
     let both = [R::V2026_07_28, R::V2025_11_25, R::V2025_06_18];
     let discovered = |versions: Value| Ok(RawJson::from(&json!({ "supportedVersions": versions, "capabilities": {} })));
-    let refused = |code: i64, data: Value| Err(CallError::Refused(ErrorObject::new(code, "").with_data(data)));
+    let refused = |code: i64, data: Value| Err(CallError::ErrorResponse(ErrorObject::new(code, "").with_data(data)));
     let supports = |versions: Value| json!({ "supported": versions, "requested": "2026-07-28" });
     let incompatible =
         |versions: &[&str]| ProbeOutcome::Incompatible(versions.iter().map(|it| (*it).to_owned()).collect());
@@ -103,7 +103,7 @@ fn an_answer_to_discover_says_of_which_era_a_server_is() {
         (discovered(json!([1])), ProbeOutcome::Legacy),
         (Ok(RawJson::from(&json!({}))), ProbeOutcome::Legacy),
         (Ok(RawJson::from(&json!(null))), ProbeOutcome::Legacy),
-        (refused(-32022, supports(json!(["2026-07-28"]))), ProbeOutcome::Again(R::V2026_07_28)),
+        (refused(-32022, supports(json!(["2026-07-28"]))), ProbeOutcome::Retry(R::V2026_07_28)),
         (refused(-32022, supports(json!(["2025-11-25"]))), ProbeOutcome::Legacy),
         (refused(-32022, supports(json!(["2030-01-01"]))), incompatible(&["2030-01-01"])),
         (refused(-32022, json!({})), ProbeOutcome::Legacy),
@@ -285,6 +285,48 @@ async fn waits_for_a_late_discover_result_after_initialize_was_refused() {
     );
 }
 
+/// The errors of handshakes that fail at `server/discover`, by the server's responses.
+#[tokio::test]
+async fn handshake_errors_are_precise() {
+    let discovered = |versions: Value| json!({ "result": { "supportedVersions": versions, "capabilities": {} } });
+    let rejected = |versions: Value| {
+        let data = json!({ "supported": versions, "requested": "2026-07-28" });
+        json!({ "error": { "code": -32022, "message": "unsupported", "data": data } })
+    };
+    let one = "the server supports only revision 2030-01-01, which this client does not support";
+    let two = "the server supports only revisions 2030-01-01, 2031-01-01, none of which this client supports";
+    let older = "the server supports only revision 2025-11-25, which this client does not support";
+    let none = "the server lists no supported revision";
+    let contradiction = "the server rejected `server/discover` with revision 2026-07-28, but lists 2026-07-28 as \
+                         supported; the client gave up after two attempts";
+    let not_modern = "this client supports only modern revisions, and the response to `server/discover` is not that of \
+                      a modern server: {\"resultType\":\"complete\"}";
+    let cases = [
+        ("both", vec![rejected(json!(["2030-01-01"]))], one),
+        ("both", vec![discovered(json!(["2030-01-01"]))], one),
+        ("both", vec![rejected(json!(["2030-01-01", "2031-01-01"]))], two),
+        ("both", vec![rejected(json!([]))], none),
+        ("both", vec![rejected(json!(["2026-07-28"])), rejected(json!(["2026-07-28"]))], contradiction),
+        ("modern", vec![rejected(json!(["2025-11-25"]))], older),
+        ("modern", vec![discovered(json!(["2025-11-25"]))], older),
+        ("modern", vec![json!({ "result": { "resultType": "complete" } })], not_modern),
+    ];
+    for (revisions, responses, expected) in cases {
+        let (mut wire, client) = client(ours("client", revisions));
+        for mut response in responses.clone() {
+            let request = wire.hear().await;
+            assert_eq!(request["method"], "server/discover", "{responses:?}");
+            (response["jsonrpc"], response["id"]) = (json!("2.0"), request["id"].clone());
+            wire.say(&response.to_string()).await;
+        }
+        let error = client.await.expect("done").expect_err("no revision in common");
+        assert_eq!(error.to_string(), expected, "{responses:?}");
+    }
+    let (_wire, client) = client(LocalInfo::new("client", "1").retain_revisions(|_| false));
+    let error = client.await.expect("done").expect_err("no revision").to_string();
+    assert_eq!(error, "this client supports no revision; add one to `LocalInfo::revisions`");
+}
+
 #[tokio::test(start_paused = true)]
 async fn reports_the_refusal_of_initialize_without_a_modern_answer_to_discover() {
     let (mut wire, client, probe) = refused().await;
@@ -316,12 +358,12 @@ async fn waits_thirty_seconds_for_discover_before_initialize() {
 
 #[tokio::test]
 async fn what_is_known_of_a_server_is_not_asked_again() {
-    let known = |revision| ConnectOptions { known: Some(revision), ..ours("client", "both").into() };
+    let known = |revision| ConnectOptions { known_revision: Some(revision), ..ours("client", "both").into() };
     let (mut wire, legacy) = client(known(Revision::V2025_11_25));
     shake(&mut wire).await;
     assert_eq!(legacy.await.expect("done").expect("a connection").revision(), Revision::V2025_11_25);
 
-    let (mut wire, modern) = client(ConnectOptions { check: false, ..known(Revision::V2026_07_28) });
+    let (mut wire, modern) = client(ConnectOptions { check_known_revision: false, ..known(Revision::V2026_07_28) });
     let modern = modern.await.expect("done").expect("a connection, without a word");
     let call = tokio::spawn(modern.peer.raw_request("tools/list", None).send());
     assert_eq!(wire.hear().await["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");

@@ -1,4 +1,4 @@
-//! Streamable HTTP: what each side answers to whatever the other one does.
+//! The server side of Streamable HTTP: requests, sessions, streams and shutdown.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
 #[path = "support/requests.rs"]
@@ -19,7 +19,7 @@ use tower::ServiceExt;
 use web::{endpoint, until};
 
 #[tokio::test]
-async fn modern_requests_stand_for_themselves() {
+async fn handles_modern_requests_without_a_session() {
     let (endpoint, _) = endpoint(|_| {});
     let (status, headers, events) = read(modern_call(&endpoint, "echo", json!({ "a": 1 })).await).await;
     assert_eq!((status, events.len()), (200, 1));
@@ -49,7 +49,7 @@ async fn modern_requests_stand_for_themselves() {
 }
 
 #[tokio::test]
-async fn headers_say_what_the_body_says() {
+async fn rejects_headers_that_differ_from_the_body() {
     let (endpoint, _) = endpoint(|_| {});
     let list = request(1, "tools/list", modern(json!({})));
     let echo = request(1, "tools/call", modern(json!({ "name": "echo" })));
@@ -110,7 +110,7 @@ async fn headers_say_what_the_body_says() {
 }
 
 #[tokio::test]
-async fn whoever_goes_takes_the_request_back() {
+async fn closing_the_response_cancels_a_modern_request() {
     let (endpoint, observed) = endpoint(|_| {});
     let asking = tokio::spawn({
         let endpoint = endpoint.clone();
@@ -120,7 +120,7 @@ async fn whoever_goes_takes_the_request_back() {
     asking.abort();
     until(|| observed.gone.load(Ordering::SeqCst) == 1).await;
 
-    // In a session the connection may break: the request goes on, and may be taken back by a message.
+    // In a session the connection may break. The request continues, and a notification can cancel it.
     let id = session(&endpoint, "2025-11-25").await;
     for cancelled in [false, true] {
         let asking = tokio::spawn({
@@ -148,7 +148,7 @@ async fn whoever_goes_takes_the_request_back() {
 }
 
 #[tokio::test]
-async fn sessions_begin_and_end() {
+async fn begins_and_ends_sessions() {
     let (endpoint, _) = endpoint(|options| options.sessions = 2);
     let id = session(&endpoint, "2025-06-18").await;
     let other = session(&endpoint, "2025-03-26").await;
@@ -194,7 +194,7 @@ async fn sessions_begin_and_end() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_fails_begins_nothing() {
+async fn keeps_no_session_after_a_failed_handshake() {
     let (endpoint, _) = endpoint(|_| {});
     let (status, headers, events) =
         read(send(&endpoint, "POST", &[], &request(0, "initialize", json!({}))).await).await;
@@ -204,7 +204,7 @@ async fn a_handshake_that_fails_begins_nothing() {
 }
 
 #[tokio::test]
-async fn sessions_that_nobody_uses_end() {
+async fn ends_idle_sessions() {
     let (endpoint, observed) = endpoint(|options| options.idle = Duration::from_millis(100));
     let (idle, used) = (session(&endpoint, "2025-11-25").await, session(&endpoint, "2025-11-25").await);
     let listening = send(&endpoint, "GET", &[("mcp-session-id", &used)], "").await;
@@ -215,7 +215,7 @@ async fn sessions_that_nobody_uses_end() {
     assert_eq!((status, endpoint.sessions()), (404, 1));
     drop(listening);
     until(|| endpoint.sessions() == 0).await;
-    // Nor does it stay for an answer that nobody waits for.
+    // A pending response does not keep it either.
     let left = session(&endpoint, "2025-11-25").await;
     let asking = tokio::spawn({
         let endpoint = endpoint.clone();
@@ -227,7 +227,7 @@ async fn sessions_that_nobody_uses_end() {
 }
 
 #[tokio::test]
-async fn events_belong_to_a_session() {
+async fn rejects_event_ids_of_other_sessions() {
     let (endpoint, observed) = endpoint(|_| {});
     let (one, other) = (session(&endpoint, "2025-11-25").await, session(&endpoint, "2025-11-25").await);
     for id in [&one, &other] {
@@ -246,9 +246,10 @@ async fn events_belong_to_a_session() {
 }
 
 #[tokio::test]
-async fn a_server_without_sessions_says_what_it_speaks() {
+async fn lists_the_supported_revisions_without_sessions() {
     let modern = mcpgen_runtime::LocalInfo::new("new", "1").retain_revisions(|revision| !revision.is_legacy());
-    let endpoint = mcpgen_runtime::Server::of(modern).http(Default::default()).expect("a sound server");
+    let endpoint =
+        mcpgen_runtime::server::ServerBuilder::from(modern).build().http(Default::default()).expect("a sound server");
     let params =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     let (status, _, told) = read(send(&endpoint, "POST", &[], &request(1, "initialize", params)).await).await;
@@ -260,7 +261,7 @@ async fn a_server_without_sessions_says_what_it_speaks() {
 }
 
 #[tokio::test]
-async fn sessions_belong_to_somebody() {
+async fn hides_sessions_from_other_owners() {
     let (endpoint, observed) = endpoint(|options| {
         options.owner = Some(Arc::new(|parts| {
             parts.headers.get("x-user").and_then(|user| user.to_str().ok()).unwrap_or_default().to_owned()
@@ -285,7 +286,7 @@ async fn sessions_belong_to_somebody() {
 }
 
 #[tokio::test]
-async fn a_stream_can_be_come_back_to() {
+async fn resumes_a_stream_after_the_last_event_id() {
     let (endpoint, observed) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
     let mine = ("mcp-session-id", id.as_str());
@@ -304,7 +305,7 @@ async fn a_stream_can_be_come_back_to() {
             (200, &json!(5), &json!("at last"))
         );
     }
-    // In older revisions there is no way back, and so nobody is sent away.
+    // Older revisions cannot resume streams, so the stream stays open.
     let old = session(&endpoint, "2025-06-18").await;
     observed.go_on.notify_one();
     let (_, _, told) =
@@ -313,15 +314,15 @@ async fn a_stream_can_be_come_back_to() {
 }
 
 #[tokio::test]
-async fn each_message_goes_to_one_stream() {
+async fn sends_each_message_on_one_stream() {
     let (endpoint, _) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
     let mine = ("mcp-session-id", id.as_str());
-    // What belongs to no request.
+    // Messages that belong to no request.
     let mut alone = send(&endpoint, "GET", &[mine], "").await.into_body();
     let first = alone.frame().await.expect("a frame").expect("no error").into_data().expect("data");
     assert_eq!(events(&String::from_utf8_lossy(&first))[0].data, "", "where to go on comes first");
-    // A question goes to the stream of the request that it is asked for, its answer comes by itself.
+    // A server request goes to the stream of the request that it belongs to. Its response is a separate POST.
     let mut asked = send(&endpoint, "POST", &[mine], &call(1, "ask", json!({}))).await.into_body();
     let mut next = async || loop {
         let frame = asked.frame().await?.expect("no error").into_data().expect("data");
@@ -338,7 +339,7 @@ async fn each_message_goes_to_one_stream() {
     let result = next().await.expect("an answer");
     assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(1), &json!("decline")));
     assert_eq!(next().await, None, "the stream ends with the answer");
-    // Two requests of one id, while the first is not answered.
+    // Two requests with the same ID, while the first is pending.
     let waiting = tokio::spawn({
         let (endpoint, id) = (endpoint.clone(), id.clone());
         async move { read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(2, "later", json!({}))).await).await }
@@ -346,16 +347,16 @@ async fn each_message_goes_to_one_stream() {
     waiting.await.expect("no panic");
     let (status, _, told) = read(send(&endpoint, "POST", &[mine], &call(2, "echo", json!({}))).await).await;
     assert_eq!((status, told[0].json()["error"]["code"].as_i64()), (400, Some(-32600)));
-    // Whoever listens again takes the place of who listened before.
+    // A new reader replaces the previous one.
     let _other = send(&endpoint, "GET", &[mine], "").await;
     assert!(alone.frame().await.is_none());
 }
 
 #[tokio::test]
-async fn there_is_no_more_than_there_is_room_for() {
+async fn refuses_requests_beyond_the_limits() {
     let (endpoint, observed) = endpoint(|options| {
         (options.requests, options.streams, options.body) = (1, 1, 1000);
-        options.reading = Duration::from_millis(50);
+        options.body_timeout = Duration::from_millis(50);
     });
     let waiting = tokio::spawn({
         let endpoint = endpoint.clone();
@@ -372,7 +373,7 @@ async fn there_is_no_more_than_there_is_room_for() {
     let _listening = send(&endpoint, "GET", &[("mcp-session-id", &id)], "").await;
     let (status, ..) = read(send(&endpoint, "GET", &[("mcp-session-id", &id)], "").await).await;
     assert_eq!(status, 503);
-    // A body that does not come.
+    // A body that never arrives.
     let body = http_body_util::StreamBody::new(futures_util::stream::pending::<
         Result<http_body::Frame<Bytes>, std::io::Error>,
     >());
@@ -388,7 +389,7 @@ async fn there_is_no_more_than_there_is_room_for() {
 }
 
 #[tokio::test]
-async fn closing_does_not_wait_for_those_who_do_not_read() {
+async fn close_does_not_wait_for_clients_that_do_not_read() {
     let (endpoint, _) = endpoint(|_| {});
     let params = modern(json!({ "name": "progress", "_meta": { "progressToken": "p" } }));
     let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "progress")];
@@ -398,7 +399,7 @@ async fn closing_does_not_wait_for_those_who_do_not_read() {
 }
 
 #[tokio::test]
-async fn closing_ends_everything_in_order() {
+async fn close_finishes_requests_and_ends_sessions() {
     let (endpoint, observed) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
     let listening = tokio::spawn(read(send(&endpoint, "GET", &[("mcp-session-id", &id)], "").await));

@@ -1,4 +1,4 @@
-//! The client of Streamable HTTP, with our own server, and with servers that do what ours does not.
+//! The client side of Streamable HTTP, against the server of this crate and against scripted ones.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
 #[path = "support/web.rs"]
@@ -21,7 +21,7 @@ use mcpgen_runtime::http::client::{Authorize, Challenge, HttpError, Options};
 use mcpgen_runtime::http::server::Endpoint;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::change::Change;
-use mcpgen_runtime::{Client, LocalInfo, Server};
+use mcpgen_runtime::{Client, LocalInfo, Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{
     CallToolResult, ContentBlock, ElicitResult, ElicitResultAction, SubscriptionFilter, Tool, ToolInputSchema,
 };
@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 use tower::{BoxError, ServiceExt};
 use web::{Seen, endpoint, until};
 
-/// Serves HTTP by a function: its address.
+/// Serves HTTP with a function. Returns the address.
 async fn serve<F>(answer: impl Fn(Request) -> F + Clone + Send + Sync + 'static) -> String
 where
     F: Future<Output = Response> + Send + 'static,
@@ -42,7 +42,7 @@ where
     format!("http://{address}/mcp")
 }
 
-/// Serves an endpoint, and counts who listens and who comes back.
+/// Serves an endpoint, and counts opened and resumed GET streams.
 async fn served(endpoint: &Endpoint, observed: &Arc<Seen>) -> String {
     let (endpoint, observed) = (endpoint.clone(), Arc::clone(observed));
     serve(move |request| pass(request, endpoint.clone(), Arc::clone(&observed))).await
@@ -57,15 +57,15 @@ async fn pass(request: Request, endpoint: Endpoint, observed: Arc<Seen>) -> Resp
 }
 
 fn options() -> Options {
-    Options { pause: Duration::from_millis(10), patience: Duration::from_secs(5), ..Options::default() }
+    Options { retry_delay: Duration::from_millis(10), send_timeout: Duration::from_secs(5), ..Options::default() }
 }
 
-/// A client that speaks this revision, or all.
+/// Creates a client of one revision, or of all.
 fn client(revision: Option<Revision>) -> ClientBuilder {
     Client::builder("web", "1")
         .options(|options| {
-            let ours = std::mem::replace(&mut options.ours, LocalInfo::new("", ""));
-            options.ours = ours.retain_revisions(|known| revision.is_none_or(|revision| revision == known));
+            let ours = std::mem::replace(&mut options.local_info, LocalInfo::new("", ""));
+            options.local_info = ours.retain_revisions(|known| revision.is_none_or(|revision| revision == known));
         })
         .on_elicitation(|_, _| async {
             Ok(ElicitResult::new(ElicitResultAction::Accept).with_content(BTreeMap::new()))
@@ -87,7 +87,7 @@ const OVER_HTTP: [Revision; 4] =
     [Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
 
 #[tokio::test]
-async fn everything_works_in_every_revision() {
+async fn calls_every_method_in_every_revision() {
     for revision in OVER_HTTP.map(Some).into_iter().chain([None]) {
         let (endpoint, observed) = endpoint(|_| {});
         let client =
@@ -114,12 +114,12 @@ async fn everything_works_in_every_revision() {
         if client.revision() >= Revision::V2025_06_18 {
             assert_eq!(text(&call("ask", json!({})).await), "accept");
         }
-        // One after the other is answered, whatever is between.
+        // Each call gets its response.
         let many = (0..50).map(|n| call("echo", json!({ "n": n })));
         for (n, result) in futures_util::future::join_all(many).await.iter().enumerate() {
             assert_eq!(text(result), format!(r#"{{"n":{n}}}"#));
         }
-        // A stream that is closed in between.
+        // A stream that the server closes early.
         let later = async {
             tokio::join!(call("later", json!({})), async {
                 tokio::time::sleep(Duration::from_millis(60)).await;
@@ -129,7 +129,7 @@ async fn everything_works_in_every_revision() {
         assert_eq!(text(&later.await.0), "at last");
         let returns = client.revision() == Revision::V2025_11_25;
         assert_eq!(observed.returns.load(Ordering::SeqCst), usize::from(returns), "{revision:?}");
-        // A call that nobody waits for.
+        // A cancelled call.
         let waiting =
             client.peer.raw_request("tools/call", Some(mcpgen_types::RawJson::from(&json!({ "name": "wait" })))).send();
         tokio::select! {
@@ -143,9 +143,9 @@ async fn everything_works_in_every_revision() {
 }
 
 #[tokio::test]
-async fn progress_and_changes_arrive() {
+async fn receives_progress_and_changes() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let server = Server::new("changes", "1").tool_with_schema(tool("a"), |_, _| async { "a" });
+        let server = Server::builder("changes", "1").tool_with_schema(tool("a"), |_, _| async { "a" }).build();
         let (endpoint, observed) = (server.http(Default::default()).expect("a sound server"), Arc::default());
         let received = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&received);
@@ -160,16 +160,16 @@ async fn progress_and_changes_arrive() {
             .await
             .expect("a server");
         if revision.is_legacy() {
-            // Before anything is asked, it is listened.
+            // The GET stream is open before the first request.
             client.ping().await.expect("a server");
-            let _ = server.clone().tool_with_schema(tool("b"), |_, _| async { "b" });
+            server.add_tool_with_schema(tool("b"), |_, _| async { "b" }).expect("a new tool");
             until(|| received.load(Ordering::SeqCst) == 1).await;
         } else {
             let filter = SubscriptionFilter::new().with_tools_list_changed(true);
             let mut subscription = client.listen(filter).await.expect("a subscription");
-            let _ = server.clone().tool_with_schema(tool("b"), |_, _| async { "b" });
+            server.add_tool_with_schema(tool("b"), |_, _| async { "b" }).expect("a new tool");
             assert_eq!(subscription.next().await.expect("a change"), Some(Change::Tools));
-            // Closing the stream is all that it takes to end it.
+            // Closing the stream ends the subscription.
             drop(subscription);
             tokio::time::timeout(Duration::from_secs(5), endpoint.close()).await.expect("nothing is left");
         }
@@ -181,14 +181,14 @@ fn tool(name: &str) -> Tool {
 }
 
 #[tokio::test]
-async fn a_session_that_is_lost_is_begun_again() {
+async fn replaces_a_lost_session() {
     let (first, second) = (endpoint(|_| {}), endpoint(|_| {}));
     let now = Arc::new(Mutex::new(first));
     let front = Arc::clone(&now);
     let url = serve(move |request| {
         let (endpoint, observed) = front.lock().expect("no panic").clone();
         async move {
-            // While a session begins, others come and go.
+            // Requests and cancellations run while a session begins.
             if !request.headers().contains_key("mcp-session-id") {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
@@ -221,7 +221,7 @@ async fn a_session_that_is_lost_is_begun_again() {
 }
 
 #[tokio::test]
-async fn whoever_only_listens_begins_again_too() {
+async fn replaces_a_session_that_the_get_stream_loses() {
     let (first, second) = (endpoint(|_| {}), endpoint(|_| {}));
     let now = Arc::new(Mutex::new(first.clone()));
     let front = Arc::clone(&now);
@@ -240,7 +240,7 @@ async fn whoever_only_listens_begins_again_too() {
 }
 
 #[tokio::test]
-async fn answers_get_through_however_much_is_asked() {
+async fn sends_responses_while_requests_wait() {
     let (endpoint, observed) = endpoint(|_| {});
     let options = Options { requests: 1, ..options() };
     let client = client(Some(Revision::V2025_11_25)).connect_http(&served(&endpoint, &observed).await, options).await;
@@ -252,25 +252,25 @@ async fn answers_get_through_however_much_is_asked() {
 }
 
 #[tokio::test]
-async fn headers_that_a_tool_wants_are_found_out() {
+async fn learns_tool_headers_from_the_list() {
     let (endpoint, observed) = endpoint(|_| {});
     let client = client(None).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
-    // It was not listed: the server refuses the call, and the list says why.
+    // The tool was not listed, so the server refuses the call without its headers.
     let result = client.call_tool("region", arguments(json!({ "region": "here" }))).await.expect("an answer");
     assert_eq!(text(&result), "there");
 }
 
 #[tokio::test]
-async fn older_servers_are_found_out() {
+async fn falls_back_to_older_revisions() {
     let legacy = LocalInfo::new("old", "1").retain_revisions(Revision::is_legacy);
-    let server = Server::of(legacy).tool_with_schema(tool("a"), |_, _| async { "a" });
+    let server = ServerBuilder::from(legacy).tool_with_schema(tool("a"), |_, _| async { "a" }).build();
     let (endpoint, observed) = (server.http(Default::default()).expect("a sound server"), Arc::default());
     let client = client(None).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
     assert_eq!(client.revision(), Revision::V2025_11_25);
     assert_eq!(text(&client.call_tool("a", JsonObject::new()).await.expect("an answer")), "a");
 }
 
-/// Tokens that are good for one request.
+/// Provides tokens, each valid for one request.
 struct Tokens {
     given: AtomicUsize,
     good_after: usize,
@@ -293,7 +293,7 @@ impl Authorize for Tokens {
 }
 
 #[tokio::test]
-async fn tokens_are_asked_for() {
+async fn asks_for_a_new_token_after_a_401() {
     let (endpoint, _) = endpoint(|_| {});
     for (wanted, good) in [("Bearer 0", true), ("Bearer 2", true), ("Bearer x", false)] {
         let endpoint = endpoint.clone();
@@ -323,14 +323,14 @@ async fn tokens_are_asked_for() {
     }
 }
 
-/// What a server says that speaks no MCP.
+/// A response of a server without MCP.
 fn said(status: u16, kind: &str, body: &str) -> Response {
     let response = Response::builder().status(status).header("content-type", kind);
     response.body(Body::from(body.to_owned())).expect("a response")
 }
 
 #[tokio::test]
-async fn what_is_no_server_is_said_so() {
+async fn reports_responses_of_servers_without_mcp() {
     let table: &[(u16, &str, &str, &str)] = &[
         (500, "text/plain", "out of order", "the server responded with 500 Internal Server Error: out of order"),
         (404, "text/html", "<html>", "the server responded with 404 Not Found: <html>"),
@@ -343,7 +343,7 @@ async fn what_is_no_server_is_said_so() {
         (200, "text/event-stream", "", "the stream ended before the response arrived"),
         (202, "text/plain", "", "the stream ended before the response arrived"),
         (403, "text/plain", "no\n", "the server responded with 403 Forbidden: no "),
-        // What stands before a server says nothing of what it speaks.
+        // The status comes from a proxy, so it does not show which revisions the server supports.
         (
             503,
             "application/json",
@@ -376,7 +376,7 @@ async fn what_is_no_server_is_said_so() {
     }
 }
 
-/// A server of sessions that answers calls by what a script says, and tells how often it was come back to.
+/// A server with sessions that responds to calls by a script, and logs how streams are resumed.
 async fn scripted(script: &'static [&'static str]) -> (String, Arc<Mutex<Vec<String>>>) {
     let came: Arc<Mutex<Vec<String>>> = Arc::default();
     let log = Arc::clone(&came);
@@ -419,7 +419,7 @@ async fn scripted(script: &'static [&'static str]) -> (String, Arc<Mutex<Vec<Str
 }
 
 #[tokio::test]
-async fn streams_that_break_off_are_come_back_to() {
+async fn resumes_interrupted_streams() {
     const ANSWER: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[]}}\n\n";
     const NEWS: &str = "id: e3\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n";
     const POLLS: [&str; 8] = [
@@ -436,12 +436,12 @@ async fn streams_that_break_off_are_come_back_to() {
         (&[ANSWER], &[], true),
         (&["id: e1\ndata: \n\nretry: 1\n\n", ANSWER], &["e1"], true),
         (&["id: e1\ndata: \n\n", "", "id: e2\ndata:\n\n", NEWS, ANSWER], &["e1", "e1", "e2", "e3"], true),
-        // Nothing says where to go on.
+        // No event ID to resume from.
         (&["retry: 1\n\n", ANSWER], &[], false),
-        // What was missed is not kept.
+        // Missed events are not retained.
         (&["id: e1\ndata: \n\n"], &["e1"], false),
         (&["id: e1\ndata: \n\n", "", "", "", "", "", ANSWER], &["e1", "e1", "e1", "e1", "e1"], false),
-        // A message starts the count of attempts again.
+        // A message resets the count of attempts.
         (&POLLS, &["p1", "p2", "p3", "p4", "e3", "p5", "p6"], true),
     ];
     for (script, came, is_answered) in table {
@@ -451,4 +451,26 @@ async fn streams_that_break_off_are_come_back_to() {
         assert_eq!(result.is_ok(), *is_answered, "{script:?}: {result:?}");
         assert_eq!(*log.lock().expect("no panic"), *came, "{script:?}");
     }
+}
+
+#[tokio::test]
+async fn relays_messages_without_metadata() {
+    use futures_util::{SinkExt, StreamExt};
+    let (endpoint, observed) = endpoint(|_| {});
+    let url = served(&endpoint, &observed).await;
+    let (incoming, outgoing) = mcpgen_runtime::http::client::open(&url, options()).expect("a URL");
+    let (mut incoming, mut outgoing) = (std::pin::pin!(incoming), std::pin::pin!(outgoing));
+    let call = json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {
+        "name": "region",
+        "arguments": {},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+        },
+    } });
+    outgoing.send(call.to_string().into_bytes().into()).await.expect("an open connection");
+    let response = incoming.next().await.expect("a response").expect("a message").into_bytes().expect("JSON");
+    let response: Value = serde_json::from_slice(&response).expect("JSON");
+    assert_eq!((&response["id"], &response["result"]["content"][0]["text"]), (&json!("a"), &json!("there")));
 }

@@ -11,22 +11,26 @@ use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
+use futures_util::future::BoxFuture;
+use http::HeaderValue;
 use mcpgen_runtime::Client;
-use mcpgen_runtime::http::client::Options;
+use mcpgen_runtime::http::client::{Authorize, Challenge, Options};
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
 use sessions::{Sessions, events, respond};
 use tokio::sync::{Notify, Semaphore, mpsc};
+use tower::BoxError;
 
 /// Far longer than any test lasts: whatever waits for it fails its test.
 const NEVER: Duration = Duration::from_secs(3600);
 
 fn options() -> Options {
-    Options { pause: Duration::from_millis(5), patience: NEVER, ..Options::default() }
+    Options { retry_delay: Duration::from_millis(5), send_timeout: NEVER, ..Options::default() }
 }
 
 async fn connect(server: &Sessions, options: Options) -> Client {
-    let builder = Client::builder("client", "1").options(|options| options.known = Some(Revision::V2025_11_25));
+    let builder =
+        Client::builder("client", "1").options(|options| options.known_revision = Some(Revision::V2025_11_25));
     builder.connect_http(&server.url, options).await.expect("a server")
 }
 
@@ -79,7 +83,7 @@ async fn begins_five_sessions_in_a_row_without_an_answer_and_then_fails() {
     let server =
         Sessions::start(|received| async move { (received.what == "POST tools/call").then(|| respond(404, "", "")) });
     let server = server.await;
-    let client = connect(&server, Options { pause: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, Options { retry_delay: Duration::from_millis(50), ..options() }).await;
     let begun = Instant::now();
     for _ in 0..5 {
         let error = call(&client).await.expect_err("a lost session");
@@ -105,7 +109,7 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
         }
     });
     let server = server.await;
-    let client = connect(&server, Options { patience: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, Options { send_timeout: Duration::from_millis(50), ..options() }).await;
     let error = call(&client).await.expect_err("no session");
     assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
 }
@@ -135,7 +139,7 @@ async fn never_initialized() -> (Sessions, Arc<Mutex<Vec<String>>>) {
 #[tokio::test]
 async fn ends_a_session_that_does_not_begin_in_time() {
     let (server, ended) = never_initialized().await;
-    let client = connect(&server, Options { patience: Duration::from_millis(300), ..options() }).await;
+    let client = connect(&server, Options { send_timeout: Duration::from_millis(300), ..options() }).await;
     let error = call(&client).await.expect_err("no session");
     assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
     assert_eq!(*ended.lock().expect("no panic"), ["session-1"]);
@@ -191,7 +195,7 @@ async fn begins_a_session_at_once_after_an_answered_request() {
         async move { (!is_first).then(|| respond(404, "", "")) }
     });
     let server = server.await;
-    let client = connect(&server, Options { pause: NEVER, ..options() }).await;
+    let client = connect(&server, Options { retry_delay: NEVER, ..options() }).await;
     for _ in 0..10 {
         call(&client).await.expect("an answer");
     }
@@ -211,7 +215,7 @@ async fn limits_sessions_that_a_stream_loses() {
         async move { response }
     });
     let server = server.await;
-    let client = connect(&server, Options { pause: Duration::from_millis(20), ..options() }).await;
+    let client = connect(&server, Options { retry_delay: Duration::from_millis(20), ..options() }).await;
     until(|| server.count("POST initialize") == 1 + 5).await;
     until(|| server.count("GET") == 2 * (1 + 5)).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -296,7 +300,7 @@ async fn sends_queued_notifications_before_the_session_ends() {
 #[tokio::test]
 async fn close_waits_for_queued_notifications_no_longer_than_patience() {
     let (server, _gate, _) = slow().await;
-    let client = connect(&server, Options { patience: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, Options { send_timeout: Duration::from_millis(50), ..options() }).await;
     for number in 0..1000 {
         notify(&client, number).await;
     }
@@ -393,7 +397,7 @@ async fn gives_up_an_answer_after_attempts_without_a_message() {
         async move { is_stream.then(|| events(&format!("id: {nth}\ndata:\n\n"))) }
     });
     let server = server.await;
-    let client = connect(&server, Options { attempts: 4, ..options() }).await;
+    let client = connect(&server, Options { max_retries: 4, ..options() }).await;
     let error = call(&client).await.expect_err("no answer");
     assert!(error.contains("the stream ended"), "{error}");
     assert_eq!(server.count("GET"), 1 + 4);
@@ -423,8 +427,8 @@ async fn reopens_a_stream_that_worked_however_often_that_fails() {
             async {}
         })
     });
-    let builder = builder.options(|options| options.known = Some(Revision::V2025_11_25));
-    let options = Options { attempts: 2, pause: Duration::from_millis(1), ..options() };
+    let builder = builder.options(|options| options.known_revision = Some(Revision::V2025_11_25));
+    let options = Options { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() };
     let _client = builder.connect_http(&server.url, options).await.expect("a server");
     until(|| received.load(Ordering::SeqCst) == 1 && server.count("GET") == 7).await;
 }
@@ -439,7 +443,7 @@ fn stream_that_stays() -> Response {
 async fn gives_up_a_stream_that_never_worked() {
     let server = Sessions::start(|received| async move { (received.what == "GET").then(|| respond(503, "", "")) });
     let server = server.await;
-    let client = connect(&server, Options { attempts: 2, pause: Duration::from_millis(1), ..options() }).await;
+    let client = connect(&server, Options { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() }).await;
     until(|| server.count("GET") == 3).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     call(&client).await.expect("an answer");
@@ -461,4 +465,100 @@ async fn closes_while_it_waits_for_the_longest_retry() {
     closed.expect("an end in time").expect("a clean end");
     assert!(waiting.await.expect("no panic").is_err());
     assert_eq!((server.count("GET"), server.count("DELETE")), (1, 1));
+}
+
+/// A server whose response to `tools/call` is a stream that ends early, with these responses to GET requests that resume
+/// it.
+async fn interrupted(resumed: impl Fn() -> Response + Clone + Send + Sync + 'static) -> Sessions {
+    Sessions::start(move |received| {
+        let response = match (received.what.as_str(), received.last_event_id.is_some()) {
+            ("POST tools/call", _) if received.session == "session-0" => Some(events("id: 1\ndata:\n\n")),
+            ("GET", true) => Some(resumed()),
+            _ => None,
+        };
+        async move { response }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn replaces_a_session_that_is_lost_when_a_stream_is_resumed() {
+    let server = interrupted(|| respond(404, "", "")).await;
+    let client = connect(&server, options()).await;
+    let error = call(&client).await.expect_err("the request was sent in the lost session");
+    assert!(error.contains("the stream ended"), "{error}");
+    assert_eq!(server.count("POST initialize"), 2, "{:?}", server.log());
+    call(&client).await.expect("an answer in the new session");
+    assert_eq!(server.count("POST tools/call"), 2, "the new session is used at once");
+}
+
+#[tokio::test]
+async fn names_the_content_type_of_a_get_response_that_is_no_stream() {
+    let table = [
+        (200, "application/json", "200 OK and content type \"application/json\""),
+        (202, "", "202 Accepted and content type \"\""),
+        (200, "text/html", "200 OK and content type \"text/html\""),
+    ];
+    for (status, kind, expected) in table {
+        let server = interrupted(move || respond(status, kind, "{}")).await;
+        let error = call(&connect(&server, options()).await).await.expect_err("no stream");
+        let expected = format!("the server responded to GET with {expected} instead of an event stream");
+        assert!(error.contains(&expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn names_the_revision_of_a_new_session_that_differs() {
+    for (version, expected) in [(json!("2025-06-18"), "`2025-06-18`"), (json!(5), "none")] {
+        let count = Arc::new(AtomicUsize::new(0));
+        let server = Sessions::start(move |received| {
+            let is_first = count.load(Ordering::SeqCst) == 0;
+            let response = match received.what.as_str() {
+                "POST initialize" => {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    let result = json!({ "protocolVersion": version, "capabilities": {}, "serverInfo": { "name": "s", "version": "1" } });
+                    let message = json!({ "jsonrpc": "2.0", "id": received.message["id"], "result": result });
+                    (!is_first).then(|| respond(200, "application/json", &message.to_string()))
+                }
+                "POST tools/call" => Some(respond(404, "", "")),
+                _ => None,
+            };
+            async move { response }
+        });
+        let server = server.await;
+        let error = call(&connect(&server, options()).await).await.expect_err("another revision");
+        let text = format!("the session was lost, and the server chose another revision for the new one: {expected}");
+        assert!(error.ends_with(&text), "{error}");
+    }
+}
+
+/// Provides one token, and none after the server has refused it.
+struct OneToken;
+
+impl Authorize for OneToken {
+    fn authorize<'a>(&'a self, refused: Option<&'a Challenge>) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>> {
+        Box::pin(async move { Ok(refused.is_none().then(|| HeaderValue::from_static("Bearer x"))) })
+    }
+}
+
+#[tokio::test]
+async fn shows_the_body_of_a_401_without_another_token() {
+    let server = Sessions::start(|received| async move {
+        (received.what == "POST tools/call").then(|| respond(401, "text/plain", "the token has expired"))
+    });
+    let server = server.await;
+    let client = connect(&server, Options { authorization: Some(Arc::new(OneToken)), ..options() }).await;
+    let error = call(&client).await.expect_err("refused");
+    assert!(error.contains("the server responded with 401 Unauthorized: the token has expired"), "{error}");
+    assert_eq!(server.count("POST tools/call"), 1);
+}
+
+#[tokio::test]
+async fn shows_the_beginning_of_a_long_error_body() {
+    let server = Sessions::start(|received| async move {
+        (received.what == "POST tools/call").then(|| respond(500, "text/plain", &"out of order ".repeat(10_000)))
+    });
+    let server = server.await;
+    let error = call(&connect(&server, options()).await).await.expect_err("an error");
+    assert!(error.contains("500 Internal Server Error: out of order out of order"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Streamable HTTP: what one client can take away from the others, and how much memory it can hold.
+//! Limits of the HTTP server: on memory, requests, streams and sessions of each client.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
 #[path = "support/requests.rs"]
@@ -16,6 +16,8 @@ use http::{Request, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use mcpgen_runtime::http::server::{Body, Endpoint, Options};
+use mcpgen_runtime::{Limits, LocalInfo, Router};
+use mcpgen_types::ErrorObject;
 use requests::{BOTH, MODERN, call, modern, modern_call, read, request, send, session};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -441,4 +443,29 @@ async fn evicts_an_idle_session_of_an_owner_at_its_limit() {
     assert_eq!(refused, 503);
     assert!(answer[0].data.contains("sessions_per_owner"), "{}", answer[0].data);
     assert_eq!(ping("bob", &other).await, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_takes_no_longer_than_the_drain_time() {
+    let router = Router::new()
+        .custom_request("never", |_, _: Value| std::future::pending::<Result<Value, ErrorObject>>())
+        .custom_notification("never", |_, _: Value| std::future::pending());
+    let drain = Duration::from_secs(10);
+    let options = Options { limits: Limits { drain, ..Limits::default() }, ..Options::default() };
+    let endpoint = Endpoint::new(LocalInfo::new("http", "1"), router.clone(), router, options);
+    let session = session(&endpoint, "2025-11-25").await;
+    let headers = [("mcp-session-id", &*session)];
+    let notification = json!({ "jsonrpc": "2.0", "method": "never" }).to_string();
+    assert_eq!(status(send(&endpoint, "POST", &headers, &notification).await).await, 202);
+    let request = request(1, "never", json!({}));
+    let _response = tokio::spawn({
+        let (endpoint, session) = (endpoint.clone(), session.clone());
+        async move { send(&endpoint, "POST", &[("mcp-session-id", &*session)], &request).await }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let begun = tokio::time::Instant::now();
+    endpoint.close().await;
+    let elapsed = begun.elapsed();
+    assert!((drain..drain + Duration::from_secs(2)).contains(&elapsed), "{elapsed:?}");
+    assert_eq!(endpoint.sessions(), 0);
 }

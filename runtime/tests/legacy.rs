@@ -191,7 +191,7 @@ async fn a_server_waits_until_the_client_is_ready() {
     assert!(matches!(error, CallError::NotAllowed(_)), "{error}");
     wire.say(INITIALIZED).await;
     wire.ask(PING).await;
-    let call = tokio::spawn(peer.call::<v2025_11_25::ListRootsRequest>(None).send());
+    let call = tokio::spawn(peer.call::<v2025_11_25::ListRootsRequest>(None));
     let asked = wire.hear().await;
     assert_eq!(asked["method"], "roots/list");
     wire.say(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": [] } }).to_string()).await;
@@ -307,7 +307,7 @@ async fn ids_are_not_used_twice() {
     wire.ask(PING).await;
     let mut observed = std::collections::BTreeSet::new();
     for _ in 0..100 {
-        let call = tokio::spawn(peer.call::<v2025_11_25::ListRootsRequest>(None).send());
+        let call = tokio::spawn(peer.call::<v2025_11_25::ListRootsRequest>(None));
         let id = wire.hear().await["id"].clone();
         wire.say(&json!({ "jsonrpc": "2.0", "id": id, "result": { "roots": [] } }).to_string()).await;
         call.await.expect("no panic").expect("a result");
@@ -318,7 +318,8 @@ async fn ids_are_not_used_twice() {
 #[tokio::test]
 async fn a_server_ends_when_its_client_hangs_up() {
     let (mut wire, peer) = ready(json!({ "roots": {} })).await;
-    let call = tokio::spawn(peer.call::<v2025_11_25::ListRootsRequest>(None).send());
+    wire.ask(PING).await;
+    let call = tokio::spawn(peer.call::<v2025_11_25::ListRootsRequest>(None));
     wire.hear().await;
     wire.close_output().await;
     assert!(wire.is_over().await);
@@ -334,7 +335,7 @@ async fn types_of_another_revision_are_not_sent() {
     let error = peer.call::<v2025_11_25::ListRootsRequest>(None).await.expect_err("another revision");
     let words = "roots/list: the type belongs to revision 2025-11-25, but the connection uses 2024-11-05";
     assert_eq!(error.to_string(), words);
-    let call = tokio::spawn(peer.call::<v2024_11_05::ListRootsRequest>(None).send());
+    let call = tokio::spawn(peer.call::<v2024_11_05::ListRootsRequest>(None));
     assert_eq!(wire.hear().await["method"], "roots/list");
     call.abort();
     let error = peer.call::<v2024_11_05::ListToolsRequest>(None).await.expect_err("not a request to a client");

@@ -392,9 +392,9 @@ async fn a_server_makes_no_requests() {
 async fn client(ours: LocalInfo, reading: ResultRules, handlers: Router) -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let options = ConnectOptions {
-        reading,
-        known: Some(Revision::V2026_07_28),
-        check: false,
+        result_rules: reading,
+        known_revision: Some(Revision::V2026_07_28),
+        check_known_revision: false,
         ..ours.retain_revisions(|revision| !revision.is_legacy()).into()
     };
     let (reader, writer) = tokio::io::split(there);
@@ -424,7 +424,7 @@ async fn a_client_says_the_same_of_itself_each_time() {
         let _ = peer.raw_request("tools/call", Some(RawJson::from(&json!({ "name": "a" })))).await;
         let own = json!({ "name": "a", "_meta": { "io.modelcontextprotocol/logLevel": "debug", "mine": [1] } });
         let _ = peer.raw_request("tools/call", Some(RawJson::from(&own))).await;
-        let _ = peer.custom_call::<_, Value>("custom/none", &json!(null)).expect("params").await;
+        let _ = peer.custom_request::<_, Value>("custom/none", &json!(null)).expect("params").await;
         let _ = peer.raw_request("tools/call", None).on_progress(|_| {}).await;
     });
     let mut with_more = expected.clone();
@@ -516,9 +516,9 @@ async fn fresh_results_are_kept() {
     assert_eq!([list(None).await, list(None).await], ["0", "0"], "fresh");
     tokio::time::advance(Duration::from_millis(1001)).await;
     assert_eq!([list(None).await, list(None).await], ["1", "1"], "stale, then fresh");
-    cache.changed(&Change::Prompts);
+    cache.invalidate(&Change::Prompts);
     assert_eq!(list(None).await, "1");
-    cache.changed(&Change::Tools);
+    cache.invalidate(&Change::Tools);
     assert_eq!(list(None).await, "2", "told that it has changed");
     assert_eq!([list(Some("0")).await, list(Some("0")).await], ["3", "4"], "stale at once");
     assert_eq!([list(Some("9000")).await, list(Some("9000")).await], ["5", "5"], "each page by itself");
@@ -531,13 +531,13 @@ async fn fresh_results_are_kept() {
     };
     cache.clear();
     assert_eq!([read("file:///a").await, read("file:///b").await, read("file:///a").await], [10, 11, 11]);
-    cache.changed(&Change::Resource("file:///a".to_owned()));
+    cache.invalidate(&Change::Resource("file:///a".to_owned()));
     assert_eq!([read("file:///b").await, read("file:///a").await], [11, 12]);
 
     // What has changed on its way is not kept.
     cache.clear();
     let on_its_way = read("file:///b");
-    let changed = async { cache.changed(&Change::Resource("file:///b".to_owned())) };
+    let changed = async { cache.invalidate(&Change::Resource("file:///b".to_owned())) };
     assert_eq!(tokio::join!(on_its_way, changed).0, 13);
     assert_eq!(read("file:///b").await, 14);
 }

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpgen_runtime::server::request_state::RequestStateCodec;
-use mcpgen_runtime::server::{Call, ToolError};
-use mcpgen_runtime::{Context, Limits, Router, Server};
+use mcpgen_runtime::server::{RequestContext, ToolError};
+use mcpgen_runtime::{Context, Limits, Router, Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, Tool, ToolInputSchema};
 use serde_json::{Value, json};
 use support::Wire;
@@ -18,19 +18,19 @@ use support::Wire;
 /// How often the body of `pay` ran to its end.
 type Payments = Arc<AtomicUsize>;
 
-async fn pay(call: Call, payments: Payments) -> Result<&'static str, ToolError> {
+async fn pay(context: RequestContext, payments: Payments) -> Result<&'static str, ToolError> {
     let params = json!({ "message": "sure?", "requestedSchema": { "type": "object", "properties": {} } });
     let params: ElicitRequestFormParams = mcpgen_types::from_value(params)?;
-    call.elicit("sure", params).await?;
+    context.elicit("sure", params).await?;
     payments.fetch_add(1, Ordering::SeqCst);
     Ok("paid")
 }
 
-fn server() -> (Server, Payments) {
+fn server() -> (ServerBuilder, Payments) {
     let payments = Payments::default();
     let count = Arc::clone(&payments);
-    let server = Server::new("shop", "1")
-        .tool_with_schema(Tool::new(ToolInputSchema::new(), "pay"), move |call, _| pay(call, Arc::clone(&count)))
+    let server = Server::builder("shop", "1")
+        .tool_with_schema(Tool::new(ToolInputSchema::new(), "pay"), move |context, _| pay(context, Arc::clone(&count)))
         .tool_with_schema(Tool::new(ToolInputSchema::new(), "echo"), |_, _| async { "echo" })
         .identity(|context: &Context| {
             context.meta().get("user").and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -90,7 +90,7 @@ async fn charges_resumed_rounds() {
     let (server, payments) = server();
     // A shared key without a store: only the rate limit bounds replays.
     let seal = RequestStateCodec::new([7; 32], Duration::from_secs(60)).expect("a key");
-    let mut session = Session::open(&server.seal(seal).rate_limit(3, Duration::from_secs(60)));
+    let mut session = Session::open(&server.request_state(seal).rate_limit(3, Duration::from_secs(60)).build());
     let params = resumed(&session.call("ann", json!({ "name": "pay" })).await);
     for attempt in 0..10 {
         let response = session.call("ann", params.clone()).await;
@@ -105,7 +105,7 @@ async fn charges_resumed_rounds() {
 #[tokio::test(start_paused = true)]
 async fn charges_calls_whose_state_is_refused() {
     let (server, _) = server();
-    let mut session = Session::open(&server.rate_limit(4, Duration::from_secs(60)));
+    let mut session = Session::open(&server.rate_limit(4, Duration::from_secs(60)).build());
     let params = resumed(&session.call("ann", json!({ "name": "pay" })).await);
     assert_eq!(text(&session.call("ann", params.clone()).await), "paid");
     // Spent, then forged: both refused, both charged.
@@ -118,7 +118,7 @@ async fn charges_calls_whose_state_is_refused() {
 #[tokio::test]
 async fn accepts_request_state_once_by_default() {
     let (server, payments) = server();
-    let mut session = Session::open(&server);
+    let mut session = Session::open(&server.build());
     let params = resumed(&session.call("ann", json!({ "name": "pay" })).await);
     assert_eq!(text(&session.call("ann", params.clone()).await), "paid");
     for _ in 0..5 {
@@ -130,7 +130,7 @@ async fn accepts_request_state_once_by_default() {
 #[tokio::test(start_paused = true)]
 async fn limits_each_caller() {
     let (server, _) = server();
-    let mut session = Session::open(&server.rate_limit(3, Duration::from_secs(3)));
+    let mut session = Session::open(&server.rate_limit(3, Duration::from_secs(3)).build());
     for (user, expected) in [("ann", true), ("ann", true), ("ann", true), ("ann", false), ("bob", true), ("ann", false)]
     {
         assert_eq!(session.may_call(user).await, expected, "{user}");
@@ -147,7 +147,7 @@ async fn limits_each_caller() {
 #[tokio::test(start_paused = true)]
 async fn reports_the_wait_in_whole_seconds() {
     let (server, _) = server();
-    let mut session = Session::open(&server.rate_limit(1, Duration::from_millis(2500)));
+    let mut session = Session::open(&server.rate_limit(1, Duration::from_millis(2500)).build());
     assert!(session.may_call("ann").await);
     let response = session.call("ann", json!({ "name": "echo" })).await;
     assert_eq!(text(&response), "rate limit exceeded; try again in 3 s");
@@ -156,7 +156,7 @@ async fn reports_the_wait_in_whole_seconds() {
 #[tokio::test(start_paused = true)]
 async fn refuses_new_callers_while_the_table_is_full() {
     let (server, _) = server();
-    let mut session = Session::open(&server.rate_limit(2, Duration::from_secs(10)).rate_limit_callers(2));
+    let mut session = Session::open(&server.rate_limit(2, Duration::from_secs(10)).rate_limit_callers(2).build());
     for (user, expected) in [("ann", true), ("bob", true), ("eve", false), ("ann", true), ("bob", true), ("ann", false)]
     {
         assert_eq!(session.may_call(user).await, expected, "{user}");

@@ -5,6 +5,9 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
+#[path = "../examples/support/dialect.rs"]
+#[allow(dead_code, reason = "this test translates only messages")]
+mod dialect;
 mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::{Client, Limits, Server, transport::lines};
+use mcpgen_runtime::{Client, Server, transport::lines};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 use serde_json::{Value, json};
@@ -56,7 +59,7 @@ fn server() -> (Server, Arc<AtomicUsize>) {
     };
     let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
     let by_hand = counted();
-    let server = Server::new("server", "1").tool_with_schema(tool("by_hand"), move |_, arguments| {
+    let server = Server::builder("server", "1").tool_with_schema(tool("by_hand"), move |_, arguments| {
         by_hand();
         async move { mcpgen_types::to_string(&arguments) }
     });
@@ -68,7 +71,7 @@ fn server() -> (Server, Arc<AtomicUsize>) {
             async move { any.to_string() }
         })
     };
-    (server, calls)
+    (server.build(), calls)
 }
 
 #[cfg(feature = "schemars")]
@@ -95,7 +98,7 @@ fn wire() -> (Wire, Arc<AtomicUsize>) {
     let (here, there) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 22), lines::send(writer));
-    tokio::spawn(mcpgen_runtime::serve(config, router.clone(), router, incoming, outgoing, Limits::default()));
+    tokio::spawn(mcpgen_runtime::serve((config, router), (incoming, outgoing)));
     (Wire::of(here), calls)
 }
 
@@ -180,16 +183,16 @@ async fn drops_notifications_with_reserved_keys() {
     }
 }
 
-#[cfg(feature = "compat")]
 #[tokio::test]
 async fn translates_no_message_with_reserved_keys() {
     use futures_util::StreamExt;
     for value in values() {
         let message = format!(r#"{{"jsonrpc":"2.0","method":"initialized","params":{{"any":{value}}}}}"#);
-        let arrived = futures_util::stream::iter([Ok(message.clone().into_bytes())]);
-        let translated: Vec<_> = mcpgen_runtime::compat::incoming(arrived).collect().await;
+        let arrived = futures_util::stream::iter([Ok(message.clone().into_bytes().into())]);
+        let translated: Vec<_> = dialect::incoming(arrived).collect().await;
         let translated =
-            String::from_utf8(translated.into_iter().next().expect("one").expect("a message")).expect("text");
+            translated.into_iter().next().expect("one").expect("a message").into_bytes().expect("not parsed");
+        let translated = String::from_utf8(translated).expect("text");
         let read = |text: &str| mcpgen_types::from_str::<Value>(text).map_err(|error| error.to_string());
         match read(&message) {
             Ok(mut expected) => {
@@ -240,7 +243,9 @@ async fn client(received: Arc<Mutex<Vec<Value>>>) -> (Client, Wire) {
     let (here, there) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(here);
     let client = Client::builder("client", "1")
-        .options(|options| (options.known, options.check) = (Some(Revision::V2026_07_28), false))
+        .options(|options| {
+            (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false)
+        })
         .on_log(Level::Debug, move |event| {
             received.lock().expect("no panic").push(event.data.clone());
             async {}

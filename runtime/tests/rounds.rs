@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_runtime::client::handshake::ConnectOptions;
-use mcpgen_runtime::client::mrtr::{self, Rounds};
+use mcpgen_runtime::client::{RoundLimits, mrtr};
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::server::request_state::{InMemoryReplayGuard, ReplayGuard, RequestStateCodec, RequestStateError};
@@ -55,7 +55,7 @@ async fn tool(
 ) -> Result<InputRequiredOrCallToolResult, ErrorObject> {
     match params.name.as_str() {
         "greet" => {
-            let dialog = seal.dialog::<Vec<String>>(&context, "ann")?;
+            let dialog = seal.decode::<Vec<String>>(&context, "ann")?;
             let mut said = dialog.state.clone().unwrap_or_default();
             if let Some(answer) = context.input::<ElicitRequest>("name")? {
                 said.push(format!("{:?}", answer.action));
@@ -64,7 +64,7 @@ async fn tool(
                 2 => Ok(text(said.join(", "))),
                 round => {
                     let asks = asks([("name", form(&format!("round {round}")).into())]);
-                    Ok(asks.with_request_state(seal.seal(&dialog, &said)?).into())
+                    Ok(asks.with_request_state(seal.encode(&dialog, &said)?).into())
                 }
             }
         }
@@ -85,8 +85,8 @@ async fn tool(
             }
         }
         "forever" => {
-            let dialog = seal.dialog::<()>(&context, "")?;
-            Ok(InputRequiredResult::new().with_request_state(seal.seal(&dialog, &())?).into())
+            let dialog = seal.decode::<()>(&context, "")?;
+            Ok(InputRequiredResult::new().with_request_state(seal.encode(&dialog, &())?).into())
         }
         "nothing" => Ok(InputRequiredResult::new().into()),
         "url" => {
@@ -250,13 +250,13 @@ fn open(
 ) -> Result<Option<u32>, ErrorObject> {
     let params = json!({ "name": name, "requestState": state });
     let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
-    seal.dialog::<u32>(&context, who).map(|dialog| dialog.state)
+    seal.decode::<u32>(&context, who).map(|dialog| dialog.state)
 }
 
 fn close(seal: &RequestStateCodec, method: &str, name: &str, who: &str) -> String {
     let params = json!({ "name": name });
     let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
-    seal.seal(&seal.dialog::<u32>(&context, who).expect("the first round"), &7_u32).expect("sealed")
+    seal.encode(&seal.decode::<u32>(&context, who).expect("the first round"), &7_u32).expect("sealed")
 }
 
 #[test]
@@ -283,12 +283,12 @@ fn state_is_taken_as_it_was_given_and_from_whom() {
     // A resource is bound by its URI, whatever else stands beside it.
     let read =
         |params: Value| Context::of_request(Revision::V2026_07_28, "resources/read", Some(&RawJson::from(&params)));
-    let dialog = seal.dialog::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann").expect("the first round");
-    let given = seal.seal(&dialog, &7_u32).expect("sealed");
+    let dialog = seal.decode::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann").expect("the first round");
+    let given = seal.encode(&dialog, &7_u32).expect("sealed");
     let same = json!({ "uri": "file:///a", "requestState": given });
-    assert_eq!(seal.dialog::<u32>(&read(same), "ann").expect("the same").state, Some(7));
+    assert_eq!(seal.decode::<u32>(&read(same), "ann").expect("the same").state, Some(7));
     let other_uri = json!({ "uri": "file:///b", "name": "x", "requestState": given });
-    assert!(seal.dialog::<u32>(&read(other_uri), "ann").is_err());
+    assert!(seal.decode::<u32>(&read(other_uri), "ann").is_err());
     // Tampered with, in every character.
     for at in 0..state.len() {
         let mut bytes = state.clone().into_bytes();
@@ -311,7 +311,7 @@ fn state_expires_and_is_used_up() {
     // Whoever opens it has no say in when it does.
     assert!(open(&seal(), "tools/call", "pay", "ann", &state).is_err());
 
-    let once = seal().once(InMemoryReplayGuard::new(2));
+    let once = seal().with_replay_guard(InMemoryReplayGuard::new(2));
     let states: Vec<String> = (0..2).map(|_| close(&once, "tools/call", "pay", "ann")).collect();
     let open = |state: &String| open(&once.clone(), "tools/call", "pay", "ann", state);
     assert_eq!((open(&states[0]), open(&states[1])), (Ok(Some(7)), Ok(Some(7))));
@@ -322,7 +322,7 @@ fn state_expires_and_is_used_up() {
 fn a_full_store_refuses_the_oldest_states() {
     let store = InMemoryReplayGuard::new(2);
     let at = |second: u64| std::time::SystemTime::now() + Duration::from_secs(60 + second);
-    let spend = |n: u8, until| store.spend([n; 16], until);
+    let spend = |n: u8, until| store.record([n; 16], until);
     let times: Vec<_> = (0..8).map(at).collect();
     assert!(spend(1, times[1]) && spend(2, times[2]));
     // New states are still accepted, and forgotten ones are not accepted again.
@@ -333,7 +333,7 @@ fn a_full_store_refuses_the_oldest_states() {
     // A state that was never used, but is as old as the forgotten ones.
     assert!(!spend(9, times[0]) && !spend(10, times[2]));
     assert!(spend(11, times[5]));
-    assert!(!InMemoryReplayGuard::new(0).spend([1; 16], times[1]));
+    assert!(!InMemoryReplayGuard::new(0).record([1; 16], times[1]));
 }
 
 #[test]
@@ -354,13 +354,13 @@ fn a_seal_of_this_process_accepts_each_state_once() {
 fn keys_change_while_state_is_away() {
     let (old, new) =
         (seal(), RequestStateCodec::new(b"the next key of thirty-two bytes", Duration::from_secs(60)).expect("long"));
-    let both = new.clone().also_opening(KEY).expect("long enough");
+    let both = new.clone().also_verify_with(KEY).expect("long enough");
     let state = close(&old, "tools/call", "pay", "ann");
     assert_eq!(open(&both, "tools/call", "pay", "ann", &state), Ok(Some(7)));
     assert!(open(&new, "tools/call", "pay", "ann", &state).is_err());
     assert!(open(&old, "tools/call", "pay", "ann", &close(&both, "tools/call", "pay", "ann")).is_err());
     assert_eq!(RequestStateCodec::new(b"short", Duration::ZERO).expect_err("short"), RequestStateError::ShortKey(5));
-    assert!(new.also_opening(b"").is_err());
+    assert!(new.also_verify_with(b"").is_err());
 }
 
 #[tokio::test]
@@ -377,7 +377,8 @@ async fn whoever_answers_for_ever_is_stopped() {
 /// A client whose server is driven by hand.
 async fn client(handlers: Router, ours: LocalInfo) -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let options = ConnectOptions { known: Some(Revision::V2026_07_28), check: false, ..ours.into() };
+    let options =
+        ConnectOptions { known_revision: Some(Revision::V2026_07_28), check_known_revision: false, ..ours.into() };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
@@ -452,7 +453,7 @@ async fn a_client_can_go_on_by_hand() {
     let (mut wire, client) = client(Router::new(), LocalInfo::new("client", "1")).await;
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let raw = RawJson::from(&params);
-    let call = tokio::spawn(client.peer.call::<CallToolRequest>(params).send());
+    let call = tokio::spawn(client.peer.call::<CallToolRequest>(params));
     let id = wire.hear().await["id"].clone();
     wire.say(&answer(&id, &json!({ "resultType": "input_required", "requestState": "s" }))).await;
     let InputRequiredOrCallToolResult::InputRequiredResult(asked) = call.await.expect("done").expect("an answer")
@@ -460,7 +461,7 @@ async fn a_client_can_go_on_by_hand() {
         panic!("input is asked for");
     };
     assert_eq!(asked.request_state.as_deref(), Some("s"));
-    let next = mrtr::again(&raw, &asked, JsonObject::new()).expect("params");
+    let next = mrtr::next_params(&raw, &asked, JsonObject::new()).expect("params");
     let typed = next.decode::<CallToolRequestParams>().expect("params of the same type");
     assert_eq!((typed.request_state.as_deref(), typed.input_responses), (Some("s"), None));
 }
@@ -468,7 +469,7 @@ async fn a_client_can_go_on_by_hand() {
 #[tokio::test(start_paused = true)]
 async fn a_client_does_not_go_on_for_ever() {
     let (mut wire, mut client) = client(answers(), LocalInfo::new("client", "1")).await;
-    client.rounds = Rounds { most: 3, pause: Duration::from_millis(10), ..Rounds::default() };
+    client.round_limits = RoundLimits { rounds: 3, pause: Duration::from_millis(10), ..RoundLimits::default() };
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     for round in 0..4 {
@@ -492,12 +493,12 @@ async fn nobody_is_asked_for_what_is_not_sent() {
         async { Ok::<_, ErrorObject>(ListRootsResult::new(Vec::new())) }
     });
     for (rounds, keys, expected) in [
-        (Rounds { most: 1, ..Rounds::default() }, vec!["r"], 1),
-        (Rounds { requests: 2, ..Rounds::default() }, vec!["r", "s", "t"], 0),
+        (RoundLimits { rounds: 1, ..RoundLimits::default() }, vec!["r"], 1),
+        (RoundLimits { requests: 2, ..RoundLimits::default() }, vec!["r", "s", "t"], 0),
     ] {
         asked.store(0, std::sync::atomic::Ordering::SeqCst);
         let (mut wire, mut client) = client(handlers.clone(), LocalInfo::new("client", "1")).await;
-        client.rounds = rounds;
+        client.round_limits = rounds;
         let params = CallToolRequestParams::new(client.meta(), "tool");
         let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
         for _ in 0..=expected {
@@ -540,14 +541,7 @@ async fn a_client_gives_only_what_it_has_declared() {
 async fn both_sides_understand_each_other() {
     let (here, there) = mcpgen_runtime::transport::duplex();
     let handlers = router(seal());
-    tokio::spawn(mcpgen_runtime::serve(
-        LocalInfo::new("server", "1"),
-        handlers.clone(),
-        handlers,
-        there.0,
-        there.1,
-        Limits::default(),
-    ));
+    tokio::spawn(mcpgen_runtime::serve((LocalInfo::new("server", "1"), handlers), there));
     let client = connect(LocalInfo::new("client", "1"), answers(), answers(), here.0, here.1, Limits::default()).await;
     let client = client.expect("connected");
     for (tool, expected) in [("greet", "Accept, Accept"), ("everything", "Accept model 0")] {
@@ -557,5 +551,5 @@ async fn both_sides_understand_each_other() {
     }
     let missing = client
         .complete::<ReadResourceRequest>(mcpgen_types::v2026_07_28::ReadResourceRequestParams::new(client.meta(), "x"));
-    assert!(matches!(missing.await, Err(CallError::Refused(error)) if error.code.0 == -32601));
+    assert!(matches!(missing.await, Err(CallError::ErrorResponse(error)) if error.code.0 == -32601));
 }

@@ -178,8 +178,11 @@ async fn who_does_not_listen_is_not_told_twice() {
 /// A client whose server is driven by hand.
 async fn client() -> (Wire, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let options =
-        ConnectOptions { known: Some(Revision::V2026_07_28), check: false, ..LocalInfo::new("client", "1").into() };
+    let options = ConnectOptions {
+        known_revision: Some(Revision::V2026_07_28),
+        check_known_revision: false,
+        ..LocalInfo::new("client", "1").into()
+    };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let handlers = Router::new().notification::<mcpgen_types::v2026_07_28::ToolListChangedNotification>(|_, _| async {
@@ -273,7 +276,7 @@ async fn what_is_not_acknowledged_is_given_up() {
         wire.say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()).await;
     };
     let opened = tokio::join!(client.listen(filter()), refused).0;
-    assert!(matches!(opened, Err(CallError::Refused(_))), "{opened:?}");
+    assert!(matches!(opened, Err(CallError::ErrorResponse(_))), "{opened:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -292,7 +295,7 @@ async fn subscriptions_are_made_again_on_a_new_connection() {
             }
             let (here, there) = transport::duplex();
             let handlers = Router::new().request::<SubscriptionsListenRequest>(subscriptions.handler());
-            tokio::spawn(serve(ours(), handlers.clone(), handlers, there.0, there.1, Limits::default()));
+            tokio::spawn(serve((ours(), handlers), there));
             let ours = LocalInfo::new("client", "1");
             let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await;
             let peer = client.map_err(|error| error.to_string())?.into_peer();

@@ -57,7 +57,7 @@ async fn tool(context: Context, params: CallToolRequestParams) -> Result<CallToo
             Ok(text("asked"))
         }
         "ask shortly" => {
-            let call = context.peer().call::<ListRootsRequest>(None).timeout(Duration::from_millis(20));
+            let call = context.peer().request::<ListRootsRequest>(None).timeout(Duration::from_millis(20));
             Ok(text(call.await.expect_err("nobody answers").to_string()))
         }
         "large" => Ok(text("x".repeat(200))),
@@ -199,6 +199,16 @@ async fn a_task_is_made_at_once_and_its_result_fetched_later() {
         (&got["status"], &got["ttl"], &got["createdAt"]),
         (&json!("completed"), &json!(60000), &task["createdAt"])
     );
+}
+
+#[tokio::test]
+async fn rejects_a_negative_ttl() {
+    let mut wire = server().await;
+    wire.say(&call("c", "work", Some(json!({ "ttl": -5 })))).await;
+    let error = answer(&mut wire, "c").await.0["error"].clone();
+    assert_eq!(error["code"], -32602, "{error}");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("params.task.ttl") && message.contains("-5"), "{message}");
 }
 
 #[tokio::test]
@@ -587,7 +597,7 @@ async fn either_side_runs_tasks_for_the_other() {
         }
     });
     let server = server.capability("tasks", capability(&["tools/call"], true));
-    tokio::spawn(serve(server, handlers.clone(), handlers, there.0, there.1, Limits::default()));
+    tokio::spawn(serve((server, handlers), there));
 
     let client_tasks = Tasks::default();
     let samples = client_tasks.on::<CreateMessageRequest>(
@@ -610,7 +620,7 @@ async fn either_side_runs_tasks_for_the_other() {
     let task = client.peer.call::<GetTaskRequest>(GetTaskRequestParams::new(&*id)).await.expect("a task");
     assert_eq!(task.status, TaskStatus::Completed);
     let cancelled = client.peer.call::<CancelTaskRequest>(CancelTaskRequestParams::new(&*id)).await;
-    assert!(matches!(cancelled, Err(CallError::Refused(error)) if error.code.0 == -32602));
+    assert!(matches!(cancelled, Err(CallError::ErrorResponse(error)) if error.code.0 == -32602));
 }
 
 fn refused(error: CallError) -> ErrorObject {

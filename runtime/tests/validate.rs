@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mcpgen_runtime::server::DefinitionError;
 use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Client, Limits, Server};
+use mcpgen_runtime::{Client, Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Map, Value, json};
@@ -58,7 +58,7 @@ fn tool(input: Value) -> Tool {
 
 async fn connected(server: Server) -> Client {
     let (here, there) = mcpgen_runtime::transport::duplex();
-    tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
+    tokio::spawn(async move { serve(server, there).await });
     Client::builder("client", "1").connect(here.0, here.1).await.expect("connected")
 }
 
@@ -87,14 +87,14 @@ async fn connected_to_tool_with(output: Value) -> Client {
         }
     });
     let builder =
-        Client::builder("client", "1").options(|options| options.ours.revisions = vec![Revision::V2025_11_25]);
+        Client::builder("client", "1").options(|options| options.local_info.revisions = vec![Revision::V2025_11_25]);
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected");
     client.tools().await.expect("tools");
     client
 }
 
 fn refusal(schema: Value) -> Option<String> {
-    let added = Server::new("server", "1").add_tool_with_schema(tool(schema), |_, _| async {});
+    let added = Server::builder("server", "1").build().add_tool_with_schema(tool(schema), |_, _| async {});
     added.err().map(|error| {
         assert!(matches!(&error, DefinitionError::Schema { schema: "inputSchema", .. }), "{error}");
         error.to_string()
@@ -170,9 +170,10 @@ fn refuses_too_many_patterns_and_subschemas() {
 #[test]
 fn a_check_that_takes_too_long_fails_the_call_and_blocks_no_other() {
     within_a_minute(|| async {
-        let server = Server::new("server", "1")
+        let server = Server::builder("server", "1")
             .tool_with_schema(tool(doubling_by_level()), |_, _| async { "called" })
-            .tool_with_schema(Tool::new(ToolInputSchema::new(), "other"), |_, _| async { "called" });
+            .tool_with_schema(Tool::new(ToolInputSchema::new(), "other"), |_, _| async { "called" })
+            .build();
         let client = Arc::new(connected(server).await);
         let slow = Arc::clone(&client);
         let slow = tokio::spawn(async move { slow.call_tool("tool", object(nested(60))).await });
@@ -203,7 +204,7 @@ fn a_client_ends_a_check_that_takes_too_long() {
 fn quotes_only_short_values_in_errors() {
     within_a_minute(|| async {
         let schema = json!({ "type": "object", "properties": { "s": { "maxLength": 3 }, "t": { "enum": ["a"] } } });
-        let server = Server::new("server", "1").tool_with_schema(tool(schema), |_, _| async { "called" });
+        let server = Server::builder("server", "1").tool_with_schema(tool(schema), |_, _| async { "called" }).build();
         let client = connected(server).await;
         for (arguments, expected) in [
             (json!({ "s": "long" }), "/s: \"long\" is longer than 3 characters"),

@@ -1,29 +1,28 @@
-//! What the project decided by hand on top of the released schemas.
+//! Hand-written tables that complement the released schemas.
 //!
-//! [`FIXUPS`] repairs what a schema says by mistake, [`decisions`] says which member of an
-//! overlapping union a document belongs to. Both are data, written from the schemas and from
-//! nothing else: the generator has tables of its own, and the proof is that the two agree.
-//! An `at` is a JSON pointer below the schema's definitions, without its leading slash.
+//! [`FIXUPS`] repairs mistakes in the schemas. [`decisions`] determines to which member of an overlapping union a
+//! document belongs. Both tables are written from the schemas alone. The generator has separate tables, and the tests
+//! prove that they agree. An `at` is a JSON pointer below the schema's definitions, without the leading slash.
 
 /// The released revisions, oldest first.
 pub const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
-/// One repair of the schema text.
+/// A repair of a schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Fixup {
-    /// What the repair is called in messages.
+    /// The name of the repair in messages.
     pub name: &'static str,
     /// The revisions that need it.
     pub revisions: &'static [&'static str],
     /// The repaired place.
     pub at: &'static str,
-    /// What must stand there before, as JSON text; `None` where nothing may stand.
+    /// The expected value before the repair, as JSON text, or `None` if the place must be empty.
     pub expected: Option<&'static str>,
-    /// What stands there afterwards, as JSON text.
+    /// The value after the repair, as JSON text.
     pub becomes: &'static str,
 }
 
-/// Every repair of every released revision.
+/// The repairs of all released revisions.
 pub const FIXUPS: &[Fixup] = &[
     Fixup {
         name: "a JSON value may be null or a fraction",
@@ -47,7 +46,7 @@ pub const FIXUPS: &[Fixup] = &[
         becomes: r#"["string", "number", "boolean"]"#,
     },
     Fixup {
-        name: "an input-required result says so",
+        name: "an input-required result has a constant resultType",
         revisions: &["2026-07-28"],
         at: "InputRequiredResult/properties/resultType/const",
         expected: None,
@@ -55,8 +54,8 @@ pub const FIXUPS: &[Fixup] = &[
     },
 ];
 
-/// How one overlapping union is told apart: the first rule whose guards all hold names the member,
-/// and the union accepts a document if and only if that member does. No rule: refused.
+/// The rules that decide an overlapping union. The first rule whose guards all hold names a member, and the union
+/// accepts a document if and only if that member accepts it. If no rule matches, the union rejects the document.
 #[derive(Debug, Clone, Copy)]
 pub struct Decision {
     /// The schema that holds the `anyOf`.
@@ -66,28 +65,28 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Whether one member stands for the whole union, because it accepts all that the others do.
+    /// Returns whether one member absorbs all others, because it accepts every document that they accept.
     #[must_use]
     pub fn absorbs(&self) -> bool {
         matches!(self.rules, [Rule { when: [], .. }])
     }
 }
 
-/// If all guards hold, the document belongs to this member.
+/// A rule: if all guards hold, the document belongs to this member.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// The conditions; none means "otherwise".
+    /// The conditions. A rule without conditions always matches.
     pub when: &'static [Guard],
-    /// Where they lead.
+    /// The member that the rule chooses.
     pub member: Member,
 }
 
-/// A condition on the document. Paths are dotted; a number is an index into an array.
+/// A condition on the document. The steps of a path are separated by dots, and a number is an index into an array.
 #[derive(Debug, Clone, Copy)]
 pub enum Guard {
-    /// There is a value at the path, be it `null`.
+    /// The path has a value, which may be `null`.
     Present(&'static str),
-    /// There is no value at the path.
+    /// The path has no value.
     Absent(&'static str),
     /// The value at the path is one of these strings.
     OneOf(&'static str, &'static [&'static str]),
@@ -100,7 +99,7 @@ pub enum Guard {
 pub enum Member {
     /// The member that is a `$ref` to this definition.
     Ref(&'static str),
-    /// The member at this index, for those that have no name.
+    /// The member at this index, for members that are not references.
     Nth(usize),
 }
 
@@ -119,11 +118,11 @@ const fn decision(at: &'static str, rules: &'static [Rule]) -> Decision {
     Decision { at, rules }
 }
 
-/// The decisions of a released revision.
+/// Returns the decisions of a released revision.
 ///
 /// # Panics
 ///
-/// If the revision was never released.
+/// Panics if the revision is not released.
 #[must_use]
 pub fn decisions(revision: &str) -> &'static [Decision] {
     match revision {
@@ -132,7 +131,7 @@ pub fn decisions(revision: &str) -> &'static [Decision] {
         "2025-06-18" => V2025_06_18,
         "2025-11-25" => V2025_11_25,
         "2026-07-28" => V2026_07_28,
-        other => panic!("{other} is not a released revision: decide its unions first"),
+        other => panic!("revision {other} has no decisions: add them to `decisions`"),
     }
 }
 
@@ -194,7 +193,7 @@ const V2026_07_28: &[Decision] = &[
     decision("SingleSelectEnumSchema", SINGLE_SELECT),
 ];
 
-/// Every result is a `Result`, so the union is.
+/// Every result is a `Result`, so `Result` absorbs all members.
 const RESULT: &[Rule] = &[otherwise("Result")];
 
 const CONTENTS: &[Rule] =

@@ -1,7 +1,7 @@
-//! Documents of any bytes, held against everything that is known of the right answer.
+//! Checks how the types decode arbitrary bytes.
 //!
-//! The fuzz targets in `tests/fuzz` call [`run`], [`run_edited`], [`run_dispatch`] and [`run_json`] and nothing else, and so does the
-//! test of the committed corpus. A panic is a finding.
+//! The fuzz targets in `tests/fuzz` and the test of the committed corpus call only [`run`], [`run_edited`],
+//! [`run_dispatch`] and [`run_json`]. Every panic is a finding.
 
 mod dispatch;
 mod edit;
@@ -21,55 +21,55 @@ use crate::{Proof, json_equal, whole};
 pub use dispatch::run_dispatch;
 pub use edit::edited;
 
-/// No error's text is longer than this, whatever the document.
+/// The maximum length of an error message, for any document.
 pub const LONGEST_ERROR: usize = 1000;
 
-/// The first two bytes name a [target](target_of), the others are the document.
+/// Decodes a document: the first two bytes name a [target](target_of), the others are the document.
 ///
 /// # Panics
 ///
-/// If the target is wrong about the document.
+/// Panics if the target handles the document incorrectly.
 pub fn run(data: &[u8]) {
     if let Some((target, document)) = target_of(data) {
-        assert_right(target, document);
+        assert_correct(target, document);
     }
 }
 
-/// The bytes choose a target, a document of its own, and [edits](edited) of that.
+/// Decodes an edited document: the bytes choose a target, one of its documents, and [edits](edited) of the document.
 ///
 /// # Panics
 ///
-/// If the target is wrong about the document.
+/// Panics if the target handles the document incorrectly.
 pub fn run_edited(data: &[u8]) {
     if let Some((target, document)) = edited(data) {
-        assert_right(target, document.as_bytes());
+        assert_correct(target, document.as_bytes());
     }
 }
 
-/// The bytes are a JSON text.
+/// Reads the bytes as JSON text.
 ///
 /// # Panics
 ///
-/// If it is read otherwise than serde_json reads it, or by one entry point otherwise than by another.
+/// Panics if the result differs from that of serde_json, or between decoding functions.
 pub fn run_json(data: &[u8]) {
     drop(json::check(data));
 }
 
-fn assert_right(target: &Target, document: &[u8]) {
+fn assert_correct(target: &Target, document: &[u8]) {
     if let Err(reason) = target.check(document) {
         panic!("{target}: {reason}\ndocument: {}", String::from_utf8_lossy(document));
     }
 }
 
-/// A type that messages are read into: that of a definition, or an envelope.
+/// A type that documents are decoded to: the type of a definition, or an envelope.
 pub struct Target {
-    /// What the type does with documents; of an envelope, `definition` is the name of its Rust type.
+    /// The decoding functions of the type. For an envelope, `definition` is the name of its Rust type.
     pub entry: &'static Entry,
-    /// Who sends the envelope: `Client` or `Server`.
+    /// The sender of the envelope: `Client` or `Server`.
     pub side: Option<&'static str>,
 }
 
-/// All of them. Those of a new revision come last, so that the corpus keeps its meaning.
+/// Returns all targets. The targets of a new revision come last, so that the files of the corpus keep their meaning.
 pub fn targets() -> &'static [Target] {
     static TARGETS: OnceLock<Vec<Target>> = OnceLock::new();
     TARGETS.get_or_init(|| {
@@ -92,7 +92,7 @@ macro_rules! envelopes {
     };
 }
 
-/// The envelopes by their senders.
+/// The envelopes with their senders.
 pub const ENVELOPES: &[(&str, Entry)] = envelopes! {
     "2024-11-05": v2024_11_05,
     "2025-03-26": v2025_03_26,
@@ -101,10 +101,10 @@ pub const ENVELOPES: &[(&str, Entry)] = envelopes! {
     "2026-07-28": v2026_07_28,
 };
 
-/// The first printable character, and how many of them name targets.
+/// The first character in the names of targets, and the number of possible characters.
 const DIGITS: (u8, usize) = (b'!', 94);
 
-/// The target that the first two bytes name, and the rest.
+/// Returns the target that the first two bytes name, and the remaining bytes.
 #[must_use]
 pub fn target_of(data: &[u8]) -> Option<(&'static Target, &[u8])> {
     let (&[high, low], rest) = data.split_first_chunk()?;
@@ -113,15 +113,15 @@ pub fn target_of(data: &[u8]) -> Option<(&'static Target, &[u8])> {
     Some((&targets()[index % targets().len()], rest))
 }
 
-/// Two printable characters that name the target of this index.
+/// Returns the name of the target with this index, which consists of two printable characters.
 ///
 /// # Panics
 ///
-/// If there are more than 94 * 94 targets.
+/// Panics if the index is 94 * 94 or greater.
 #[must_use]
 pub fn name_of(index: usize) -> [u8; 2] {
     [index / DIGITS.1, index % DIGITS.1].map(|digit| {
-        assert!(digit < DIGITS.1, "target {index} has no name of two characters");
+        assert!(digit < DIGITS.1, "target {index} is too large for a name of two characters");
         DIGITS.0 + digit as u8
     })
 }
@@ -133,74 +133,74 @@ impl std::fmt::Display for Target {
 }
 
 impl Target {
-    /// Whether the type accepts the document, if it does everything right with it.
+    /// Returns whether the type accepts the document, after checking that it handles the document correctly.
     ///
     /// # Errors
     ///
-    /// The entrances disagree; what comes back is another document, or decodes to something else; or the judge has
-    /// another opinion.
+    /// Returns an error if the decoding functions disagree, if the encoded document differs or decodes to a different
+    /// value, or if the judge disagrees.
     pub fn check(&self, document: &[u8]) -> Result<bool, String> {
-        let decoded = self.by_every_entrance(document)?;
+        let decoded = self.decode_all_ways(document)?;
         let Ok(text) = std::str::from_utf8(document) else {
-            return if decoded.is_err() { Ok(false) } else { Err("accepts what is not UTF-8".to_owned()) };
+            return if decoded.is_err() { Ok(false) } else { Err("accepts invalid UTF-8".to_owned()) };
         };
         if let Ok(encoded) = &decoded {
             let again = (self.entry.text)(encoded).map_err(|error| error.to_string());
             if again.as_ref() != Ok(encoded) {
-                return Err(format!("encodes {encoded}, and that decodes to {again:?}"));
+                return Err(format!("encodes {encoded}, which decodes to {again:?}"));
             }
             if !(self.entry.stable)(text).is_ok_and(|stable| stable) {
-                return Err("decode(encode(x)) is not x".to_owned());
+                return Err("decode(encode(x)) is not equal to x".to_owned());
             }
         }
         match mcpgen::json::Json::parse(text).map(serde_json::to_value) {
-            Ok(value) => self.check_value(&value.expect("JSON is a value"), decoded.is_ok())?,
+            Ok(value) => self.check_value(&value.expect("JSON converts to a value"), decoded.is_ok())?,
             Err(_) if decoded.is_err() => {}
-            // A key stands twice, of which the judge knows nothing.
+            // The judge cannot check documents with duplicate keys.
             Err(error) if error.to_string().contains("is given twice") => {}
-            // A result in an envelope stays as it is until somebody decodes it.
+            // The result in an envelope stays undecoded.
             Err(_) if self.side.is_some() => {}
-            Err(error) => return Err(format!("accepts what is not JSON: {error}")),
+            Err(error) => return Err(format!("accepts invalid JSON: {error}")),
         }
         Ok(decoded.is_ok())
     }
 
-    /// What the entrances for text say, which must be the same, word for word.
-    fn by_every_entrance(&self, document: &[u8]) -> Result<Result<String, Error>, String> {
+    /// Decodes the document with all functions for text, which must return the same result or the same error message.
+    fn decode_all_ways(&self, document: &[u8]) -> Result<Result<String, Error>, String> {
         let Entry { text, bytes, reader, .. } = self.entry;
         let utf8 = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|error| error.to_string());
         let by_bytes = bytes(document);
-        let words = |error: Error| error.to_string();
-        let answer = by_bytes.clone().map_err(words).and_then(utf8);
-        let mut answers = vec![("reader", reader(&mut &document[..]).map_err(words))];
+        let message = |error: Error| error.to_string();
+        let result = by_bytes.clone().map_err(message).and_then(utf8);
+        let mut others = vec![("from_reader", reader(&mut &document[..]).map_err(message))];
         if let Ok(document) = std::str::from_utf8(document) {
-            answers.push(("str", text(document).map_err(words)));
+            others.push(("from_str", text(document).map_err(message)));
         }
-        if let Some((name, other)) = answers.into_iter().find(|(_, other)| *other != answer) {
-            return Err(format!("slice says {answer:?}, {name} says {other:?}"));
+        if let Some((name, other)) = others.into_iter().find(|(_, other)| *other != result) {
+            return Err(format!("from_slice returns {result:?}, but {name} returns {other:?}"));
         }
-        match &answer {
-            Err(words) if words.len() > LONGEST_ERROR => Err(format!("a very long error: {words}")),
+        match &result {
+            Err(message) if message.len() > LONGEST_ERROR => Err(format!("the error message is too long: {message}")),
             Err(_) => Ok(by_bytes.map(|_| String::new())),
             Ok(encoded) => Ok(Ok(encoded.clone())),
         }
     }
 
-    /// The same document as a value, to the type and to the judge.
+    /// Compares the type with the judge on the document as a value.
     fn check_value(&self, document: &Value, text_accepted: bool) -> Result<(), String> {
         let recoded = self.entry.recode(document);
         if recoded.is_ok() != text_accepted {
-            return Err(format!("from_value says {recoded:?}, from_str the opposite"));
+            return Err(format!("from_value returns {recoded:?}, but from_str returns the opposite"));
         }
         match (self.accepts(document), recoded) {
-            (true, Ok(encoded)) if !json_equal(document, &encoded) => Err(format!("comes back as {encoded}")),
-            (true, Err(error)) => Err(format!("the judge accepts, ours refuses: {error}")),
-            (false, Ok(_)) => Err("ours accepts, the judge refuses".to_owned()),
+            (true, Ok(encoded)) if !json_equal(document, &encoded) => Err(format!("is encoded as {encoded}")),
+            (true, Err(error)) => Err(format!("the judge accepts, the type rejects: {error}")),
+            (false, Ok(_)) => Err("the type accepts, the judge rejects".to_owned()),
             _ => Ok(()),
         }
     }
 
-    /// Whether the document is valid, by the judge and for an envelope by the rules of JSON-RPC.
+    /// Returns whether the document is valid according to the judge and, for an envelope, according to JSON-RPC.
     #[must_use]
     pub fn accepts(&self, document: &Value) -> bool {
         let proof = Proof::of(self.entry.revision);
@@ -210,11 +210,11 @@ impl Target {
         }
     }
 
-    /// A document of the target's own, mostly valid.
+    /// Makes a document for the target, which is valid in most cases.
     ///
     /// # Panics
     ///
-    /// Never, unless the revision's schema cannot be read.
+    /// Panics if the schema of the revision cannot be read.
     #[must_use]
     pub fn instance(&self, seed: u64, index: u64) -> Value {
         let proof = Proof::of(self.entry.revision);
@@ -241,8 +241,8 @@ impl Target {
     }
 }
 
-/// Whether the document is a message that this side sends: of whatever kind, a request or a notification of the
-/// schema's, or an answer, of which JSON-RPC alone says how it looks.
+/// Returns whether the document is a message that this side sends: a request or a notification in the schema, or a
+/// response, which only JSON-RPC defines.
 fn is_message(proof: &Proof, side: &str, message: &Value) -> bool {
     let has = |name| message.get(name).is_some();
     let is_id = |id: &Value| id.is_string() || is_integer(id);

@@ -1,28 +1,28 @@
-//! What `mcpgen inspect` says of a schema, in the judge's words.
+//! Converts reports of `mcpgen inspect` into the rules of the judge.
 
 use crate::judge::{Condition, Rule};
 use mcpgen::Protocol;
 use serde_json::Value;
 
-/// What `mcpgen inspect --format json` writes.
+/// Returns the report that `mcpgen inspect --format json` writes.
 ///
 /// # Panics
 ///
-/// If it cannot, or if the form is not the documented one.
+/// Panics if inspecting fails, or if the report does not have the documented format.
 #[must_use]
 pub fn inspected(protocol: &Protocol) -> Value {
     let report = mcpgen::inspect::inspect(protocol).unwrap_or_else(|error| panic!("{error}"));
     let report: Value = serde_json::from_str(&report.to_json()).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(report["version"], 1, "the documented form");
+    assert_eq!(report["version"], 1, "the version of the documented format");
     report
 }
 
-/// The generator's rules, of a union as `inspect` tells it. `None` if a member cannot be found in the schema's `anyOf`.
+/// Returns the generator's rules for a union in the report, or `None` if the schema's `anyOf` lacks one of its members.
 #[must_use]
 pub fn rules(union: &Value, members: &[Value]) -> Option<Vec<Rule>> {
     let rule = |guard: &Value| {
         let when = list(&guard["when"]).iter().map(condition).collect();
-        Some((when, member(union, text(&guard["member"]), members)?))
+        Some((when, member(union, text(&guard["variant"]), members)?))
     };
     list(&union["guards"]).iter().map(rule).collect()
 }
@@ -34,42 +34,42 @@ fn condition(condition: &Value) -> Condition {
         "absent" => Condition::Absent(path()),
         "value" => Condition::OneOf(path(), list(&condition["any_of"]).iter().map(Value::to_string).collect()),
         "type" => Condition::Type(list(&condition["types"]).iter().map(|name| text(name).to_owned()).collect()),
-        other => panic!("no such condition is documented: {other}"),
+        other => panic!("undocumented kind of condition: {other}"),
     }
 }
 
-/// Where the member stands in the schema's `anyOf`: by its name, or if it has none there, by its place.
+/// Returns the index of a member in the schema's `anyOf`, by name, or by position if the member is not a reference.
 fn member(union: &Value, name: &str, members: &[Value]) -> Option<usize> {
     let named = members.iter().position(|member| reference(member) == Some(name));
     named.or_else(|| {
-        let listed = list(&union["members"]);
+        let listed = list(&union["variants"]);
         let index = listed.iter().position(|listed| listed == name)?;
         (listed.len() == members.len() && reference(&members[index]).is_none()).then_some(index)
     })
 }
 
-/// The definition that a schema is a reference to.
+/// Returns the name of the definition that a schema refers to, or `None` if it is not a reference.
 #[must_use]
 pub fn reference(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.rsplit('/').next()
 }
 
-/// A list of the report.
+/// Returns a value of the report as a list.
 ///
 /// # Panics
 ///
-/// If it is none.
+/// Panics if the value is not an array.
 #[must_use]
 pub fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or_else(|| panic!("no list: {value}"), Vec::as_slice)
+    value.as_array().map_or_else(|| panic!("not an array: {value}"), Vec::as_slice)
 }
 
-/// A string of the report.
+/// Returns a value of the report as a string.
 ///
 /// # Panics
 ///
-/// If it is none.
+/// Panics if the value is not a string.
 #[must_use]
 pub fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("no string: {value}"))
+    value.as_str().unwrap_or_else(|| panic!("not a string: {value}"))
 }

@@ -1,9 +1,9 @@
-//! Documents made from a schema and from nothing else.
+//! Makes documents from a schema alone.
 //!
-//! [`Instances::valid`] makes documents that the schema accepts, as odd as the schema allows;
-//! [`Instances::near_miss`] breaks one of them at one place. Both do their best and promise
-//! nothing: whether a document is valid is for the [judge](crate::judge) to say. The seed, the
-//! definition and an index identify a document, so that any of them can be made again.
+//! [`Instances::valid`] makes documents that the schema should accept, including unusual ones.
+//! [`Instances::near_miss`] breaks such a document at one place. Neither is guaranteed: only the
+//! [judge](crate::judge) decides whether a document is valid. The seed, the definition and an index identify a
+//! document, so that it can be reproduced.
 
 mod build;
 mod values;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub use violate::Violation;
 
-/// The keywords that instances are made after. One that is not here is an error in [`Instances::new`].
+/// The keywords that instances conform to. [`Instances::new`] panics for other keywords, except annotations.
 pub const KEYWORDS: &[&str] = &[
     "$defs",
     "$ref",
@@ -43,7 +43,7 @@ pub const KEYWORDS: &[&str] = &[
     "type",
 ];
 
-/// The keywords that a near miss can violate, besides `additionalProperties` where that is `false`.
+/// The keywords that a near miss can violate, in addition to `additionalProperties` if it is `false`.
 pub const ASSERTIONS: &[&str] = &[
     "const",
     "enum",
@@ -59,7 +59,7 @@ pub const ASSERTIONS: &[&str] = &[
     "type",
 ];
 
-/// The keywords that assert nothing.
+/// Annotations: keywords that do not restrict documents.
 const ANNOTATIONS: &[&str] = &[
     "$comment",
     "$id",
@@ -82,14 +82,14 @@ pub struct Instances {
     seed: u64,
 }
 
-/// A schema, and what is looked up in it all the time.
+/// A schema with data that is looked up often.
 struct Source {
     schema: Value,
-    /// Every member name in the schema: the best unknown members are known elsewhere.
+    /// All member names in the schema. Names that are known elsewhere are the most useful unknown members.
     names: Vec<String>,
-    /// Names that no unknown member may have.
+    /// Names that unknown members must not have.
     reserved: BTreeSet<String>,
-    /// The JSON pointers of the schemas, by their address.
+    /// The JSON pointers of the schemas, by the addresses of the schemas.
     pointers: HashMap<usize, String>,
 }
 
@@ -98,7 +98,7 @@ impl Source {
         let mut source = Arc::new(Source { schema, names, reserved, pointers: HashMap::new() });
         let located = |pointer: String| Some((address(source.schema.pointer(&pointer)?), pointer));
         let pointers = subschemas(&source.schema).into_iter().filter_map(located).collect();
-        Arc::get_mut(&mut source).expect("nobody else holds it yet").pointers = pointers;
+        Arc::get_mut(&mut source).expect("no other reference exists yet").pointers = pointers;
         source
     }
 
@@ -111,43 +111,43 @@ fn address(schema: &Value) -> usize {
     std::ptr::from_ref(schema).addr()
 }
 
-/// A document, and the schemas that it was made after.
+/// A document, and the schemas that it was made from.
 #[derive(Debug, Clone)]
 pub struct Sample {
     /// The document.
     pub value: Value,
-    /// The JSON pointer of each schema that took part.
+    /// The JSON pointers of all schemas that contributed to the document.
     pub visited: Vec<String>,
 }
 
 impl Instances {
-    /// Documents of a schema (after its fixups).
+    /// Creates the instances of a schema, whose fixups are already applied.
     ///
     /// # Panics
     ///
-    /// If the schema has a keyword that is not among [`KEYWORDS`] and asserts something.
+    /// Panics if the schema has a keyword that restricts documents and is not in [`KEYWORDS`].
     #[must_use]
     pub fn new(schema: &Value, seed: u64) -> Instances {
         if let Some((pointer, keyword)) = unsupported(schema) {
-            panic!("no instances can be made after {keyword:?} at {pointer}");
+            panic!("instances do not support {keyword:?} at {pointer}");
         }
         let names = member_names(schema).into_iter().collect();
         Instances { source: Source::new(with_plain_references(schema), names, BTreeSet::new()), seed }
     }
 
-    /// Documents whose unknown members have none of these names, wherever they stand.
+    /// Returns instances whose unknown members, at any depth, never have these names.
     #[must_use]
     pub fn reserving(&self, names: BTreeSet<String>) -> Instances {
         Instances { source: Source::new(self.source.schema.clone(), Vec::new(), names), seed: self.seed }
     }
 
-    /// Other documents of the same schema.
+    /// Returns instances of the same schema with another seed.
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Instances {
         Instances { source: Arc::clone(&self.source), seed }
     }
 
-    /// The names of the definitions.
+    /// Returns the names of the definitions.
     #[must_use]
     pub fn definitions(&self) -> Vec<&str> {
         let schema = &self.source.schema;
@@ -155,18 +155,18 @@ impl Instances {
         definitions.map_or_else(Vec::new, |named| named.keys().map(String::as_str).collect())
     }
 
-    /// A document that the definition should accept. Index 0 is the smallest, 1 has every member.
+    /// Makes a document that the definition should accept. Index 0 is the smallest, and index 1 has every member.
     #[must_use]
     pub fn valid(&self, definition: &str, index: u64) -> Value {
         let pointer = self.pointer(definition);
         self.builder(&[&pointer], index, false).document(self.parts(&[&pointer]))
     }
 
-    /// A document that should be accepted at all of these JSON pointers into the schema.
+    /// Makes a document that all schemas at these JSON pointers should accept.
     ///
     /// # Panics
     ///
-    /// If the schema has nothing at one of them.
+    /// Panics if the schema has nothing at one of the pointers.
     #[must_use]
     pub fn sample(&self, pointers: &[&str], index: u64) -> Sample {
         let mut builder = self.builder(pointers, index, false);
@@ -175,7 +175,7 @@ impl Instances {
         Sample { value, visited: visited.collect() }
     }
 
-    /// A document that the definition should refuse, for one reason; `None` if it refuses nothing.
+    /// Makes a document that the definition should reject for a single reason, or `None` if it rejects nothing.
     #[must_use]
     pub fn near_miss(&self, definition: &str, index: u64) -> Option<(Value, Violation)> {
         let pointer = self.pointer(definition);
@@ -207,7 +207,8 @@ impl Instances {
     }
 }
 
-/// A keyword of the schema that asserts something, and that instances are not made after; and where it is.
+/// Returns the JSON pointer of a schema with a keyword that instances do not support, and the keyword. Returns `None`
+/// if instances support the whole schema.
 #[must_use]
 pub fn unsupported(schema: &Value) -> Option<(String, String)> {
     let supported = |keyword: &str| KEYWORDS.contains(&keyword) || ANNOTATIONS.contains(&keyword);
@@ -218,7 +219,7 @@ pub fn unsupported(schema: &Value) -> Option<(String, String)> {
     })
 }
 
-/// Every name that the schema has for a member.
+/// Returns all member names in the schema.
 #[must_use]
 pub fn member_names(schema: &Value) -> BTreeSet<String> {
     let all = subschemas(schema);
@@ -226,7 +227,7 @@ pub fn member_names(schema: &Value) -> BTreeSet<String> {
     properties.flat_map(Map::keys).cloned().collect()
 }
 
-/// The schema with references that are JSON pointers, and in draft-07 without what stands beside them.
+/// Returns the schema with references as JSON pointers and, for draft-07, without siblings of references.
 fn with_plain_references(schema: &Value) -> Value {
     let mut plain = schema.clone();
     for pointer in subschemas(schema) {
@@ -240,7 +241,7 @@ fn with_plain_references(schema: &Value) -> Value {
         if definitions_keyword(schema) == "definitions" {
             keywords.clear();
         }
-        // As many escapes as our schemas use.
+        // Covers only the escapes that our schemas use.
         let target = [("%3C", "<"), ("%3E", ">"), ("%20", " "), ("%25", "%")]
             .iter()
             .fold(target, |target, (escaped, character)| target.replace(escaped, character));

@@ -1,8 +1,7 @@
-//! The judge: a published JSON Schema validator, asked about the schema as the project reads it.
+//! The judge: a published JSON Schema validator, applied to the schemas as the project interprets them.
 //!
-//! Three rewrites, all of them JSON to JSON, stand between the official text and the validator:
-//! the fixups, the decisions of overlapping unions as `if`/`then`/`else`, and the documented bounds
-//! of `integer`. Nothing of the generator takes part.
+//! Three rewrites from JSON to JSON are applied to an official schema before it is compiled: the fixups, the decisions
+//! of overlapping unions as `if`/`then`/`else`, and the documented bounds of `integer`. The generator is not involved.
 
 use crate::decisions::{Decision, FIXUPS, Guard, Member, decisions};
 use jsonschema::{Draft, Validator};
@@ -10,31 +9,31 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
-/// How many containers may stand inside one another in a document.
+/// The maximum number of nested containers in a document.
 pub const DEPTH_LIMIT: usize = 100;
 
-/// Says of a document whether a definition accepts it.
+/// Decides whether a definition accepts a document.
 pub struct Judge {
     schema: Value,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
 impl Judge {
-    /// The judge of a released revision: repaired, decided, bounded.
+    /// Creates the judge of a released revision, with its fixups, decisions and bounds.
     ///
     /// # Panics
     ///
-    /// If the schema is not the one that the tables were written for.
+    /// Panics if the schema is not the one that the tables were written for.
     #[must_use]
     pub fn for_revision(revision: &str, schema: &Value) -> Judge {
         Judge::with_decisions(&fixed_up(revision, schema), decisions(revision))
     }
 
-    /// A judge of a repaired schema under these decisions only; every other union stays an `anyOf`.
+    /// Creates a judge of a repaired schema with only these decisions. Every other union remains an `anyOf`.
     ///
     /// # Panics
     ///
-    /// If a decision does not fit the schema.
+    /// Panics if a decision does not match the schema.
     #[must_use]
     pub fn with_decisions(schema: &Value, decisions: &[Decision]) -> Judge {
         let keyword = definitions_keyword(schema);
@@ -46,15 +45,15 @@ impl Judge {
         Judge::decided(schema, decided.collect())
     }
 
-    /// A judge of a repaired schema of which the unions at these JSON pointers are decided by rules.
+    /// Creates a judge of a repaired schema, in which rules decide the unions at these JSON pointers.
     ///
     /// # Panics
     ///
-    /// If there is no union at one of them.
+    /// Panics if one of the pointers does not refer to a union.
     #[must_use]
     pub fn decided(schema: &Value, mut unions: Vec<(String, Vec<Rule>)>) -> Judge {
         let mut schema = schema.clone();
-        // A union inside another's member is rewritten before that member is moved.
+        // Rewrites nested unions first, because rewriting a union moves its members.
         unions.sort_by_key(|(pointer, _)| std::cmp::Reverse(pointer.matches('/').count()));
         for (pointer, rules) in &unions {
             decide(&mut schema, pointer, rules);
@@ -63,25 +62,25 @@ impl Judge {
         Judge::by_the_letter(&schema)
     }
 
-    /// A judge of a schema just as it is.
+    /// Creates a judge of a schema as it is written, without any rewrites.
     #[must_use]
     pub fn by_the_letter(schema: &Value) -> Judge {
         Judge { schema: schema.clone(), validators: Mutex::default() }
     }
 
-    /// Whether the definition accepts the document, [`within_limits`] aside.
+    /// Returns whether the definition accepts the document. Does not check [`within_limits`].
     #[must_use]
     pub fn accepts(&self, definition: &str, document: &Value) -> bool {
         self.accepts_at(&self.pointer(definition), document)
     }
 
-    /// Whether the schema at a JSON pointer accepts the document.
+    /// Returns whether the schema at a JSON pointer accepts the document.
     #[must_use]
     pub fn accepts_at(&self, pointer: &str, document: &Value) -> bool {
         self.validator(pointer).is_valid(document)
     }
 
-    /// What the validator has against the document, one line each; empty if nothing.
+    /// Returns the errors of the validator for the document, one per line, or an empty string if it is valid.
     #[must_use]
     pub fn objections(&self, definition: &str, document: &Value) -> String {
         let validator = self.validator(&self.pointer(definition));
@@ -101,7 +100,7 @@ impl Judge {
     }
 
     fn validator(&self, pointer: &str) -> Arc<Validator> {
-        let mut validators = self.validators.lock().expect("no validator panics");
+        let mut validators = self.validators.lock().expect("compiling a validator did not panic");
         if let Some(validator) = validators.get(pointer) {
             return Arc::clone(validator);
         }
@@ -110,11 +109,11 @@ impl Judge {
         validator
     }
 
-    /// `allOf` around the `$ref`, because draft-07 ignores whatever stands beside a `$ref`.
+    /// Compiles the validator of a subschema. Wraps the `$ref` in `allOf`, because draft-07 ignores siblings of `$ref`.
     fn compile(&self, pointer: &str) -> Validator {
         assert!(self.schema.pointer(pointer).is_some(), "the schema has nothing at {pointer}");
         let keyword = definitions_keyword(&self.schema);
-        // What a URI cannot hold as it is.
+        // Escapes characters that are not allowed in a URI.
         let fragment: String = pointer
             .bytes()
             .map(|byte| match byte {
@@ -136,13 +135,13 @@ impl Judge {
     }
 }
 
-/// Whether a document keeps to the documented limits that no schema can express: its depth.
+/// Returns whether a document is within the documented limit that schemas cannot express: its depth.
 #[must_use]
 pub fn within_limits(document: &Value) -> bool {
     depth(document) <= DEPTH_LIMIT
 }
 
-/// How many containers stand inside one another.
+/// Returns the depth of nested containers.
 #[must_use]
 pub fn depth(document: &Value) -> usize {
     match document {
@@ -152,24 +151,24 @@ pub fn depth(document: &Value) -> usize {
     }
 }
 
-/// The schema after the revision's fixups.
+/// Returns the schema with the revision's fixups applied.
 ///
 /// # Panics
 ///
-/// If a fixup does not find what it expects.
+/// Panics if the schema does not have the expected value at the place of a fixup.
 #[must_use]
 pub fn fixed_up(revision: &str, schema: &Value) -> Value {
     let mut schema = schema.clone();
     let keyword = definitions_keyword(&schema);
     for fixup in FIXUPS.iter().filter(|f| f.revisions.contains(&revision)) {
-        let (parent, key) = fixup.at.rsplit_once('/').expect("a place has a parent");
+        let (parent, key) = fixup.at.rsplit_once('/').expect("the place of a fixup has a parent");
         let expected = fixup.expected.map(|text| parsed(fixup.name, text));
         let parent = schema
             .pointer_mut(&format!("/{keyword}/{parent}"))
             .and_then(Value::as_object_mut)
-            .unwrap_or_else(|| panic!("{revision}: {} has no place: {}", fixup.name, fixup.at));
+            .unwrap_or_else(|| panic!("{revision}: {}: the schema has no {}", fixup.name, fixup.at));
         let found = parent.insert(key.to_owned(), parsed(fixup.name, fixup.becomes));
-        assert_eq!(found, expected, "{revision}: {} does not find what it expects at {}", fixup.name, fixup.at);
+        assert_eq!(found, expected, "{revision}: {}: unexpected value at {}", fixup.name, fixup.at);
     }
     schema
 }
@@ -178,29 +177,29 @@ fn parsed(name: &str, text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// One step of a decision: if all conditions hold, the member of this index is responsible.
+/// A rule of a decision: if all conditions hold, the document belongs to the member with this index.
 pub type Rule = (BTreeSet<Condition>, usize);
 
-/// Something that a rule asks of a document.
+/// A condition of a rule on a document.
 ///
-/// A path's steps are keys of objects, and in arrays numbers; no steps: the document itself.
+/// The steps of a path are keys of objects or indices of arrays. An empty path refers to the document itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Condition {
-    /// There is a value at the path, be it `null`.
+    /// The path has a value, which may be `null`.
     Present(Vec<String>),
-    /// There is no value at the path.
+    /// The path has no value.
     Absent(Vec<String>),
     /// The value at the path is one of these, as JSON text.
     OneOf(Vec<String>, BTreeSet<String>),
-    /// The document has one of these JSON types, of which `integer` and `fraction` are the numbers.
+    /// The document has one of these JSON types. Numbers are either `integer` or `fraction`.
     Type(BTreeSet<String>),
 }
 
-/// The rules of a decision from the table.
+/// Converts a decision from the hand-written table into rules.
 ///
 /// # Panics
 ///
-/// If it names a member that the union does not have.
+/// Panics if the decision names a member that the union does not have.
 #[must_use]
 pub fn by_hand(decision: &Decision, members: &[Value]) -> Vec<Rule> {
     let path = |dotted: &str| dotted.split('.').map(str::to_owned).collect();
@@ -214,18 +213,18 @@ pub fn by_hand(decision: &Decision, members: &[Value]) -> Vec<Rule> {
     rules.map(|rule| (rule.when.iter().map(condition).collect(), position(members, rule.member, decision.at))).collect()
 }
 
-/// The members of the union at a JSON pointer.
+/// Returns the members of the union at a JSON pointer.
 ///
 /// # Panics
 ///
-/// If there is none.
+/// Panics if the pointer does not refer to a union.
 #[must_use]
 pub fn members<'s>(schema: &'s Value, pointer: &str) -> &'s [Value] {
-    let union = schema.pointer(pointer).unwrap_or_else(|| panic!("{pointer}: no such schema"));
-    union["anyOf"].as_array().unwrap_or_else(|| panic!("{pointer}: no anyOf"))
+    let union = schema.pointer(pointer).unwrap_or_else(|| panic!("the schema has nothing at {pointer}"));
+    union["anyOf"].as_array().unwrap_or_else(|| panic!("{pointer} has no `anyOf`"))
 }
 
-/// Turns one `anyOf` into a chain of `if`/`then`/`else`.
+/// Rewrites an `anyOf` as a chain of `if`/`then`/`else`.
 fn decide(schema: &mut Value, pointer: &str, rules: &[Rule]) {
     let dialect = draft(schema);
     let members = members(schema, pointer).to_vec();
@@ -240,7 +239,7 @@ fn decide(schema: &mut Value, pointer: &str, rules: &[Rule]) {
     }
     let Some(Value::Object(union)) = schema.pointer_mut(pointer) else { return };
     union.remove("anyOf");
-    // One more `allOf`, so that no keyword of the union's own is overwritten.
+    // Adds the chain to `allOf`, so that it does not overwrite other keywords of the union.
     let mut all = match union.remove("allOf") {
         Some(Value::Array(all)) => all,
         _ => Vec::new(),
@@ -249,11 +248,11 @@ fn decide(schema: &mut Value, pointer: &str, rules: &[Rule]) {
     union.insert("allOf".to_owned(), Value::Array(all));
 }
 
-/// Where the member stands in the `anyOf`.
+/// Returns the index of a member in the `anyOf`.
 ///
 /// # Panics
 ///
-/// If it is not there.
+/// Panics if the `anyOf` does not contain the member.
 #[must_use]
 pub fn position(members: &[Value], member: Member, at: &str) -> usize {
     let found = match member {
@@ -263,10 +262,10 @@ pub fn position(members: &[Value], member: Member, at: &str) -> usize {
             reference.and_then(|r| r.rsplit('/').next()) == Some(name)
         }),
     };
-    found.unwrap_or_else(|| panic!("{at}: no member {member:?}"))
+    found.unwrap_or_else(|| panic!("{at} has no member {member:?}"))
 }
 
-/// The schema that accepts exactly the documents of which the condition holds.
+/// Returns a schema that accepts exactly the documents for which the condition holds.
 fn condition(condition: &Condition, dialect: Draft) -> Value {
     match condition {
         Condition::Present(path) => at_path(path, json!(true), dialect),
@@ -301,7 +300,7 @@ fn at_path(path: &[String], inner: Value, dialect: Draft) -> Value {
     })
 }
 
-/// Adds the bounds of the Rust integer that an `integer` is read into.
+/// Adds the bounds of the Rust integer type that an `integer` is decoded to.
 fn bound_integers(schema: &mut Value) {
     for pointer in subschemas(schema) {
         let place = schema.pointer_mut(&pointer);
@@ -311,14 +310,14 @@ fn bound_integers(schema: &mut Value) {
         if !is_integer(place) {
             continue;
         }
-        // Both keywords leave an integer of at least 0.
+        // Either keyword implies an integer of at least 0.
         let from = |keyword: &str| place.get(keyword).and_then(Value::as_f64);
         let unsigned = from("minimum").is_some_and(|m| m > -1.0) || from("exclusiveMinimum").is_some_and(|m| m >= -1.0);
         let (least, most) = match unsigned {
             true => (json!(0), json!(u64::MAX)),
             false => (json!(i64::MIN), json!(i64::MAX)),
         };
-        // One more conjunct, so that no bound of the schema's own is overwritten.
+        // Adds the limits to `allOf`, so that they do not overwrite the bounds in the schema.
         let limits = json!({ "minimum": least, "maximum": most });
         match place.entry("allOf").or_insert_with(|| json!([])) {
             Value::Array(all) => all.push(limits),
@@ -327,7 +326,7 @@ fn bound_integers(schema: &mut Value) {
     }
 }
 
-/// Whether the only numbers that the schema accepts are integers.
+/// Returns whether integers are the only numbers that the schema accepts.
 #[must_use]
 pub fn is_integer(schema: &Map<String, Value>) -> bool {
     let named = |name: &str| match schema.get("type") {
@@ -338,7 +337,7 @@ pub fn is_integer(schema: &Map<String, Value>) -> bool {
     named("integer") && !named("number")
 }
 
-/// `$defs`, or `definitions` in the older dialect.
+/// Returns `$defs`, or `definitions` for the older dialect.
 #[must_use]
 pub fn definitions_keyword(schema: &Value) -> &'static str {
     match schema.get("$defs") {
@@ -354,8 +353,8 @@ fn draft(schema: &Value) -> Draft {
     }
 }
 
-/// The pointer of every schema in the document, each before those inside it. Knows a keyword from
-/// a property of the same name.
+/// Returns the pointers of all schemas in the document, each before those inside it. Distinguishes keywords from
+/// properties with the same name.
 #[must_use]
 pub fn subschemas(schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -389,7 +388,7 @@ fn collect(at: &str, schema: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// A member name as a JSON pointer's step.
+/// Escapes a member name for a JSON pointer.
 #[must_use]
 pub fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")

@@ -1,10 +1,10 @@
-//! Everything that crosses mcpgen's crates, and above all the proof that the generated types
-//! accept what the schema accepts and lose nothing of it.
+//! Tests that involve more than one of mcpgen's crates, in particular the proof that the generated types accept exactly
+//! the documents that the schema accepts, without losing data.
 //!
-//! [`check`] holds a decoder against an independent [judge](judge::Judge) over
-//! [documents](instances::Instances) made from the schema alone. Neither knows the generator.
+//! [`check`] compares a decoder with an independent [judge](judge::Judge) on [documents](instances::Instances) made
+//! from the schema alone. Both are independent of the generator.
 
-#![allow(deprecated, reason = "what is deprecated is held to its schema too")]
+#![allow(deprecated, reason = "deprecated types are checked, too")]
 
 /// The README's examples are compiled and run.
 #[cfg(doctest)]
@@ -32,15 +32,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Holds a decoder of one definition against the judge, over `count` instances and as many near
-/// misses: it must accept exactly what the judge accepts, and give it back equal.
+/// Compares a decoder of one definition with the judge, on `count` instances and as many near misses. The decoder must
+/// accept exactly the documents that the judge accepts, and encode them to equal documents.
 ///
-/// A report names the seed, the kind and the index of its document: `Valid 12` is made again by
+/// A report names the seed, the kind and the index of its document. For example, `Valid 12` can be reproduced with
 /// `Proof::of(revision).instances.with_seed(seed).valid(definition, 12)`.
 ///
 /// # Panics
 ///
-/// On the first disagreement, with all that is needed to look into it and to make it again.
+/// Panics at the first disagreement, with a report to analyze and reproduce it.
 pub fn check<F>(revision: &str, definition: &str, seed: u64, count: u64, decode_encode: F) -> Tally
 where
     F: Fn(&Value) -> Result<Value, String>,
@@ -48,16 +48,16 @@ where
     Proof::of(revision).check(revision, definition, seed, count, decode_encode)
 }
 
-/// What [`check`] has seen, by the judge's verdict.
+/// The documents that [`check`] has compared, counted by the verdict of the judge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tally {
-    /// Instances made to be valid, and valid.
+    /// Instances made to be valid that the judge accepts.
     pub valid_accepted: u64,
-    /// Instances made to be valid, though refused: mostly by a union's decision.
+    /// Instances made to be valid that the judge rejects, mostly because of a union's decision.
     pub valid_refused: u64,
-    /// Near misses that are valid all the same: mostly by another member of a union.
+    /// Near misses that the judge accepts, mostly because of another member of a union.
     pub near_miss_accepted: u64,
-    /// Near misses that are none.
+    /// Near misses that the judge rejects.
     pub near_miss_refused: u64,
 }
 
@@ -82,7 +82,7 @@ impl AddAssign for Tally {
     }
 }
 
-/// Which kind of document a document was made to be.
+/// How a document was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// From [`Instances::valid`].
@@ -91,20 +91,20 @@ pub enum Kind {
     NearMiss,
 }
 
-/// A schema's judge and instances; those of a revision are made once per process.
+/// The judge and the instances of a schema. Those of a revision are created once per process.
 pub struct Proof {
-    /// Says what is valid.
+    /// Decides which documents are valid.
     pub judge: Judge,
     /// Makes the documents, with seed 0.
     pub instances: Instances,
 }
 
 impl Proof {
-    /// The proof of a released revision.
+    /// Returns the proof of a released revision.
     ///
     /// # Panics
     ///
-    /// If its schema cannot be read.
+    /// Panics if the schema cannot be read.
     #[must_use]
     pub fn of(revision: &str) -> Arc<Proof> {
         static PROOFS: Mutex<Option<HashMap<String, Arc<Proof>>>> = Mutex::new(None);
@@ -117,21 +117,21 @@ impl Proof {
         Arc::clone(proofs.entry(revision.to_owned()).or_insert_with(make))
     }
 
-    /// The proof of any schema under these decisions.
+    /// Creates the proof of any schema with these decisions.
     ///
     /// # Panics
     ///
-    /// If a decision does not fit the schema, or no instances can be made after it.
+    /// Panics if a decision does not match the schema, or if the schema has a keyword that instances do not support.
     #[must_use]
     pub fn new(schema: &Value, decisions: &[decisions::Decision]) -> Proof {
         Proof { judge: Judge::with_decisions(schema, decisions), instances: Instances::new(schema, 0) }
     }
 
-    /// As [`crate::check`], of a definition of this proof's schema; `origin` is what reports call the schema.
+    /// Like [`crate::check`], but for a definition of this proof's schema. Reports refer to the schema as `origin`.
     ///
     /// # Panics
     ///
-    /// On the first disagreement, with all that is needed to look into it and to make it again.
+    /// Panics at the first disagreement, with a report to analyze and reproduce it.
     pub fn check<F>(&self, origin: &str, definition: &str, seed: u64, count: u64, decode_encode: F) -> Tally
     where
         F: Fn(&Value) -> Result<Value, String>,
@@ -143,11 +143,11 @@ impl Proof {
         }
     }
 
-    /// As [`check`](Self::check), of the instances of these indices.
+    /// Like [`check`](Self::check), but for the instances with these indices. Adds the compared documents to `tally`.
     ///
     /// # Errors
     ///
-    /// The report of the first disagreement; `tally` has counted what came before.
+    /// Returns the report of the first disagreement. `tally` then contains the documents before it.
     pub fn prove<F>(
         &self,
         origin: &str,
@@ -172,7 +172,7 @@ impl Proof {
         Ok(())
     }
 
-    /// The documents that [`check`] goes through, in order.
+    /// Returns the documents that [`check`] compares, in order.
     pub fn documents(&self, definition: &str, seed: u64, count: u64) -> impl Iterator<Item = (u64, Kind, Value)> {
         self.documents_at(definition, seed, 0..count)
     }
@@ -193,28 +193,32 @@ impl Proof {
         })
     }
 
-    /// Whether the definition accepts the document, the limits included.
+    /// Returns whether the definition accepts the document, and the document is within the limits.
     #[must_use]
     pub fn accepts(&self, definition: &str, document: &Value) -> bool {
         within_limits(document) && self.judge.accepts(definition, document)
     }
 
-    /// Both verdicts on one document: the common one, or how they differ.
+    /// Compares both verdicts on one document. Returns the common verdict.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the difference if the judge and the decoder disagree.
     fn try_one<F>(&self, definition: &str, document: &Value, decode_encode: &F) -> Result<bool, String>
     where
         F: Fn(&Value) -> Result<Value, String>,
     {
-        let ours = catch_unwind(AssertUnwindSafe(|| decode_encode(document)))
+        let decoded = catch_unwind(AssertUnwindSafe(|| decode_encode(document)))
             .map_err(|panic| format!("{PANICS}: {}", panic_text(panic.as_ref())))?;
-        match (self.accepts(definition, document), ours) {
+        match (self.accepts(definition, document), decoded) {
             (true, Ok(encoded)) if json_equal(document, &encoded) => Ok(true),
             (true, Ok(encoded)) => Err(format!("{DIFFERENT}:\n{}", shortened(&encoded.to_string(), 4000))),
-            (true, Err(error)) => Err(format!("the judge accepts, ours refuses: {error}")),
+            (true, Err(error)) => Err(format!("the judge accepts, the type rejects: {error}")),
             (false, Ok(_)) if !within_limits(document) => {
-                Err(format!("ours accepts a depth of {}", judge::depth(document)))
+                Err(format!("the type accepts a depth of {}", judge::depth(document)))
             }
             (false, Ok(_)) => {
-                Err(format!("ours accepts, the judge refuses:\n{}", self.judge.objections(definition, document)))
+                Err(format!("the type accepts, the judge rejects:\n{}", self.judge.objections(definition, document)))
             }
             (false, Err(_)) => Ok(false),
         }
@@ -224,7 +228,7 @@ impl Proof {
     where
         F: Fn(&Value) -> Result<Value, String>,
     {
-        // Each panic prints itself, so those are not looked for again.
+        // Does not shrink panics, because each attempt would print another panic.
         let panics = reason.starts_with(PANICS);
         let same_reason = |smaller: &Value| {
             let same = |other: &String| same_disagreement(reason, other);
@@ -243,10 +247,10 @@ impl Proof {
     }
 }
 
-const PANICS: &str = "ours panics";
-const DIFFERENT: &str = "both accept, but ours comes back different";
+const PANICS: &str = "the type panics";
+const DIFFERENT: &str = "both accept, but the type encodes a different document";
 
-/// Whether two documents are judged differently for one reason; what comes back may vary.
+/// Returns whether two disagreements have the same reason. The encoded documents may differ.
 fn same_disagreement(reason: &str, other: &str) -> bool {
     reason == other || reason.starts_with(DIFFERENT) && other.starts_with(DIFFERENT)
 }
@@ -256,7 +260,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("?")
 }
 
-/// The text, or its beginning and how much there is of it.
+/// Returns the text, or its beginning and its length if it is longer than `most` bytes.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -265,7 +269,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     format!("{}... ({} bytes)", &text[..end], text.len())
 }
 
-/// A small document of which the predicate still holds: leaves out members and items as long as it does.
+/// Returns a smaller document for which the predicate still holds, by removing members and items one at a time.
 pub fn shrunk(document: &Value, holds: impl Fn(&Value) -> bool) -> Value {
     let mut smallest = document.clone();
     let mut turns = 4000;
@@ -283,7 +287,8 @@ pub fn shrunk(document: &Value, holds: impl Fn(&Value) -> bool) -> Value {
     smallest
 }
 
-/// The document without its nth member or item, counted depth first; `None` if it has fewer.
+/// Returns the document without its nth member or item, or `None` if it has fewer. Members and items of a container are
+/// counted before those inside them.
 fn without(document: &Value, nth: usize) -> Option<Value> {
     let mut document = document.clone();
     let mut left = nth;
@@ -312,8 +317,8 @@ fn remove_nth(value: &mut Value, left: &mut usize) -> bool {
     }
 }
 
-/// Whether two documents are equal as JSON Schema sees it: numbers by their value, objects by
-/// their members in whatever order.
+/// Returns whether two documents are equal as defined by JSON Schema: numbers by value, and objects by their members in
+/// any order.
 #[must_use]
 pub fn json_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
@@ -327,7 +332,7 @@ pub fn json_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Compares two numbers exactly, however they are written.
+/// Compares two numbers exactly by value, independent of their notation.
 #[must_use]
 pub fn compare(a: &Number, b: &Number) -> Ordering {
     match (whole(a), whole(b)) {
@@ -338,40 +343,40 @@ pub fn compare(a: &Number, b: &Number) -> Ordering {
     }
 }
 
-/// The number as an integer, if it is one and not astronomically large.
+/// Returns the number as an integer, or `None` if it is a fraction or a double beyond ±2^100.
 fn whole(number: &Number) -> Option<i128> {
     let integer = number.as_i64().map(i128::from);
     let integer = integer.or_else(|| number.as_u64().map(i128::from));
     integer.or_else(|| {
         let float = float(number);
-        // Up to 2^100 every whole double is an i128.
+        // Every integral double up to 2^100 fits an i128.
         let exact = float.fract() == 0.0 && float.abs() <= 2f64.powi(100);
         exact.then_some(float as i128)
     })
 }
 
 fn float(number: &Number) -> f64 {
-    number.as_f64().expect("serde_json's numbers are finite")
+    number.as_f64().expect("numbers in serde_json are finite")
 }
 
-/// An integer against a double that is a fraction or astronomically large.
+/// Compares an integer with a double that is a fraction or beyond ±2^100.
 fn against_float(integer: i128, float: f64) -> Ordering {
     if float.abs() > 2f64.powi(100) {
         return 0f64.total_cmp(&float);
     }
-    // The fraction lies strictly between two integers.
+    // A fraction lies strictly between two integers.
     match integer <= float.floor() as i128 {
         true => Ordering::Less,
         false => Ordering::Greater,
     }
 }
 
-/// The schema of a released revision, as it is vendored, or from the directory that the
-/// environment variable `MCPGEN_SCHEMAS` names.
+/// Reads the schema of a released revision from the vendored files, or from the directory in the environment variable
+/// `MCPGEN_SCHEMAS`.
 ///
 /// # Panics
 ///
-/// If it cannot be read.
+/// Panics if the schema cannot be read.
 #[must_use]
 pub fn schema(revision: &str) -> Value {
     let vendored = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema");

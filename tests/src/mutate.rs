@@ -1,14 +1,15 @@
-//! Random changes to a schema, from a seed: what people and tools do to schemas, and what nobody should.
+//! Applies random changes to a schema, determined by a seed. Some are changes that people and tools make, and others
+//! produce invalid schemas.
 
 use fastrand::Rng;
 use indexmap::IndexMap;
 use mcpgen::json::{Json, escape};
 
-/// A mutated schema and how it came about.
+/// A mutated schema and its history.
 pub struct Mutant {
     /// The document.
     pub document: Json,
-    /// What was done, one change a line.
+    /// The changes, in order.
     pub history: Vec<String>,
 }
 
@@ -16,7 +17,7 @@ pub struct Mutant {
 type Path = Vec<String>;
 type Mutation = fn(&mut Json, &mut Rng) -> Option<String>;
 
-/// Every kind of change, by name.
+/// All kinds of changes, by name. Kinds that are listed twice are twice as likely.
 const MUTATIONS: &[(&str, Mutation)] = &[
     ("delete", delete),
     ("duplicate", duplicate),
@@ -57,7 +58,7 @@ const MUTATIONS: &[(&str, Mutation)] = &[
     ("add definition", add_definition),
 ];
 
-/// Names that Rust, the prelude, std or our own core might trip over, and names that are no identifiers at all.
+/// Names that may conflict with Rust, the prelude, std or our core, and names that are not identifiers.
 const NAMES: &[&str] = &[
     "self",
     "Self",
@@ -161,6 +162,7 @@ const NAMES: &[&str] = &[
     "ErrorObject",
     "KnownMembers",
     "Map",
+    "MethodSet",
     "RequestSet",
     "NotificationSet",
     "TaskRequest",
@@ -263,7 +265,7 @@ const NAMES: &[&str] = &[
     "an_uncommonly_long_name_that_somebody_may_give_to_a_member_or_a_definition_without_a_second_thought_and_then_again",
 ];
 
-/// Prose that ends comments, links to nothing, or formats badly.
+/// Documentation that may end a comment, contain broken links, or break formatting.
 const PROSE: &[&str] = &[
     "",
     " ",
@@ -303,7 +305,7 @@ const PROSE: &[&str] = &[
     "🦀",
 ];
 
-/// Values that a keyword may be given, JSON text.
+/// Values for keywords, as JSON text.
 const VALUES: &[&str] = &[
     "null",
     "true",
@@ -418,11 +420,11 @@ const UNKNOWN_KEYWORDS: &[&str] = &[
     "",
 ];
 
-/// Applies one to four changes to a schema, or to a part of it that stands alone.
+/// Applies one to four changes to a schema, or to a self-contained part of it.
 pub fn mutate(schema: &Json, seed: u64) -> Mutant {
     let mut rng = Rng::with_seed(seed);
     let mut mutant = Mutant { document: schema.clone(), history: Vec::new() };
-    // A part is quicker to go through than the whole, and a change is more likely to matter.
+    // A part is faster to process than the whole schema, and changes are more likely to matter.
     if rng.u8(0..4) > 0 {
         mutant.history.push(excerpt(&mut mutant.document, &mut rng));
     }
@@ -432,7 +434,7 @@ pub fn mutate(schema: &Json, seed: u64) -> Mutant {
     mutant
 }
 
-/// A part of a schema, and the same with one change or two.
+/// Returns a self-contained part of a schema, before and after one or two changes.
 pub fn step(schema: &Json, seed: u64) -> (Json, Mutant) {
     let mut rng = Rng::with_seed(seed);
     let mut mutant = Mutant { document: schema.clone(), history: Vec::new() };
@@ -453,7 +455,7 @@ impl Mutant {
     }
 }
 
-/// Keeps a few definitions and what they refer to.
+/// Removes all definitions except a few and those that they refer to.
 fn excerpt(document: &mut Json, rng: &mut Rng) -> String {
     let (container, names) = definitions(document);
     let wanted: Vec<String> = (0..rng.usize(1..=6)).map(|_| names[rng.usize(0..names.len())].clone()).collect();
@@ -492,14 +494,14 @@ fn references_in(json: &Json, found: &mut Vec<String>) {
     }
 }
 
-/// The keyword that holds the definitions, and their names.
+/// Returns the keyword that contains the definitions, and their names.
 fn definitions(document: &Json) -> (String, Vec<String>) {
     let container = if document.get("$defs").is_some() { "$defs" } else { "definitions" };
     let names = document.get(container).and_then(Json::as_object).map(|all| all.keys().cloned().collect());
     (container.to_owned(), names.unwrap_or_default())
 }
 
-/// The paths of all nodes that a predicate likes. The predicate sees the path and the node.
+/// Returns the paths of all nodes that a predicate accepts. The predicate receives the path and the node.
 fn paths(document: &Json, wanted: impl Fn(&Path, &Json) -> bool) -> Vec<Path> {
     fn walk(json: &Json, path: &mut Path, wanted: &dyn Fn(&Path, &Json) -> bool, found: &mut Vec<Path>) {
         if wanted(path, json) {
@@ -525,12 +527,12 @@ fn pointer(path: &[String]) -> String {
     path.iter().map(|step| format!("/{}", escape(step))).collect()
 }
 
-/// A node that stands inside a definition, and not the definitions themselves.
+/// Chooses a definition or a node inside one.
 fn any_node(document: &Json, rng: &mut Rng) -> Option<Path> {
     choose(paths(document, |path, _| path.len() >= 2), rng)
 }
 
-/// A place where a schema stands: a definition, or below a keyword that takes schemas.
+/// Chooses a schema: a definition, or a value of a keyword that contains schemas.
 fn schema_node(document: &Json, rng: &mut Rng) -> Option<Path> {
     schema_that(document, rng, |_| true)
 }
@@ -592,7 +594,7 @@ fn some_definition(document: &Json, rng: &mut Rng) -> Option<String> {
     choose(definitions(document).1, rng)
 }
 
-/// The node at a path, cut out; `None` for the root.
+/// Removes the node at a path and returns it. Returns `None` for the root.
 fn cut(document: &mut Json, path: &[String]) -> Option<Json> {
     let (last, parent) = path.split_last()?;
     match at(document, parent)? {
@@ -602,7 +604,7 @@ fn cut(document: &mut Json, path: &[String]) -> Option<Json> {
     }
 }
 
-/// Renames a member where it stands.
+/// Renames a member, keeping its position. Returns `None` if the new name exists already.
 fn rename_member(members: &mut IndexMap<String, Json>, old: &str, new: &str) -> Option<()> {
     if members.contains_key(new) {
         return None;
@@ -675,7 +677,7 @@ fn rename_key(document: &mut Json, rng: &mut Rng) -> Option<String> {
     Some(format!("{old:?} to {new:?} in {}", pointer(&path)))
 }
 
-/// References follow, so that the result is as good as before.
+/// Renames a definition and all references to it, so that the schema remains as valid as before.
 fn rename_definition(document: &mut Json, rng: &mut Rng) -> Option<String> {
     fn redirect(json: &mut Json, old: &Json, new: &Json) {
         match json {
@@ -695,7 +697,7 @@ fn rename_definition(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let old = some_definition(document, rng)?;
     let mut new = name(rng);
     if rng.u8(0..4) == 0 {
-        // Another definition's name in another case, or a suffix that means something.
+        // The name of another definition in lowercase, or a name with a suffix that may conflict.
         let other = some_definition(document, rng)?;
         new = match rng.u8(0..5) {
             0 => other.to_lowercase(),
@@ -826,7 +828,7 @@ fn insert_keyword(document: &mut Json, rng: &mut Rng) -> Option<String> {
 fn insert_known_keyword(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let path = schema_node(document, rng)?;
     let keyword = KEYWORDS[rng.usize(0..KEYWORDS.len())];
-    // A value that the keyword can have, mostly.
+    // In most cases, a value that is valid for the keyword.
     let new = match keyword {
         _ if rng.u8(0..5) == 0 => value(rng),
         "type" => json(TYPE_VALUES[rng.usize(0..TYPE_VALUES.len())]),
@@ -846,7 +848,7 @@ fn insert_known_keyword(document: &mut Json, rng: &mut Rng) -> Option<String> {
     Some(format!("{keyword}: {new} in {}", pointer(&path)))
 }
 
-/// A schema: made up, a reference, or a copy from the document.
+/// Returns a schema: a fixed one, a reference, or a copy from the document.
 fn some_schema(document: &Json, rng: &mut Rng) -> Json {
     const SCHEMAS: &[&str] = &[
         "true",
@@ -927,7 +929,7 @@ fn remove_type(document: &mut Json, rng: &mut Rng) -> Option<String> {
     Some(pointer(&path))
 }
 
-/// A schema becomes a reference to the definition that it stands in.
+/// Replaces a schema with a reference to the definition that contains it.
 fn recur(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let path = choose(paths(document, |path, _| path.len() > 2 && is_schema(path)), rng)?;
     let back = reference_schema(document, &path[1]);
@@ -941,7 +943,7 @@ fn change_values(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let (one, some) = (scalar(rng), Json::Array((0..rng.usize(1..6)).map(|_| scalar(rng)).collect()));
     let keywords = object_at(document, &path)?;
     if rng.bool() {
-        // Whatever type the new values have.
+        // The new values may have any type.
         keywords.shift_remove("type");
     }
     let (keyword, new) = if keywords.contains_key("const") { ("const", one) } else { ("enum", some) };

@@ -1,4 +1,4 @@
-//! Every definition of every revision by its schema name, with the functions of its Rust type.
+//! Every definition of every revision by its name in the schema, with functions of its Rust type.
 
 use mcpgen_types::codec::{Decode, Encode};
 use mcpgen_types::{Error, Extra, KnownMembers};
@@ -11,32 +11,32 @@ include!(concat!(env!("OUT_DIR"), "/registry.rs"));
 /// Builds a value from a document with its constructor and setters alone, then encodes it.
 pub type Rebuild = fn(&Value) -> Result<Value, Error>;
 
-/// A definition and what its Rust type does with documents.
+/// A definition, and functions that decode and encode documents with its Rust type.
 pub struct Entry {
     /// The revision.
     pub revision: &'static str,
-    /// The schema's own name of the definition.
+    /// The name of the definition in the schema.
     pub definition: &'static str,
     /// Decodes a value and encodes the result.
     pub value: fn(Value) -> Result<Value, Error>,
-    /// The same from text to text.
+    /// Decodes a string and encodes the result.
     pub text: fn(&str) -> Result<String, Error>,
-    /// The same from bytes.
+    /// Decodes bytes and encodes the result.
     pub bytes: fn(&[u8]) -> Result<Vec<u8>, Error>,
-    /// The same from a reader.
+    /// Decodes from a reader and encodes the result.
     pub reader: fn(&mut dyn std::io::Read) -> Result<String, Error>,
-    /// The same through serde's traits and serde_json's own functions.
+    /// Decodes a string and encodes the result with serde's traits and serde_json.
     pub serde: fn(&str) -> Result<String, serde_json::Error>,
-    /// Whether encoding and decoding again gives an equal value.
+    /// Returns whether a decoded value is equal after it is encoded and decoded again.
     pub stable: fn(&str) -> Result<bool, Error>,
-    /// Builds the value with its constructor and setters alone, then encodes it; only objects have these.
+    /// Builds the value with its constructor and setters alone, then encodes it. Only objects have constructors.
     pub rebuild: Option<Rebuild>,
-    /// Whether the type is an alias of one that brings its own serde impls: those follow its rules, not the schema's.
+    /// Whether the type is an alias of a type with its own serde impls, which do not follow the schema.
     pub foreign: bool,
 }
 
 impl Entry {
-    /// The entry of a definition whose Rust type is `T`.
+    /// Creates the entry of a definition whose Rust type is `T`.
     pub const fn of<T>(revision: &'static str, definition: &'static str, rebuild: Option<Rebuild>) -> Self
     where
         T: Decode + Encode + PartialEq + serde::Serialize + serde::de::DeserializeOwned,
@@ -59,85 +59,87 @@ impl Entry {
         }
     }
 
-    /// The same entry, [`foreign`](Self::foreign).
+    /// Marks the entry as [`foreign`](Self::foreign).
     #[must_use]
     pub const fn foreign(self) -> Self {
         Self { foreign: true, ..self }
     }
 
-    /// Decodes by every entrance, which must agree, and encodes.
+    /// Decodes a document with all decoding functions, checks that they agree, and encodes the result.
     ///
     /// # Errors
     ///
-    /// The document is refused, or the entrances disagree.
+    /// Returns an error if the type rejects the document, if the decoding functions disagree, or if the encoded value
+    /// does not decode to an equal one.
     ///
     /// # Panics
     ///
-    /// If what is encoded is no JSON.
+    /// Panics if the encoded text is not JSON.
     pub fn recode(&self, document: &Value) -> Result<Value, String> {
         let text = document.to_string();
         let by_value = (self.value)(document.clone()).map_err(|error| error.to_string());
         let by_text = (self.text)(&text).map_err(|error| error.to_string());
-        // serde_json reads its private key names as more than data; and `i64` takes no `1.0` from it, `Vec` any depth.
+        // serde_json gives its private keys a special meaning. Its impls also differ for foreign types: `i64` rejects
+        // `1.0`, and `Vec` accepts any depth.
         let skips_serde = self.foreign || text.contains("$serde_json::private");
         let by_serde = if skips_serde { by_text.clone().ok() } else { (self.serde)(&text).ok() };
         let by_bytes = (self.bytes)(text.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let by_reader = (self.reader)(&mut text.as_bytes()).ok();
         for (name, other) in [("bytes", by_bytes), ("reader", by_reader), ("serde", by_serde)] {
             if by_text.as_ref().ok() != other.as_ref() {
-                return Err(format!("from_str says {by_text:?}, {name} says {other:?}"));
+                return Err(format!("from_str returns {by_text:?}, but {name} returns {other:?}"));
             }
         }
         let agree = match (&by_value, &by_text) {
             (Ok(value), Ok(text)) => {
-                // serde_json's own `Value` reads its private key names as something else; the generator's JSON does not.
-                let json = mcpgen::json::Json::parse(text).expect("what is encoded is JSON");
-                json_equal(value, &serde_json::to_value(json).expect("JSON is a value"))
+                // `serde_json::Value` gives serde_json's private keys a special meaning, the generator's JSON does not.
+                let json = mcpgen::json::Json::parse(text).expect("the encoded text is JSON");
+                json_equal(value, &serde_json::to_value(json).expect("JSON converts to a value"))
             }
             (value, text) => value.is_err() && text.is_err(),
         };
         if !agree {
-            return Err(format!("from_value says {by_value:?}, from_str says {by_text:?}"));
+            return Err(format!("from_value returns {by_value:?}, but from_str returns {by_text:?}"));
         }
         if by_value.is_ok() && !(self.stable)(&text).is_ok_and(|equal| equal) {
-            return Err("decode(encode(x)) is not x".to_owned());
+            return Err("decode(encode(x)) is not equal to x".to_owned());
         }
         by_value
     }
 
-    /// The entry of a definition.
+    /// Returns the entry of a definition, or `None` if the registry does not contain it.
     pub fn find(revision: &str, definition: &str) -> Option<&'static Entry> {
         REGISTRY.iter().find(|entry| entry.revision == revision && entry.definition == definition)
     }
 }
 
-/// A required member, decoded as the field's type; the field is named only for its type.
+/// Decodes a required member. The closure selects the field, which determines the type.
 ///
 /// # Errors
 ///
-/// The member is not valid.
+/// Returns an error if the member is not valid.
 pub fn argument<S, T: Decode>(_: impl Fn(&S) -> &T, document: &Value, wire: &str) -> Result<T, Error> {
     mcpgen_types::from_value(document[wire].clone())
 }
 
-/// An optional member, decoded as the field's type.
+/// Decodes an optional member. The closure selects the field, which determines the type.
 ///
 /// # Errors
 ///
-/// The member is not valid.
+/// Returns an error if the member is not valid.
 pub fn optional<S, T: Decode>(_: impl Fn(&S) -> &Option<T>, document: &Value, wire: &str) -> Result<Option<T>, Error> {
     document.get(wire).cloned().map(mcpgen_types::from_value).transpose()
 }
 
-/// Inserts every member that is not among the known ones; those must be refused.
+/// Inserts all unknown members into `extra`, and checks that `extra` rejects the known ones.
 ///
 /// # Errors
 ///
-/// A member is not valid.
+/// Returns an error if an unknown member is not valid.
 ///
 /// # Panics
 ///
-/// If a known member is taken, or another is not.
+/// Panics if `extra` accepts a known member or rejects an unknown one.
 pub fn insert_extra<T: KnownMembers, V: Decode>(
     extra: &mut Extra<T, V>,
     document: &Value,
@@ -147,7 +149,7 @@ pub fn insert_extra<T: KnownMembers, V: Decode>(
         let is_known = known.contains(&name.as_str());
         match mcpgen_types::from_value::<V>(value.clone()) {
             Ok(value) => assert_eq!(extra.insert(name.clone(), value).is_err(), is_known, "`{name}` in `extra`"),
-            // A known member may be anything else.
+            // A known member may have another type.
             Err(_) if is_known => {}
             Err(error) => return Err(error),
         }

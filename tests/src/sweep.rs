@@ -1,4 +1,4 @@
-//! The proof as a sweep: every definition of every revision, cut into chunks that run in parallel and can be resumed.
+//! Runs the proof over every definition of every revision, in chunks that run in parallel and can be resumed.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -12,12 +12,12 @@ use crate::decisions::REVISIONS;
 use crate::registry::{Entry, REGISTRY};
 use crate::{Proof, Tally};
 
-/// Some instances of one definition.
+/// A range of instances of one definition.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Chunk {
     /// The revision.
     pub revision: String,
-    /// The schema's own name of the definition.
+    /// The name of the definition in the schema.
     pub definition: String,
     /// The first index.
     pub start: u64,
@@ -25,16 +25,17 @@ pub struct Chunk {
     pub end: u64,
 }
 
-/// What came of a chunk.
+/// The outcome of a chunk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What was seen up to the first disagreement.
+    /// The documents before the first disagreement.
     pub tally: Tally,
     /// The report of the first disagreement, which ends the chunk.
     pub disagreement: Option<String>,
 }
 
-/// All chunks of so many instances per definition and kind, in an order that mixes cheap and dear definitions.
+/// Returns all chunks for this many instances per definition and kind, in an order that mixes cheap and expensive
+/// definitions. Each chunk has at most `size` instances.
 #[must_use]
 pub fn chunks(instances: u64, size: u64) -> Vec<Chunk> {
     let ranges = (0..instances).step_by(usize::try_from(size.max(1)).unwrap_or(usize::MAX));
@@ -47,11 +48,11 @@ pub fn chunks(instances: u64, size: u64) -> Vec<Chunk> {
     ranges.flat_map(|start| REGISTRY.iter().map(move |entry| chunk(start, entry))).collect()
 }
 
-/// Proves chunks on so many threads; `done` hears of each as it ends.
+/// Proves chunks on this many threads. Calls `done` after each chunk.
 ///
 /// # Panics
 ///
-/// If a chunk names no definition, or `done` panics.
+/// Panics if the definition of a chunk does not exist, or if `done` panics.
 pub fn sweep(chunks: &[Chunk], seed: u64, threads: usize, done: impl FnMut(&Chunk, &Outcome) + Send) -> Table {
     let (next, table) = (AtomicUsize::new(0), Mutex::new((Table::default(), done)));
     thread::scope(|scope| {
@@ -79,7 +80,7 @@ fn prove(chunk: &Chunk, seed: u64) -> Outcome {
     Outcome { tally, disagreement: proved.err() }
 }
 
-/// What a sweep has seen, a row per revision.
+/// The totals of a sweep, with one row per revision.
 #[derive(Debug, Clone, Default)]
 pub struct Table(BTreeMap<String, Row>);
 
@@ -91,7 +92,7 @@ struct Row {
 }
 
 impl Table {
-    /// Counts a chunk.
+    /// Adds a chunk.
     pub fn add(&mut self, chunk: &Chunk, outcome: &Outcome) {
         let row = self.0.entry(chunk.revision.clone()).or_default();
         *row.definitions.entry(chunk.definition.clone()).or_default() += chunk.end - chunk.start;
@@ -99,25 +100,25 @@ impl Table {
         row.disagreements += u64::from(outcome.disagreement.is_some());
     }
 
-    /// Counts all that another table has counted.
+    /// Adds the totals of another table.
     pub fn merge(&mut self, other: &Table) {
-        for (revision, theirs) in &other.0 {
+        for (revision, other_row) in &other.0 {
             let row = self.0.entry(revision.clone()).or_default();
-            for (definition, count) in &theirs.definitions {
+            for (definition, count) in &other_row.definitions {
                 *row.definitions.entry(definition.clone()).or_default() += count;
             }
-            row.tally += theirs.tally;
-            row.disagreements += theirs.disagreements;
+            row.tally += other_row.tally;
+            row.disagreements += other_row.disagreements;
         }
     }
 
-    /// How many chunks ended in a disagreement.
+    /// Returns the number of chunks that ended in a disagreement.
     #[must_use]
     pub fn disagreements(&self) -> u64 {
         self.0.values().map(|row| row.disagreements).sum()
     }
 
-    /// Whether every definition of every revision was tried with at least so many instances.
+    /// Returns whether every definition of every revision was tried with at least this many instances.
     #[must_use]
     pub fn is_complete(&self, instances: u64) -> bool {
         let tried = |entry: &Entry| {
@@ -156,7 +157,7 @@ impl Row {
     }
 }
 
-/// 1234567 as `1,234,567`.
+/// Formats a number with thousands separators, such as `1,234,567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! The public API of the generated crate, listed from its sources and held against snapshots: no change to a released
-//! revision goes unseen, and none without a line in the CHANGELOG.
+//! Lists the public API of the generated crate from its sources and compares it with snapshots, so that every change to
+//! a released revision is reviewed and recorded in the CHANGELOG.
 //!
 //! `MCPGEN_BLESS=1 cargo test -p mcpgen-tests --test api` rewrites the snapshots in `tests/tests/api/`.
 
@@ -18,7 +18,7 @@ use syn::{Attribute, Fields, Ident, ImplItem, Item, Signature, TraitItem, Type, 
 
 type Names = Vec<String>;
 
-/// The modules of a crate by path, private ones too, all macros expanded.
+/// All modules of a crate by path, including private ones, with macros expanded.
 #[derive(Default)]
 struct Crate {
     modules: BTreeMap<Names, Module>,
@@ -44,7 +44,7 @@ impl Crate {
     fn read(src: &Path) -> Crate {
         let mut found = Crate::default();
         let items = found.included(parse(&src.join("lib.rs")).items, src);
-        // Macros come before what uses them, in whatever file.
+        // Reads all macros before it expands them, because they may be used in other files.
         found.module(Names::new(), items, src);
         let mut modules = std::mem::take(&mut found.modules);
         for module in modules.values_mut() {
@@ -54,7 +54,7 @@ impl Crate {
         found
     }
 
-    /// `include!` stands for the items of that file.
+    /// Replaces each `include!` with the items of its file.
     fn included(&self, items: Vec<Item>, folder: &Path) -> Vec<Item> {
         let include = |item: Item| match &item {
             Item::Macro(call) if call.mac.path.is_ident("include") => {
@@ -118,7 +118,8 @@ impl Crate {
         items.into_iter().flat_map(expand).collect()
     }
 
-    /// The public API below a module, one line an item, sorted. `skip` names public modules that are listed elsewhere.
+    /// Returns the public API below a module, sorted, with one item per line. `skip` selects public modules that are
+    /// listed separately.
     fn api(&self, root: &[String], skip: &dyn Fn(&str) -> bool) -> String {
         let mut listing =
             Listing { all: self, lines: BTreeSet::new(), exported: BTreeMap::new(), implemented: BTreeMap::new() };
@@ -137,7 +138,7 @@ impl Crate {
         listing.lines.iter().fold(String::new(), |text, line| text + line + "\n")
     }
 
-    /// Whether some module defines a type or trait of this name.
+    /// Returns whether any module defines a type or trait with this name.
     fn defines(&self, name: &str) -> bool {
         self.modules.values().flat_map(|module| &module.items).any(|item| {
             let ident = match item {
@@ -155,9 +156,9 @@ impl Crate {
 struct Listing<'a> {
     all: &'a Crate,
     lines: BTreeSet<String>,
-    /// Exported types and traits by their own name: the path that users write.
+    /// The paths that users write for exported types and traits, by the names in their definitions.
     exported: BTreeMap<String, String>,
-    /// The traits that a type implements without more to say.
+    /// The traits that a type implements without generics or attributes.
     implemented: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -217,7 +218,7 @@ impl Listing<'_> {
         let found: Vec<&Item> =
             module.items.iter().filter(|item| ident(item).is_some_and(|ident| ident == target)).collect();
         if found.is_empty() {
-            // Exported once more by that module, or a macro.
+            // The module itself re-exports the item, or it is a macro.
             let again = module.items.iter().find_map(|item| match item {
                 Item::Use(item) => uses(&item.tree)
                     .into_iter()
@@ -233,7 +234,7 @@ impl Listing<'_> {
         found.into_iter().for_each(|item| self.item(item, prefix, Some(name)));
     }
 
-    /// A public item under its exported name.
+    /// Lists a public item under its exported name.
     fn item(&mut self, item: &Item, prefix: &str, name: Option<&str>) {
         let own = ident(item).map(Ident::to_string).unwrap_or_default();
         let path = format!("{prefix}{}", name.unwrap_or(&own));
@@ -304,7 +305,7 @@ impl Listing<'_> {
                 self.line(&item.attrs, format!("{own}: macro at the root {}", text(&item.mac.tokens)));
             }
             Item::Static(_) | Item::Union(_) | Item::ExternCrate(_) => {
-                panic!("the listing does not know {}", text(item))
+                panic!("the listing does not support {}", text(item))
             }
             _ => {}
         }
@@ -323,7 +324,7 @@ impl Listing<'_> {
         }
     }
 
-    /// What a type that users can name, or one that is not ours, implements.
+    /// Lists an impl for a type that users can name, or for a type of another crate.
     fn implementation(&mut self, item: &Item) {
         let Item::Impl(item) = item else { return };
         if is_test(&item.attrs) {
@@ -421,7 +422,7 @@ fn ident(item: &Item) -> Option<&Ident> {
     }
 }
 
-/// The paths that a `use` names, each with the name that it gets.
+/// Returns the paths that a `use` imports, each with the name that it introduces.
 fn uses(tree: &UseTree) -> Vec<(Names, String)> {
     let below = |first: &Ident, tree: &UseTree| {
         let inner = uses(tree).into_iter();
@@ -436,7 +437,7 @@ fn uses(tree: &UseTree) -> Vec<(Names, String)> {
     }
 }
 
-/// Attributes that change what users can do.
+/// Returns the attributes that affect users.
 fn marks(attrs: &[Attribute]) -> String {
     const MARKS: &[&str] = &["cfg", "non_exhaustive", "deprecated", "repr", "default", "must_use"];
     let hidden = |attr: &Attribute| attr.path().is_ident("doc") && text(&attr.meta) == "doc(hidden)";
@@ -451,7 +452,7 @@ fn signature(signature: &Signature) -> String {
     let asyncness = if signature.asyncness.is_some() { "async " } else { "" };
     let (generics, output) = (text(&signature.generics), text(&signature.output));
     let output = if output.is_empty() { output } else { format!(" {output}") };
-    // A parameter's name is no part of the API, its being `mut` is none either.
+    // Whether a parameter is `mut` is not part of the API.
     let inputs: Vec<String> = signature
         .inputs
         .iter()
@@ -466,7 +467,7 @@ fn signature(signature: &Signature) -> String {
     format!("{constness}{asyncness}fn{generics}({}){output}{clause}", inputs.join(", "))
 }
 
-/// Tokens as one would write them, on one line.
+/// Formats tokens on one line, with conventional spacing.
 fn text(tokens: &impl ToTokens) -> String {
     let spaced = tokens.to_token_stream().to_string();
     let mut text = spaced.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -507,7 +508,7 @@ fn digest(snapshot: &str) -> String {
     })
 }
 
-/// The listings by the name of their snapshot: the core, and every released revision.
+/// Returns the listings of the core and of every released revision, with the names of their snapshots.
 fn listings() -> Vec<(String, String)> {
     let root = main_folder();
     let workspace = Workspace::open(Some(&root)).unwrap_or_else(|error| panic!("{error}"));
@@ -521,10 +522,10 @@ fn listings() -> Vec<(String, String)> {
     listings
 }
 
-const REMEDY: &str = "If the change is meant: MCPGEN_BLESS=1 cargo test -p mcpgen-tests --test api";
+const REMEDY: &str = "If the change is intended, run MCPGEN_BLESS=1 cargo test -p mcpgen-tests --test api";
 
 #[test]
-fn public_api_is_as_reviewed() {
+fn public_api_matches_the_snapshots() {
     let bless = std::env::var_os("MCPGEN_BLESS").is_some();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api");
     let changelog_path = main_folder().join("CHANGELOG.md");
@@ -544,19 +545,18 @@ fn public_api_is_as_reviewed() {
                 .header(&format!("tests/tests/api/{name}.txt"), "generated/src")
                 .to_string();
             let shown: Vec<&str> = diff.lines().take(200).collect();
-            let _ =
-                writeln!(failures, "the public API of `{name}` is not as reviewed:\n{}\n{REMEDY}\n", shown.join("\n"));
+            let _ = writeln!(failures, "the public API of `{name}` has changed:\n{}\n{REMEDY}\n", shown.join("\n"));
         }
         let line = format!("api {name} sha256:{}", digest(listing));
         if !changelog.lines().any(|known| known.trim_start_matches(['-', '*', ' ']).trim() == line) {
             let _ = writeln!(
                 failures,
-                "CHANGELOG.md does not know the public API of `{name}`. Describe under `## Unreleased` what changes for users, and \
-                 make the line there\n\n- {line}\n"
+                "CHANGELOG.md does not record the public API of `{name}`. Under `## Unreleased`, describe the changes \
+                 for users and update the line for `{name}` to\n\n- {line}\n"
             );
         }
     }
-    // A snapshot of what there is no more.
+    // Finds snapshots of revisions that no longer exist.
     let known =
         |path: &Path| listings.iter().any(|(name, _)| path.file_stem().is_some_and(|stem| stem == name.as_str()));
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -564,15 +564,14 @@ fn public_api_is_as_reviewed() {
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|e| e == "txt"))
     {
         if !known(&path) {
-            let _ = writeln!(failures, "{} is the snapshot of no released revision: delete it", path.display());
+            let _ = writeln!(failures, "{} belongs to no released revision: delete it", path.display());
         }
     }
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// The listing is only worth something if it sees what users see.
 #[test]
-fn the_listing_sees_all_kinds_of_items() {
+fn listing_contains_all_kinds_of_items() {
     let listings: BTreeMap<String, String> = listings().into_iter().collect();
     let expected = [
         ("core", "RequestId: enum of String, Integer"),
@@ -596,7 +595,7 @@ fn the_listing_sees_all_kinds_of_items() {
         let lines = listings.get(name).unwrap_or_else(|| panic!("no listing of {name}"));
         assert!(lines.lines().any(|line| line.starts_with(start)), "{name} has no line {start:?}");
     }
-    // By derive, by hand and by macro.
+    // Traits that are derived, implemented by hand, and implemented by a macro.
     for (name, path, traits) in [
         ("core", "RequestId", ["Clone", "From<i64>", "serde::Serialize", "schemars::JsonSchema"]),
         ("core", "Number", ["Copy", "From<u8>", "From<i64>", "serde::Deserialize<'de>"]),

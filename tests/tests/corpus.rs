@@ -1,7 +1,7 @@
-//! The committed fuzz corpus, on the stable toolchain and in every test run; and the seeds that it grew from.
+//! Runs the committed fuzz corpus on the stable toolchain, as part of every test run, and writes the initial seeds.
 
 #[path = "../../generated/tests/json/cases.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the texts of another test")]
+#[allow(dead_code, unreachable_pub, reason = "shared with another test")]
 mod cases;
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 type Run = fn(&[u8]);
 
-/// The targets of `tests/fuzz`, each with a folder of its name.
+/// The targets of `tests/fuzz`. Each has a corpus folder of the same name.
 const FUZZED: [(&str, Run); 4] =
     [("decode", run), ("dispatch", run_dispatch), ("edit", run_edited), ("json", run_json)];
 
@@ -26,13 +26,13 @@ fn fuzz_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
 }
 
-/// Every file of a folder of the corpus, by name.
+/// Returns all files in a folder of the corpus, sorted by name.
 fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
     let folder = fuzz_folder().join("corpus").join(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries
         .map(|entry| {
-            let path = entry.expect("a folder can be listed").path();
+            let path = entry.expect("a readable folder entry").path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             (name, fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
         })
@@ -42,79 +42,84 @@ fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn every_file_is_read_right() {
+fn corpus_reproduces_no_failures() {
     for (folder, run) in FUZZED {
         let files = files(folder);
-        assert!(files.len() > 50, "{folder} has {} files only", files.len());
-        let wrong = files.iter().filter(|(name, data)| {
+        assert!(files.len() > 50, "{folder} has only {} files", files.len());
+        let failed = files.iter().filter(|(name, data)| {
             let panics = catch_unwind(AssertUnwindSafe(|| run(data))).is_err();
             if panics {
-                eprintln!("that was {folder}/{name}");
+                eprintln!("the panic above is from {folder}/{name}");
             }
             panics
         });
-        let wrong: Vec<_> = wrong.map(|(name, _)| name).collect();
-        assert!(wrong.is_empty(), "{folder}: {wrong:?}");
+        let failed: Vec<_> = failed.map(|(name, _)| name).collect();
+        assert!(failed.is_empty(), "{folder}: {failed:?}");
     }
 }
 
-/// The corpus has a document for every member of every union, and every kind of message.
+/// The corpus contains a document for every member of every union, and for every kind of message.
 #[test]
-fn nothing_is_forgotten() {
+fn corpus_covers_all_goals() {
     let documents: Vec<(*const Target, Value)> = files("decode")
         .iter()
         .filter_map(|(_, data)| target_of(data))
         .filter_map(|(target, text)| Some((std::ptr::from_ref(target), serde_json::from_slice(text).ok()?)))
         .collect();
-    let wishes = wishes();
-    assert!(wishes.len() > 200, "{} wishes only", wishes.len());
-    let open = wishes.iter().filter(|wish| {
-        let of_target = documents.iter().filter(|(target, _)| std::ptr::eq(*target, wish.target()));
-        !of_target.into_iter().any(|(_, document)| wish.is_granted_by(document))
+    let goals = goals();
+    assert!(goals.len() > 200, "only {} goals", goals.len());
+    let uncovered = goals.iter().filter(|goal| {
+        let of_target = documents.iter().filter(|(target, _)| std::ptr::eq(*target, goal.target()));
+        !of_target.into_iter().any(|(_, document)| goal.is_covered_by(document))
     });
-    let open: Vec<_> = open.map(|wish| &wish.name).collect();
-    assert!(open.is_empty(), "write the seeds again: the corpus has nothing for {open:?}");
+    let uncovered: Vec<_> = uncovered.map(|goal| &goal.name).collect();
+    assert!(
+        uncovered.is_empty(),
+        "the corpus lacks documents, write the seeds again (cargo test -p mcpgen-tests --test corpus -- --ignored): \
+         {uncovered:?}"
+    );
 }
 
-/// Something that the corpus should have a document of.
-struct Wish {
+/// A coverage goal: something that the corpus should contain a document for.
+struct Goal {
     /// `2025-11-25-ContentBlock-TextContent`
     name: String,
     /// The index of the target that accepts it.
     target: usize,
     proof: Arc<Proof>,
-    what: What,
+    content: Content,
 }
 
-enum What {
-    /// A value of this definition, somewhere.
+/// The content that a document needs to cover a goal.
+enum Content {
+    /// A value of this definition, at any depth.
     Definition(String),
-    /// A message with this member, and with or without an id.
+    /// A message with this member, and with an ID (`true`) or without (`false`).
     Message(&'static str, bool),
 }
 
-impl Wish {
+impl Goal {
     fn target(&self) -> &'static Target {
         &targets()[self.target]
     }
 
-    fn is_granted_by(&self, document: &Value) -> bool {
+    fn is_covered_by(&self, document: &Value) -> bool {
         let has = |name: &str| document.get(name).is_some();
-        let fits = match &self.what {
-            What::Message(member, id) => has(member) && has("id") == *id,
-            What::Definition(name) => anywhere(document, &|value| self.proof.judge.accepts(name, value)),
+        let fits = match &self.content {
+            Content::Message(member, id) => has(member) && has("id") == *id,
+            Content::Definition(name) => anywhere(document, &|value| self.proof.judge.accepts(name, value)),
         };
         fits && self.target().accepts(document)
     }
 
-    /// The shortest of a few documents that grant the wish.
+    /// Returns the shortest of a few documents that cover the goal, or `None` if it finds none.
     fn seed(&self) -> Option<String> {
         let own = (0..200).map(|index| self.target().instance(0, index));
-        let of_member = (0..20).filter_map(|index| match &self.what {
-            What::Definition(name) => Some(self.proof.instances.valid(name, index)),
-            What::Message(..) => None,
+        let of_member = (0..20).filter_map(|index| match &self.content {
+            Content::Definition(name) => Some(self.proof.instances.valid(name, index)),
+            Content::Message(..) => None,
         });
-        let documents = of_member.chain(own).filter(|document| self.is_granted_by(document));
+        let documents = of_member.chain(own).filter(|document| self.is_covered_by(document));
         documents.take(20).map(|document| document.to_string()).min_by_key(String::len)
     }
 }
@@ -128,36 +133,36 @@ fn anywhere(value: &Value, holds: &dyn Fn(&Value) -> bool) -> bool {
     inside || holds(value)
 }
 
-/// One wish for each member of each union of each definition, and for each kind of message that there is.
-fn wishes() -> Vec<Wish> {
-    let mut wishes = Vec::new();
+/// Returns a goal for each union member in each definition, and for each kind of message.
+fn goals() -> Vec<Goal> {
+    let mut goals = Vec::new();
     for (index, target) in targets().iter().enumerate() {
         let (revision, definition) = (target.entry.revision, target.entry.definition);
         let proof = Proof::of(revision);
-        let mut wish = |name: &str, what| {
+        let mut goal = |name: &str, content| {
             let name = format!("{revision}-{definition}-{name}");
-            wishes.push(Wish { name, target: index, proof: Arc::clone(&proof), what });
+            goals.push(Goal { name, target: index, proof: Arc::clone(&proof), content });
         };
         let Some(side) = target.side else {
             for member in members(revision, definition) {
-                wish(&member, What::Definition(member.clone()));
+                goal(&member, Content::Definition(member.clone()));
             }
             continue;
         };
         let declared = |kind| proof.instances.definitions().contains(&format!("{side}{kind}").as_str());
         if declared("Request") {
-            wish("request", What::Message("method", true));
+            goal("request", Content::Message("method", true));
         }
         if declared("Notification") {
-            wish("notification", What::Message("method", false));
+            goal("notification", Content::Message("method", false));
         }
-        wish("response", What::Message("result", true));
-        wish("error", What::Message("error", true));
+        goal("response", Content::Message("result", true));
+        goal("error", Content::Message("error", true));
     }
-    wishes
+    goals
 }
 
-/// The definitions that are members of unions in this one.
+/// Returns the definitions that are members of unions inside this one.
 fn members(revision: &str, definition: &str) -> BTreeSet<String> {
     let schema = mcpgen_tests::schema(revision);
     let schema = &schema[definitions_keyword(&schema)][definition];
@@ -170,8 +175,9 @@ fn members(revision: &str, definition: &str) -> BTreeSet<String> {
     names
 }
 
-/// `cargo test -p mcpgen-tests --test corpus -- --ignored` writes what the fuzzers start from: a document for every
-/// wish, a few edits, and a dictionary.
+/// Writes the initial corpus of the fuzzers: a document for every goal, a few edits, and a dictionary.
+///
+/// Run it with `cargo test -p mcpgen-tests --test corpus -- --ignored`.
 #[test]
 #[ignore = "writes files"]
 fn write_seeds() -> std::io::Result<()> {
@@ -179,15 +185,15 @@ fn write_seeds() -> std::io::Result<()> {
     for (folder, _) in FUZZED {
         fs::create_dir_all(corpus.join(folder))?;
     }
-    for (index, wish) in wishes().iter().enumerate() {
-        let seed = wish.seed().unwrap_or_else(|| panic!("no instance for {}", wish.name));
-        let name = name_of(wish.target);
-        fs::write(corpus.join("decode").join(&wish.name), [&name[..], seed.as_bytes()].concat())?;
+    for (index, goal) in goals().iter().enumerate() {
+        let seed = goal.seed().unwrap_or_else(|| panic!("no instance for {}", goal.name));
+        let name = name_of(goal.target);
+        fs::write(corpus.join("decode").join(&goal.name), [&name[..], seed.as_bytes()].concat())?;
         if index % 3 == 0 {
             let edits = (0..3).map(|turn| index * 4 + turn).flat_map(|edit| [edit, edit * 7, edit * 31, edit * 5]);
             let edits: Vec<u8> = edits.map(|number| (number % 256) as u8).collect();
             let data = [&name[..], &[0, (index % 256) as u8], &edits].concat();
-            fs::write(corpus.join("edit").join(&wish.name), data)?;
+            fs::write(corpus.join("edit").join(&goal.name), data)?;
         }
     }
     for (index, messages) in dispatched().iter().enumerate() {
@@ -202,7 +208,7 @@ fn write_seeds() -> std::io::Result<()> {
     fs::write(fuzz_folder().join("words.dict"), dictionary())
 }
 
-/// Lines of messages that reach handlers, or are refused on the way.
+/// Returns lines of messages that reach handlers, or are rejected before.
 fn dispatched() -> Vec<String> {
     const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let values = [
@@ -232,7 +238,8 @@ fn dispatched() -> Vec<String> {
     each.chain(several.map(str::to_owned)).map(|text| text.replace("META", META)).collect()
 }
 
-/// The member names and the constants of all schemas, and the keys that serde_json reserves, as libFuzzer reads them.
+/// Returns a libFuzzer dictionary of the member names and constants of all schemas, and the keys that serde_json
+/// reserves.
 fn dictionary() -> String {
     let reserved =
         ["$serde_json::private::Number", "$serde_json::private::RawValue", "\\u0024serde_json::private::RawValue"];

@@ -1,4 +1,5 @@
-//! `diff` held to samples and to what a person knows: nothing that it calls compatible is refused by its reader.
+//! Compares the verdicts of `diff` with samples and with hand-written lists: a reader accepts every document of a type
+//! that `diff` reports as compatible.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,8 +18,8 @@ use mcpgen_tests::mutate::step;
 use mcpgen_tests::schema;
 use serde_json::{Value, json};
 
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 fn model(revision: &str) -> Protocol {
@@ -27,16 +28,16 @@ fn model(revision: &str) -> Protocol {
     workspace.model(revision).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Models of the vendored revisions, oldest first.
+/// Returns the models of the vendored revisions, oldest first.
 fn models() -> Vec<Protocol> {
     REVISIONS.iter().map(|revision| model(revision)).collect()
 }
 
-/// One side of a comparison, for its samples.
+/// One side of a comparison, which creates and validates samples.
 struct Side {
     judge: Judge,
     instances: Instances,
-    /// Requests (true) and notifications (false), whose envelope their definition may leave out.
+    /// Requests (`true`) and notifications (`false`), whose definitions may omit the members of the envelope.
     messages: BTreeMap<String, bool>,
 }
 
@@ -46,7 +47,7 @@ impl Side {
         let notifications = protocol.notifications.iter().map(|it| (it.type_id, false));
         let messages =
             requests.chain(notifications).map(|(id, is_request)| (protocol.types[id].name.as_str(), is_request));
-        // What messages have in common travels as one of them.
+        // The common base of messages is also sent as a message.
         let definitions = schema[definitions_keyword(schema)].as_object().expect("a schema has definitions");
         let is_base = |schema: &Value| {
             let method = schema["properties"]["method"].as_object();
@@ -59,7 +60,7 @@ impl Side {
         Side { judge, instances, messages: messages.collect() }
     }
 
-    /// A document that this side may send, as it is on the wire.
+    /// Returns a document that this side may send, in its wire format, or `None` if the sample is not valid.
     fn sends(&self, definition: &str, index: u64) -> Option<Value> {
         let mut document = self.instances.valid(definition, index);
         for (union, is_request) in UNIONS {
@@ -79,35 +80,41 @@ impl Side {
 const UNIONS: [(&str, bool); 4] =
     [("ClientRequest", true), ("ServerRequest", true), ("ClientNotification", false), ("ServerNotification", false)];
 
-/// How often samples of a type bore out what is said of it.
+/// Counts how often samples confirmed a verdict.
 #[derive(Default)]
-struct Borne {
+struct Confirmed {
     compatible: u64,
     documents: u64,
-    /// Breaking findings by rule: those that a sample showed, and those that none did.
+    /// Types with breaking findings, by rule: those that a sample confirmed, and those that no sample did.
     breaking: BTreeMap<&'static str, (u64, u64)>,
 }
 
-impl Borne {
-    fn add(&mut self, other: Borne) {
+impl Confirmed {
+    fn add(&mut self, other: Confirmed) {
         self.compatible += other.compatible;
         self.documents += other.documents;
-        for (rule, (shown, unshown)) in other.breaking {
+        for (rule, (confirmed, unconfirmed)) in other.breaking {
             let counter = self.breaking.entry(rule).or_default();
-            *counter = (counter.0 + shown, counter.1 + unshown);
+            *counter = (counter.0 + confirmed, counter.1 + unconfirmed);
         }
     }
 
     fn print(&self) {
-        println!("{} types compatible one way, {} documents", self.compatible, self.documents);
-        for (rule, (shown, unshown)) in &self.breaking {
-            println!("{rule}: breaking in {shown} types by a sample, in {unshown} by none");
+        println!("{} types compatible in one direction, {} documents", self.compatible, self.documents);
+        for (rule, (confirmed, unconfirmed)) in &self.breaking {
+            println!("{rule}: breaking, confirmed by a sample in {confirmed} types, not confirmed in {unconfirmed}");
         }
     }
 }
 
-/// Holds the verdicts of a comparison on these types against samples, and says which are wrong.
-fn hold(diff: &Diff, types: &[&TypeVerdict], (old, new): (&Side, &Side), count: u64, borne: &mut Borne) -> Vec<String> {
+/// Compares the verdicts on these types with samples. Returns a description of each wrong verdict.
+fn wrong_verdicts(
+    diff: &Diff,
+    types: &[&TypeVerdict],
+    (old, new): (&Side, &Side),
+    count: u64,
+    confirmed: &mut Confirmed,
+) -> Vec<String> {
     let mut wrong = Vec::new();
     for ty in types {
         for (verdict, sender, reader, way) in
@@ -115,13 +122,13 @@ fn hold(diff: &Diff, types: &[&TypeVerdict], (old, new): (&Side, &Side), count: 
         {
             let sent = (0..count).filter_map(|index| sender.sends(&ty.name, index));
             let refused =
-                sent.inspect(|_| borne.documents += 1).find(|document| !reader.judge.accepts(&ty.name, document));
+                sent.inspect(|_| confirmed.documents += 1).find(|document| !reader.judge.accepts(&ty.name, document));
             match (verdict, refused) {
                 (Verdict::Compatible, Some(document)) => {
                     let objections = reader.judge.objections(&ty.name, &document);
-                    wrong.push(format!("{} {way} is called compatible: {document}\n{objections}", ty.name));
+                    wrong.push(format!("{} {way} is not compatible: {document}\n{objections}", ty.name));
                 }
-                (Verdict::Compatible, None) => borne.compatible += 1,
+                (Verdict::Compatible, None) => confirmed.compatible += 1,
                 (Verdict::Breaking, refused) => {
                     let here = diff.findings.iter().filter(|it| it.subject.split(['.', '[']).next() == Some(&ty.name));
                     let breaking = here.filter(|it| match way {
@@ -129,7 +136,7 @@ fn hold(diff: &Diff, types: &[&TypeVerdict], (old, new): (&Side, &Side), count: 
                         _ => it.rule.new_to_old == Verdict::Breaking,
                     });
                     for rule in breaking.map(|it| it.rule.id).collect::<BTreeSet<_>>() {
-                        let counter = borne.breaking.entry(rule).or_default();
+                        let counter = confirmed.breaking.entry(rule).or_default();
                         match refused {
                             Some(_) => counter.0 += 1,
                             None => counter.1 += 1,
@@ -144,10 +151,10 @@ fn hold(diff: &Diff, types: &[&TypeVerdict], (old, new): (&Side, &Side), count: 
 }
 
 #[test]
-fn what_is_called_compatible_is() {
+fn compatible_types_accept_all_samples() {
     let models = models();
     let schemas: Vec<Value> = REVISIONS.iter().map(|revision| fixed_up(revision, &schema(revision))).collect();
-    let (mut borne, mut wrong) = (Borne::default(), Vec::new());
+    let (mut confirmed, mut wrong) = (Confirmed::default(), Vec::new());
     for (a, b) in pairs() {
         let names: BTreeSet<String> = member_names(&schemas[a]).union(&member_names(&schemas[b])).cloned().collect();
         let side = |index: usize| {
@@ -157,29 +164,29 @@ fn what_is_called_compatible_is() {
         let (old, new) = (side(a), side(b));
         let diff = diff(&models[a], &models[b]);
         let types: Vec<&TypeVerdict> = diff.types.iter().collect();
-        let found = hold(&diff, &types, (&old, &new), setting("MCPGEN_DIFF_INSTANCES", 60), &mut borne);
+        let found = wrong_verdicts(&diff, &types, (&old, &new), setting("MCPGEN_DIFF_INSTANCES", 60), &mut confirmed);
         wrong.extend(found.iter().map(|text| format!("{} -> {}: {text}", REVISIONS[a], REVISIONS[b])));
     }
-    borne.print();
+    confirmed.print();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    assert!(borne.compatible > 200, "only {}", borne.compatible);
+    assert!(confirmed.compatible > 200, "only {} compatible types", confirmed.compatible);
 }
 
-/// A schema after the generator's own fixups, and its judge under the generator's own decisions: the tables written by
-/// hand do not know mutants. `None` if it has a union whose members are not those of the schema any more.
+/// Returns a schema with the fixups of the generator, and a judge with the decisions of the generator, because the
+/// hand-written tables do not cover mutants. Returns `None` if the members of a union differ from those in the schema.
 fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
     let report = inspected(protocol);
     let mut schema = schema.clone();
-    for told in list(&report["fixups"]) {
-        let fixup = FIXUPS.iter().find(|fixup| told["name"] == fixup.name)?;
-        for pointer in list(&told["pointers"]) {
+    for reported in list(&report["fixups"]) {
+        let fixup = FIXUPS.iter().find(|fixup| reported["name"] == fixup.name)?;
+        for pointer in list(&reported["pointers"]) {
             *schema.pointer_mut(text(pointer))? = serde_json::from_str(fixup.becomes).ok()?;
         }
     }
     let mut decided = Vec::new();
     for union in list(&report["unions"]) {
         for pointer in list(&union["schema_pointers"]).iter().map(text) {
-            // What is no `anyOf` has members that exclude each other.
+            // Without an `anyOf`, the members exclude each other.
             if let Some(members) = schema.pointer(pointer).and_then(|union| union["anyOf"].as_array()) {
                 decided.push((pointer.to_owned(), rules(union, members)?));
             }
@@ -189,12 +196,12 @@ fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
     Some((schema, judge))
 }
 
-/// Whether a judge and instances can be had of a mutant that the generator takes.
+/// Returns whether a mutant that the generator accepts can be judged and sampled.
 fn judgeable(old: &Value, new: &Value) -> bool {
-    // What `allOf` makes of unions has no place in the schema.
+    // Unions that result from `allOf` have no place in the schema.
     let intersections = |schema: &Value| schema.to_string().matches("\"allOf\"").count();
-    // The validator is stricter about style than we are, to which `required` may name a member twice and a reference
-    // need not be a URI.
+    // The validator is stricter than the generator, which accepts duplicate names in `required` and references that are
+    // not URIs.
     let references = subschemas(new);
     let mut references = references.iter().filter_map(|at| new.pointer(at)?["$ref"].as_str());
     let plain =
@@ -202,8 +209,8 @@ fn judgeable(old: &Value, new: &Value) -> bool {
     intersections(new) <= intersections(old) && jsonschema::meta::is_valid(new) && unsupported(new).is_none() && plain
 }
 
-/// The definitions that differ, and those that refer to them.
-fn concerned(old: &Value, new: &Value) -> Vec<String> {
+/// Returns the definitions that differ, and those that refer to them.
+fn affected(old: &Value, new: &Value) -> Vec<String> {
     let definitions = |schema: &Value| schema[definitions_keyword(schema)].as_object().cloned().unwrap_or_default();
     let (old, new) = (definitions(old), definitions(new));
     let mut found: Vec<String> = new.keys().filter(|name| old.get(*name) != new.get(*name)).cloned().collect();
@@ -220,14 +227,14 @@ fn concerned(old: &Value, new: &Value) -> Vec<String> {
     found
 }
 
-/// What became of mutants.
+/// The outcomes of comparing mutants.
 #[derive(Default)]
 struct Steps {
     compared: u64,
     refused: u64,
-    /// Without a judge.
+    /// Mutants that could not be judged.
     unjudged: u64,
-    borne: Borne,
+    confirmed: Confirmed,
     wrong: Vec<String>,
 }
 
@@ -257,21 +264,21 @@ impl Steps {
         let names: BTreeSet<String> = member_names(&old).union(&member_names(&new)).cloned().collect();
         let sides = (Side::new(&old_model, &old, old_judge, &names), Side::new(&new_model, &new, new_judge, &names));
         let diff = diff(&old_model, &new_model);
-        let concerned = concerned(&old, &new);
-        // The nearest to the change first.
-        let types = concerned.iter().filter_map(|name| diff.types.iter().find(|ty| ty.name == *name));
+        let affected = affected(&old, &new);
+        // The types closest to the change come first.
+        let types = affected.iter().filter_map(|name| diff.types.iter().find(|ty| ty.name == *name));
         let types: Vec<&TypeVerdict> = types.take(6).collect();
-        let wrong = hold(&diff, &types, (&sides.0, &sides.1), 30, &mut self.borne);
+        let wrong = wrong_verdicts(&diff, &types, (&sides.0, &sides.1), 30, &mut self.confirmed);
         let findings: Vec<&str> = diff.findings.iter().map(|finding| finding.message.as_str()).collect();
-        let told =
+        let reports =
             wrong.iter().map(|text| format!("seed {seed}: {}\n{findings:#?}\n{text}", mutant.history.join("\n")));
-        self.wrong.extend(told);
+        self.wrong.extend(reports);
     }
 }
 
-/// `MCPGEN_SEED=<seed> MCPGEN_STEPS=1` makes a failure again.
+/// Set `MCPGEN_SEED=<seed> MCPGEN_STEPS=1` to reproduce a failure.
 #[test]
-fn what_is_called_compatible_of_mutants_is() {
+fn compatible_types_of_mutants_accept_all_samples() {
     let (first, count) = (setting("MCPGEN_SEED", 0), setting("MCPGEN_STEPS", 4000));
     let originals = REVISIONS.map(|revision| {
         let fixed = fixed_up(revision, &schema(revision)).to_string();
@@ -297,26 +304,26 @@ fn what_is_called_compatible_of_mutants_is() {
             all.compared += steps.compared;
             all.refused += steps.refused;
             all.unjudged += steps.unjudged;
-            all.borne.add(steps.borne);
+            all.confirmed.add(steps.confirmed);
             all.wrong.extend(steps.wrong);
         }
     });
-    println!("{} mutants compared, {} refused, {} without a judge", all.compared, all.refused, all.unjudged);
-    all.borne.print();
+    println!("{} mutants compared, {} rejected, {} not judged", all.compared, all.refused, all.unjudged);
+    all.confirmed.print();
     assert!(all.wrong.is_empty(), "{}", all.wrong.join("\n\n"));
     if count >= 1000 {
-        assert!(all.compared * 3 > count, "only {} compared", all.compared);
-        assert!(all.unjudged * 8 < count, "{} without a judge", all.unjudged);
+        assert!(all.compared * 3 > count, "only {} mutants compared", all.compared);
+        assert!(all.unjudged * 8 < count, "{} mutants not judged", all.unjudged);
     }
 }
 
-/// The older of two and the newer, by index.
+/// Returns all pairs of an older and a newer revision, by index.
 fn pairs() -> impl Iterator<Item = (usize, usize)> {
     (0..REVISIONS.len()).flat_map(|old| (old + 1..REVISIONS.len()).map(move |new| (old, new)))
 }
 
 #[test]
-fn what_is_equal_does_not_differ() {
+fn equal_models_have_no_findings() {
     for model in models() {
         let found = diff(&model, &model);
         assert!(found.findings.is_empty(), "{}: {}", model.revision, found.findings[0].message);
@@ -324,10 +331,10 @@ fn what_is_equal_does_not_differ() {
 }
 
 #[test]
-fn what_came_went_the_other_way() {
+fn reversed_diff_has_opposite_findings() {
     let models = models();
     for (a, b) in pairs() {
-        let (there, back) = (diff(&models[a], &models[b]), diff(&models[b], &models[a]));
+        let (forward, backward) = (diff(&models[a], &models[b]), diff(&models[b], &models[a]));
         for (added, removed) in [
             ("request-added", "request-removed"),
             ("notification-added", "notification-removed"),
@@ -338,18 +345,18 @@ fn what_came_went_the_other_way() {
         ] {
             let of = |diff: &Diff, rule: &str| -> BTreeSet<(String, String)> {
                 let found = diff.findings.iter().filter(|it| it.rule.id == rule);
-                // The type was given this name on the way, and a finding has that of the new schema.
+                // This type was renamed, and a finding contains the name in the new schema.
                 let subject = |it: &Finding| it.subject.replace("JSONRPCErrorResponse", "JSONRPCError");
                 found.map(|it| (subject(it), it.detail.clone())).collect()
             };
             let pair = format!("{} and {}: {added}", REVISIONS[a], REVISIONS[b]);
-            assert_eq!(of(&there, added), of(&back, removed), "{pair}");
-            assert_eq!(of(&back, added), of(&there, removed), "{pair}");
+            assert_eq!(of(&forward, added), of(&backward, removed), "{pair}");
+            assert_eq!(of(&backward, added), of(&forward, removed), "{pair}");
         }
     }
 }
 
-/// What the step from 2025-11-25 to 2026-07-28 is, read from the two schemas by a person: the rule, the subject.
+/// The changes from 2025-11-25 to 2026-07-28, by rule and subject, listed by hand from the two schemas.
 const MODERN: &[(&str, &str)] = &[
     ("request-added", "server/discover"),
     ("request-added", "subscriptions/listen"),
@@ -374,7 +381,8 @@ const MODERN: &[(&str, &str)] = &[
     ("error-code-removed", "URLElicitationRequiredError"),
 ];
 
-/// Members that the newer revision requires of every answer, and of every request.
+/// Changes of members from 2025-11-25 to 2026-07-28, such as those that the newer revision requires in every result and
+/// request.
 const MODERN_MEMBERS: &[(&str, &str)] = &[
     ("member-added-required", "CallToolResult.resultType"),
     ("member-added-required", "CompleteResult.resultType"),
@@ -393,9 +401,9 @@ const MODERN_MEMBERS: &[(&str, &str)] = &[
     ("member-became-required", "ReadResourceRequestParams._meta"),
     ("member-became-required", "ListToolsRequest.params"),
     ("task-result-removed", "tools/call"),
-    ("union-member-added", "CallToolResult"),
-    ("union-member-added", "GetPromptResult"),
-    ("union-member-added", "ReadResourceResult"),
+    ("union-variant-added", "CallToolResult"),
+    ("union-variant-added", "GetPromptResult"),
+    ("union-variant-added", "ReadResourceResult"),
     ("limit-added", "CompleteResult.completion.values"),
     ("member-removed-optional", "CallToolRequestParams.task"),
     ("member-removed-optional", "ClientCapabilities.tasks"),
@@ -403,18 +411,18 @@ const MODERN_MEMBERS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn the_step_to_the_modern_era_is_what_it_is() {
+fn finds_the_changes_to_the_modern_era() {
     let found = diff(&model("2025-11-25"), &model("2026-07-28"));
     let all: BTreeSet<(&str, &str)> = found.findings.iter().map(|it| (it.rule.id, it.subject.as_str())).collect();
     let expected: BTreeSet<(&str, &str)> = MODERN.iter().chain(MODERN_MEMBERS).copied().collect();
     let missing: Vec<_> = expected.difference(&all).collect();
     assert!(missing.is_empty(), "not found: {missing:#?}");
-    // Of methods, the list is all there is.
+    // The list of method changes is complete.
     let of_methods = |rule: &str| rule.starts_with("request-") || rule.starts_with("notification-");
     let methods: BTreeSet<_> = all.iter().filter(|(rule, _)| of_methods(rule)).copied().collect();
     assert_eq!(methods, MODERN.iter().filter(|(rule, _)| of_methods(rule)).copied().collect());
     for finding in &found.findings {
-        // Only servers answer, only clients ask.
+        // Only servers send results, and only clients send requests.
         match finding.subject.as_str() {
             "CallToolResult.resultType" => assert_eq!(finding.travel.as_str(), "server"),
             "CallToolRequestParams._meta" => assert_eq!(finding.travel.as_str(), "client"),
@@ -424,17 +432,18 @@ fn the_step_to_the_modern_era_is_what_it_is() {
 }
 
 /// Findings by rule and subject.
-type Told = &'static [(&'static str, &'static str)];
+type Findings = &'static [(&'static str, &'static str)];
 
-/// What is dangerous or breaking in each step before, read from the schemas and the official changelogs by a person.
-const STEPS: &[(&str, &str, Told)] = &[
+/// The dangerous and breaking changes between earlier revisions, listed by hand from the schemas and the official
+/// changelogs.
+const STEPS: &[(&str, &str, Findings)] = &[
     (
         "2024-11-05",
         "2025-03-26",
         &[
-            ("union-member-added", "CallToolResult.content[]"),
-            ("union-member-added", "CreateMessageResult.content"),
-            ("union-member-added", "JSONRPCMessage"),
+            ("union-variant-added", "CallToolResult.content[]"),
+            ("union-variant-added", "CreateMessageResult.content"),
+            ("union-variant-added", "JSONRPCMessage"),
         ],
     ),
     (
@@ -442,8 +451,8 @@ const STEPS: &[(&str, &str, Told)] = &[
         "2025-06-18",
         &[
             ("request-added", "elicitation/create"),
-            ("union-member-added", "ContentBlock"),
-            ("union-member-removed", "JSONRPCMessage"),
+            ("union-variant-added", "ContentBlock"),
+            ("union-variant-removed", "JSONRPCMessage"),
         ],
     ),
     (
@@ -463,27 +472,27 @@ const STEPS: &[(&str, &str, Told)] = &[
             ("request-added", "tasks/get"),
             ("request-added", "tasks/list"),
             ("request-added", "tasks/result"),
-            ("union-member-added", "CreateMessageResult.content"),
-            ("union-member-added", "ElicitRequestParams"),
-            ("union-member-added", "ElicitResult.content.*"),
-            ("union-member-added", "EnumSchema"),
-            ("union-member-added", "JSONRPCResponse"),
-            ("union-member-added", "PrimitiveSchemaDefinition"),
+            ("union-variant-added", "CreateMessageResult.content"),
+            ("union-variant-added", "ElicitRequestParams"),
+            ("union-variant-added", "ElicitResult.content.*"),
+            ("union-variant-added", "EnumSchema"),
+            ("union-variant-added", "JSONRPCResponse"),
+            ("union-variant-added", "PrimitiveSchemaDefinition"),
         ],
     ),
 ];
 
 #[test]
-fn the_steps_before_are_what_they_are() {
+fn finds_the_changes_between_earlier_revisions() {
     for (old, new, expected) in STEPS {
         let found = diff(&model(old), &model(new));
-        let worth_telling = found.findings.iter().filter(|it| it.verdicts.worst(&Axis::WIRE) > Verdict::Compatible);
-        let told: BTreeSet<(&str, &str)> = worth_telling.map(|it| (it.rule.id, it.subject.as_str())).collect();
-        assert_eq!(told, expected.iter().copied().collect(), "{old} -> {new}");
+        let incompatible = found.findings.iter().filter(|it| it.verdicts.worst(&Axis::WIRE) > Verdict::Compatible);
+        let incompatible: BTreeSet<(&str, &str)> = incompatible.map(|it| (it.rule.id, it.subject.as_str())).collect();
+        assert_eq!(incompatible, expected.iter().copied().collect(), "{old} -> {new}");
     }
 }
 
-/// The schema in the other dialect, its keys in another order.
+/// Converts the schema to the other dialect and reverses the order of its keys.
 fn rewritten(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
@@ -509,7 +518,7 @@ fn model_of(schema: &Value, name: &str) -> Protocol {
 }
 
 #[test]
-fn how_a_schema_is_written_is_no_difference() {
+fn ignores_dialect_and_key_order() {
     for revision in ["2025-11-25", "2026-07-28"] {
         let original = schema(revision);
         let found = diff(&model_of(&original, "original.json"), &model_of(&rewritten(&original), "rewritten.json"));
@@ -518,9 +527,9 @@ fn how_a_schema_is_written_is_no_difference() {
     }
 }
 
-/// A definition that is written where it is used, and what is written there made a definition.
+/// Moves an inline schema into a definition, and back.
 #[test]
-fn where_a_type_stands_is_no_difference() {
+fn ignores_whether_a_type_is_inline_or_a_definition() {
     let inline = schema("2025-11-25");
     let mut outside = inline.clone();
     let place = outside.pointer_mut("/$defs/Tool/properties/inputSchema").expect("a tool has an input schema");
@@ -533,13 +542,13 @@ fn where_a_type_stands_is_no_difference() {
     assert_eq!(rules(diff(&outside, &inline)), [("type-removed", "InputSchemaOfTool".to_owned())]);
 }
 
-/// The official files have descriptions, the vendored ones have none; nothing else is different.
+/// The vendored schemas differ from the official ones only in their missing descriptions.
 #[test]
-fn what_is_vendored_is_the_official_schema() {
+fn vendored_schemas_match_the_official_ones() {
     for revision in REVISIONS {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/schema").join(revision).join("schema.json");
         let Ok(text) = std::fs::read(&path) else {
-            eprintln!("NOTE: ../../shared/schema IS NOT PRESENT: THE OFFICIAL {revision} IS NOT COMPARED");
+            eprintln!("SKIPPED: ../../shared/schema is missing, so the official file of {revision} is not compared");
             continue;
         };
         let official: Value = serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{error}"));

@@ -1,4 +1,4 @@
-//! Our own documentation: everything has some, and the words are ours.
+//! Checks our documentation of the protocol: it is complete, and not copied from the official schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 use mcpgen::workspace::Workspace;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are in the project").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are inside the repository").to_owned()
 }
 
 #[test]
-fn everything_is_documented_and_nothing_else_is() {
-    let workspace = Workspace::open(Some(&root())).expect("the project");
-    let models = workspace.models().expect("the schemas are understood");
+fn documents_every_definition_and_nothing_else() {
+    let workspace = Workspace::open(Some(&root())).expect("the workspace opens");
+    let models = workspace.models().expect("the schemas are valid");
     let missing: Vec<String> = workspace.book.missing(&models).keys().map(ToString::to_string).collect();
     assert!(missing.is_empty(), "no entry in schema/docs: {missing:#?}");
-    assert_eq!(workspace.book.stale(&models), [""; 0], "entries of nothing that there is");
+    assert_eq!(workspace.book.stale(&models), [""; 0], "stale entries in schema/docs");
     assert!(workspace.book.len() > 600, "{} entries", workspace.book.len());
 }
 
-/// As many words in a row as may not be the same.
+/// The number of consecutive words that count as copied.
 const RUN: usize = 10;
 
-/// Runs that cannot be said otherwise: names and lists.
+/// Runs that have no other wording, such as names and lists.
 const ALLOWED: &str = include_str!("docs-allowed.txt");
 
 fn words(text: &str) -> Vec<String> {
@@ -58,7 +58,7 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The documentation of a Rust file, one text for each run of comment lines.
+/// Returns the doc comments of a Rust file, one string for each block of lines.
 fn comments(text: &str) -> Vec<String> {
     let (mut found, mut open) = (Vec::new(), String::new());
     for line in text.lines().map(str::trim).chain([""]) {
@@ -76,23 +76,23 @@ fn comments(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_words_are_ours() {
+fn documentation_is_not_copied() {
     let official = root().join("../shared/schema");
     if !official.is_dir() {
-        eprintln!("NOTE: ../shared/schema IS NOT THERE: OUR WORDS ARE NOT COMPARED WITH THE OFFICIAL ONES");
+        eprintln!("SKIPPED: ../shared/schema is missing, so the documentation is not compared with it");
         return;
     }
-    let mut theirs: BTreeSet<String> = BTreeSet::new();
+    let mut official_runs: BTreeSet<String> = BTreeSet::new();
     for path in files(&official, "json") {
         let schema = serde_json::from_slice(&fs::read(&path).expect("a schema")).expect("JSON");
-        strings(&schema, &mut |text| theirs.extend(runs(text)));
+        strings(&schema, &mut |text| official_runs.extend(runs(text)));
     }
-    assert!(theirs.len() > 4000, "{} runs of official words", theirs.len());
+    assert!(official_runs.len() > 4000, "only {} runs in the official schemas", official_runs.len());
     let allowed: BTreeSet<String> = ALLOWED.lines().filter(|line| !line.starts_with('#')).flat_map(runs).collect();
-    let mut same: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let mut copied: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut compare = |text: &str, path: &Path| {
-        for run in runs(text).filter(|run| theirs.contains(run) && !allowed.contains(run)) {
-            same.entry(run).or_insert_with(|| path.to_owned());
+        for run in runs(text).filter(|run| official_runs.contains(run) && !allowed.contains(run)) {
+            copied.entry(run).or_insert_with(|| path.to_owned());
         }
     };
     for path in files(&root().join("schema/docs"), "toml") {
@@ -105,13 +105,13 @@ fn the_words_are_ours() {
             compare(&comment, &path);
         }
     }
-    assert!(same.is_empty(), "words in a row that stand in the official files: {same:#?}");
+    assert!(copied.is_empty(), "runs of {RUN} words copied from the official schemas, reword them: {copied:#?}");
 }
 
 #[test]
-fn what_is_copied_is_found() {
-    let said: BTreeSet<String> = runs("The quick brown fox, as it is, jumps over the lazy dog today").collect();
-    assert!(runs("… quick brown fox as it is jumps over the lazy …").all(|run| said.contains(&run)));
-    assert!(!runs("the quick brown fox as it is jumps over a lazy dog").any(|run| said.contains(&run)));
+fn finds_copied_text() {
+    let known: BTreeSet<String> = runs("The quick brown fox, as it is, jumps over the lazy dog today").collect();
+    assert!(runs("… quick brown fox as it is jumps over the lazy …").all(|run| known.contains(&run)));
+    assert!(!runs("the quick brown fox as it is jumps over a lazy dog").any(|run| known.contains(&run)));
     assert_eq!(comments("/// a\n/// b\nstruct A;\n//! c\n"), [" a  b ", " c "]);
 }

@@ -1,5 +1,5 @@
-//! The wire envelopes: one shape in every revision, lossless for every message of every direction, strict where
-//! JSON-RPC is.
+//! The message envelopes: they have the same structure in every revision, are lossless for every message in both
+//! directions, and are as strict as JSON-RPC.
 
 use mcpgen_tests::decisions::REVISIONS;
 use mcpgen_tests::{Proof, json_equal};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const SEED: u64 = 7;
 
-/// Decodes a message from text and from a value, which must agree, and encodes it.
+/// Decodes a message and encodes it again. Checks that decoding the encoded value gives an equal message.
 type Recode = fn(&str) -> Result<Value, Error>;
 
 fn recode<R: mcpgen_types::RequestSet + PartialEq, N: mcpgen_types::NotificationSet + PartialEq>(
@@ -21,7 +21,7 @@ fn recode<R: mcpgen_types::RequestSet + PartialEq, N: mcpgen_types::Notification
     Ok(value)
 }
 
-/// The envelopes of a revision: what a client sends, what a server sends.
+/// Returns the envelopes of a revision: the messages of a client, and those of a server.
 fn envelopes(revision: &str) -> [(&'static str, Recode); 2] {
     macro_rules! of {
         ($module:ident) => {{
@@ -38,12 +38,12 @@ fn envelopes(revision: &str) -> [(&'static str, Recode); 2] {
         "2025-06-18" => of!(v2025_06_18),
         "2025-11-25" => of!(v2025_11_25),
         "2026-07-28" => of!(v2026_07_28),
-        other => panic!("{other} has no envelopes here"),
+        other => panic!("revision {other} is missing in `envelopes`"),
     }
 }
 
 #[test]
-fn every_message_of_every_direction_goes_round() {
+fn every_message_round_trips() {
     for revision in REVISIONS {
         let proof = Proof::of(revision);
         for (side, recode) in envelopes(revision) {
@@ -59,7 +59,8 @@ fn every_message_of_every_direction_goes_round() {
                         continue;
                     }
                     let Some(members) = message.as_object_mut() else { panic!("{union} is an object") };
-                    // Early revisions describe a message without its frame, and a member of that name as any other.
+                    // Early revisions define messages without the members of the envelope, and instances may use their
+                    // names for unknown members.
                     members.insert("jsonrpc".into(), json!("2.0"));
                     if kind == "Request" && !members.get("id").is_some_and(|id| id.is_string() || id.is_i64()) {
                         members.insert("id".into(), json!(index));
@@ -81,7 +82,7 @@ fn every_message_of_every_direction_goes_round() {
 }
 
 #[test]
-fn responses_and_errors_have_one_shape_everywhere() {
+fn responses_have_the_same_structure_in_every_revision() {
     let accepted = [
         json!({"jsonrpc": "2.0", "id": 1, "result": {"anything": [1.0, null]}, "more": {}}),
         json!({"jsonrpc": "2.0", "id": "a", "result": {}}),
@@ -119,7 +120,7 @@ fn responses_and_errors_have_one_shape_everywhere() {
 }
 
 #[test]
-fn the_frame_is_never_an_unknown_member() -> Result<(), Error> {
+fn envelope_members_are_never_unknown_members() -> Result<(), Error> {
     use mcpgen_types::{v2024_11_05 as old, v2025_11_25 as new};
     let text = r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"add"},"vendor":true}"#;
     let Message::Request(request) = mcpgen_types::from_str::<old::ClientMessage>(text)? else { panic!("a request") };
@@ -132,7 +133,7 @@ fn the_frame_is_never_an_unknown_member() -> Result<(), Error> {
 }
 
 #[test]
-fn a_result_is_decoded_by_the_request_it_answers() -> Result<(), Error> {
+fn decodes_a_result_by_its_request() -> Result<(), Error> {
     use mcpgen_types::v2025_11_25::{CallToolRequest, ListToolsRequest, ServerMessage};
     let text =
         r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b"}]}}"#;

@@ -1,7 +1,7 @@
-//! What users read when a document is refused: every kind of error, in every revision where it can arise, as text that
-//! is reviewed like code.
+//! Snapshots of the error messages that users read: every kind of error, in every revision where it can occur, as text
+//! that is reviewed like code.
 //!
-//! A snapshot that differs fails; `INSTA_UPDATE=always` writes it anew, to be read before it is committed.
+//! The tests fail if a snapshot differs. `INSTA_UPDATE=always` rewrites the snapshots; review them before you commit.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -21,11 +21,11 @@ use serde_json::{Map, Value};
 struct Case {
     /// The name of the [`ErrorKind`].
     kind: &'static str,
-    /// The revisions, first and last, in whose snapshots it stands.
+    /// The first and the last revision whose snapshot contains the case.
     revisions: (&'static str, &'static str),
     /// The definition, `ClientMessage` or `ServerMessage`.
     definition: &'static str,
-    /// The document, as [`written_out`] reads it.
+    /// The document, with the placeholders that [`written_out`] expands.
     document: &'static str,
 }
 
@@ -48,7 +48,7 @@ const fn since(revision: &'static str) -> (&'static str, &'static str) {
 const TASKS: (&str, &str) = ("2025-11-25", "2025-11-25");
 const BATCHES: (&str, &str) = ("2025-03-26", "2025-03-26");
 
-/// By kind in the order of [`ErrorKind`], the plainest case of each first.
+/// The cases by kind, in the order of [`ErrorKind`], with the simplest case of each kind first.
 const CASES: &[Case] = &[
     case("Missing", ALL, "Tool", r#"{"name": "forecast"}"#),
     case(
@@ -136,45 +136,45 @@ const CASES: &[Case] = &[
         "CompleteResult",
         r#"{"resultType": "complete", "completion": {"values": [101 strings]}}"#,
     ),
-    // The tag has a value that the union does not know.
-    case("NoMember", ALL, "PromptMessage", r#"{"role": "user", "content": {"type": "video", "url": "a.mp4"}}"#),
-    case("NoMember", ALL, "ClientRequest", r#"{"method": "tools/run", "params": {"name": "forecast"}}"#),
-    case("NoMember", since("2025-06-18"), "PrimitiveSchemaDefinition", r#"{"type": "object"}"#),
-    // The tag is absent, or no string.
-    case("NoMember", ALL, "PromptMessage", r#"{"role": "user", "content": {"text": "Hello!"}}"#),
-    case("NoMember", ALL, "PromptMessage", r#"{"role": "user", "content": {"type": 5}}"#),
-    case("NoMember", ALL, "ClientRequest", "{}"),
+    // The tag has a value that no variant of the union has.
+    case("NoVariant", ALL, "PromptMessage", r#"{"role": "user", "content": {"type": "video", "url": "a.mp4"}}"#),
+    case("NoVariant", ALL, "ClientRequest", r#"{"method": "tools/run", "params": {"name": "forecast"}}"#),
+    case("NoVariant", since("2025-06-18"), "PrimitiveSchemaDefinition", r#"{"type": "object"}"#),
+    // The tag is absent or not a string.
+    case("NoVariant", ALL, "PromptMessage", r#"{"role": "user", "content": {"text": "Hello!"}}"#),
+    case("NoVariant", ALL, "PromptMessage", r#"{"role": "user", "content": {"type": 5}}"#),
+    case("NoVariant", ALL, "ClientRequest", "{}"),
     case(
-        "NoMember",
+        "NoVariant",
         ALL,
         "CompleteRequest",
         r#"{"method": "completion/complete", "params": {"ref": {"name": "greeting"}, "argument": {"name": "n", "value": ""}}}"#,
     ),
-    case("NoMember", ALL, "ServerMessage", r#"{"jsonrpc": "2.0", "id": 1}"#),
-    // Keys decide, and none of them is there.
-    case("NoMember", ALL, "ReadResourceResult", r#"{"contents": [{"uri": "file:///a.txt"}]}"#),
-    case("NoMember", ALL, "EmbeddedResource", r#"{"type": "resource", "resource": {"uri": "file:///a.txt"}}"#),
-    case("NoMember", ALL, "JSONRPCMessage", r#"{"jsonrpc": "2.0"}"#),
-    case("NoMember", since("2025-11-25"), "JSONRPCResponse", r#"{"jsonrpc": "2.0", "id": 1}"#),
-    case("NoMember", since("2026-07-28"), "InputResponse", r#"{"answer": "yes"}"#),
-    // The tag is known, but none of the keys that decide further is there.
+    case("NoVariant", ALL, "ServerMessage", r#"{"jsonrpc": "2.0", "id": 1}"#),
+    // The union is decided by keys, and none of them is present.
+    case("NoVariant", ALL, "ReadResourceResult", r#"{"contents": [{"uri": "file:///a.txt"}]}"#),
+    case("NoVariant", ALL, "EmbeddedResource", r#"{"type": "resource", "resource": {"uri": "file:///a.txt"}}"#),
+    case("NoVariant", ALL, "JSONRPCMessage", r#"{"jsonrpc": "2.0"}"#),
+    case("NoVariant", since("2025-11-25"), "JSONRPCResponse", r#"{"jsonrpc": "2.0", "id": 1}"#),
+    case("NoVariant", since("2026-07-28"), "InputResponse", r#"{"answer": "yes"}"#),
+    // The tag is known, but none of the keys that distinguish the remaining variants is present.
     case(
-        "NoMember",
+        "NoVariant",
         since("2025-11-25"),
         "PrimitiveSchemaDefinition",
         r#"{"type": "array", "items": {"type": "string"}}"#,
     ),
-    // The JSON type decides.
-    case("NoMember", ALL, "PromptMessage", r#"{"role": "user", "content": "Hello!"}"#),
-    case("NoMember", BATCHES, "JSONRPCMessage", "5"),
-    case("NoMember", BATCHES, "JSONRPCMessage", "[5]"),
+    // The union is decided by the JSON type.
+    case("NoVariant", ALL, "PromptMessage", r#"{"role": "user", "content": "Hello!"}"#),
+    case("NoVariant", BATCHES, "JSONRPCMessage", "5"),
+    case("NoVariant", BATCHES, "JSONRPCMessage", "[5]"),
     case(
-        "NoMember",
+        "NoVariant",
         since("2025-06-18"),
         "ElicitResult",
         r#"{"action": "accept", "content": {"name": {"first": "Ada"}}}"#,
     ),
-    case("NoMember", since("2025-11-25"), "SamplingMessage", r#"{"role": "user", "content": "Hello!"}"#),
+    case("NoVariant", since("2025-11-25"), "SamplingMessage", r#"{"role": "user", "content": "Hello!"}"#),
     case("UnknownMethod", ALL, "ClientMessage", r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/run"}"#),
     case("UnknownMethod", ALL, "ClientMessage", r#"{"jsonrpc": "2.0", "method": "notifications/started"}"#),
     case("UnknownMethod", ALL, "ServerMessage", r#"{"jsonrpc": "2.0", "id": 1, "method": "notifications/progress"}"#),
@@ -187,7 +187,7 @@ const CASES: &[Case] = &[
     case("Io", ALL, "Tool", "(failing reader)"),
 ];
 
-/// Types of this test's own, for what no official schema has.
+/// Cases with types defined in this test, for errors that no official schema can cause.
 const CORE: &[(&str, Entry, &str)] = &[
     ("Missing", Entry::of::<Closed>("core", "Closed", None), "{}"),
     ("Unexpected", Entry::of::<Closed>("core", "Closed", None), r#"{"name": "a", "nmae": "b"}"#),
@@ -200,10 +200,11 @@ const CORE: &[(&str, Entry, &str)] = &[
     ("Custom", Entry::of::<Host>("core", "Host", None), r#""localhost""#),
 ];
 
-/// Whether a schema, one of all those inside a document, cannot bring up a kind of error.
+/// Returns whether a single subschema cannot cause a kind of error.
 type Holds = fn(&Map<String, Value>) -> bool;
 
-/// Why a kind can be without a case in a revision: what is so of every schema in it.
+/// Returns why a revision may lack a case for a kind of error: the reason, and a predicate that then holds for every
+/// subschema of the revision.
 fn absence(kind: &str) -> Option<(&'static str, Holds)> {
     match kind {
         "Unexpected" => Some(("no object of this revision is closed", |schema| {
@@ -230,7 +231,7 @@ macro_rules! revisions {
             check_snapshot(stringify!($test), &text);
         })*
 
-        /// The envelopes of a revision: no definitions, so not in the registry.
+        /// Returns an envelope of a revision. Envelopes are not definitions, so the registry does not contain them.
         fn envelope(revision: &str, name: &str) -> Option<&'static Entry> {
             match (revision, name) {
                 $(($revision, "ClientMessage") => {
@@ -245,16 +246,16 @@ macro_rules! revisions {
             }
         }
 
-        /// The error of a result that is read for the request it answers.
-        fn answer(revision: &str, text: &str) -> Error {
+        /// Returns the error of decoding a result as the result of its request.
+        fn result_error(revision: &str, text: &str) -> Error {
             match revision {
                 $($revision => match mcpgen_types::from_str::<mcpgen_types::$module::ServerMessage>(text) {
                     Ok(mcpgen_types::Message::Response(response)) => response
                         .decode::<mcpgen_types::$module::ListToolsRequest>()
-                        .expect_err("the case is refused"),
-                    other => panic!("no response: {other:?}"),
+                        .expect_err("the result is invalid"),
+                    other => panic!("not a response: {other:?}"),
                 },)*
-                other => panic!("{other} has no messages here"),
+                other => panic!("revision {other} is missing in `revisions!`"),
             }
         }
     };
@@ -274,17 +275,17 @@ fn errors_core() {
     for (kind, entry, document) in CORE {
         write(&mut text, kind, entry, document);
     }
-    let error = mcpgen_types::from_slice::<Closed>(b"{\n\"name\": \"\xff\"}").expect_err("it is no UTF-8");
+    let error = mcpgen_types::from_slice::<Closed>(b"{\n\"name\": \"\xff\"}").expect_err("not UTF-8");
     let (line, column) = (error.line().unwrap_or_default(), error.column().unwrap_or_default());
     let _ = writeln!(text, "\n== Json\nClosed from bytes that are no UTF-8\n  {error}\n  line {line}, column {column}");
     check_snapshot("errors_core", &text);
 }
 
-/// The cases of a revision, by kind, and why a kind has none.
+/// Writes the cases of a revision by kind, or the reason why a kind has no case.
 fn snapshot(revision: &str) -> String {
     let mut text = String::new();
     for kind in kinds() {
-        let cases: Vec<&Case> = of(revision).filter(|case| case.kind == kind).collect();
+        let cases: Vec<&Case> = cases_of(revision).filter(|case| case.kind == kind).collect();
         for case in &cases {
             let entry = Entry::find(revision, case.definition).or_else(|| envelope(revision, case.definition));
             let entry = entry.unwrap_or_else(|| panic!("{revision} has no {}", case.definition));
@@ -296,7 +297,7 @@ fn snapshot(revision: &str) -> String {
         }
     }
     let document = r#"{"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "forecast"}]}}"#;
-    let error = answer(revision, document);
+    let error = result_error(revision, document);
     let _ = writeln!(
         text,
         "\n== the result of a request\nServerMessage from {document}, decoded\n  {error}\n  {}",
@@ -305,13 +306,13 @@ fn snapshot(revision: &str) -> String {
     text
 }
 
-fn of(revision: &str) -> impl Iterator<Item = &'static Case> {
+fn cases_of(revision: &str) -> impl Iterator<Item = &'static Case> {
     CASES.iter().filter(move |case| (case.revisions.0..=case.revisions.1).contains(&revision))
 }
 
-/// One case: what is read, and what every entrance says about it.
+/// Writes one case: the document and the error of decoding it.
 fn write(text: &mut String, kind: &str, entry: &Entry, document: &str) {
-    let error = refused(kind, entry, document);
+    let error = decode_error(kind, entry, document);
     let _ = writeln!(text, "\n== {kind}\n{} from {document}\n  {error}", entry.definition);
     let path = match error.path() {
         path if path.is_empty() => "root".to_owned(),
@@ -327,13 +328,13 @@ fn write(text: &mut String, kind: &str, entry: &Entry, document: &str) {
         }
     }
     if kind != "Io" {
-        let words = (entry.serde)(&written_out(document)).expect_err("serde's functions refuse it too");
-        let _ = writeln!(text, "  serde_json: {words}");
+        let message = (entry.serde)(&written_out(document)).expect_err("serde_json also rejects the document");
+        let _ = writeln!(text, "  serde_json: {message}");
     }
 }
 
-/// The error of a document, after all entrances agree on it.
-fn refused(kind: &str, entry: &Entry, document: &str) -> Error {
+/// Returns the error of decoding a document. Checks that all decoding functions report the same one.
+fn decode_error(kind: &str, entry: &Entry, document: &str) -> Error {
     let text = written_out(document);
     let error = match kind {
         "Io" => (entry.reader)(&mut Failing).map(drop),
@@ -343,31 +344,31 @@ fn refused(kind: &str, entry: &Entry, document: &str) -> Error {
     assert_eq!(name(error.kind()), kind, "{}: {document}: {error}", entry.definition);
     assert!(!error.type_name().is_empty(), "{document}");
     assert!(error.to_string().starts_with(&format!("{}: ", error.type_name())), "{error}");
-    let mut entrances = Vec::new();
+    let mut results = Vec::new();
     if kind != "Io" {
-        entrances.push(("from_slice", (entry.bytes)(text.as_bytes()).map(drop)));
-        entrances.push(("from_reader", (entry.reader)(&mut text.as_bytes()).map(drop)));
+        results.push(("from_slice", (entry.bytes)(text.as_bytes()).map(drop)));
+        results.push(("from_reader", (entry.reader)(&mut text.as_bytes()).map(drop)));
     }
-    // Of a member given twice, `Value` has kept one.
+    // `Value` keeps only one of two duplicate members.
     if let (Ok(value), false) = (serde_json::from_str::<Value>(&text), kind == "Duplicate") {
-        entrances.push(("from_value", (entry.value)(value).map(drop)));
+        results.push(("from_value", (entry.value)(value).map(drop)));
     }
-    for (entrance, result) in entrances {
-        let other = result.expect_err(entrance);
-        assert_eq!((other.kind(), other.path()), (error.kind(), error.path()), "{entrance}: {document}");
-        assert_eq!(other.to_string(), error.to_string(), "{entrance}: {document}");
+    for (function, result) in results {
+        let other = result.expect_err(function);
+        assert_eq!((other.kind(), other.path()), (error.kind(), error.path()), "{function}: {document}");
+        assert_eq!(other.to_string(), error.to_string(), "{function}: {document}");
     }
     error
 }
 
-/// The document, with what is too long to be read in a snapshot.
+/// Expands the placeholders for parts of a document that are too long for a snapshot.
 fn written_out(document: &str) -> String {
     let strings = format!("[{}]", vec!["\"a\""; 101].join(","));
     let arrays = ["[".repeat(101), "]".repeat(101)].concat();
     document.replace("[101 strings]", &strings).replace("[101 arrays]", &arrays)
 }
 
-/// A source that breaks off.
+/// A reader that fails.
 struct Failing;
 
 impl Read for Failing {
@@ -383,7 +384,7 @@ fn check_snapshot(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name.replacen('_', "__", 1), text));
 }
 
-/// The kinds by the source of [`ErrorKind`], in its order.
+/// Returns the names of all kinds in declaration order, read from the source of [`ErrorKind`].
 fn kinds() -> Vec<String> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../generated/src/error.rs");
     let source = std::fs::read_to_string(source).unwrap_or_else(|error| panic!("{source}: {error}"));
@@ -392,17 +393,17 @@ fn kinds() -> Vec<String> {
         syn::Item::Enum(item) if item.ident == "ErrorKind" => Some(item),
         _ => None,
     });
-    let variants = &found.expect("error.rs has the enum").variants;
+    let variants = &found.expect("error.rs defines `ErrorKind`").variants;
     variants.iter().map(|variant| variant.ident.to_string()).collect()
 }
 
-/// The name of a kind: that of its variant, which `Debug` begins with.
+/// Returns the name of a kind's variant, which is the beginning of its `Debug` output.
 fn name(kind: &ErrorKind) -> String {
     let debug = format!("{kind:?}");
     debug.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
-/// A new kind of error needs a case, and each case is of a kind that there is.
+/// Every kind of error has a case, and every case has a kind that exists.
 #[test]
 fn every_kind_has_a_case() {
     let kinds: BTreeSet<String> = kinds().into_iter().collect();
@@ -412,12 +413,12 @@ fn every_kind_has_a_case() {
     assert_eq!(kinds, shown);
 }
 
-/// Where a snapshot says that a kind has no case, the revision's schema has nothing to bring it up, and the proof's
-/// documents bring up no kind that has none.
+/// If a snapshot has no case for a kind, nothing in the revision's schema can cause it, and the documents of the proof
+/// do not cause it either.
 #[test]
-fn a_kind_without_a_case_cannot_arise() {
+fn kinds_without_a_case_cannot_occur() {
     for revision in REVISIONS {
-        let shown: BTreeSet<&str> = of(revision).map(|case| case.kind).collect();
+        let shown: BTreeSet<&str> = cases_of(revision).map(|case| case.kind).collect();
         let schema = schema(revision);
         let places = subschemas(&schema);
         let places: Vec<_> = places.iter().filter_map(|at| schema.pointer(at)?.as_object()).collect();
@@ -435,14 +436,14 @@ fn a_kind_without_a_case_cannot_arise() {
                 seen.extend((entry.value)(document).err().map(|error| name(error.kind())));
             }
         }
-        println!("{revision}: the proof's documents bring up {seen:?}");
+        println!("{revision}: the documents of the proof cause {seen:?}");
         assert!(seen.len() > 5, "{revision}: {seen:?}");
         let unshown: Vec<_> = seen.iter().filter(|kind| !shown.contains(kind.as_str())).collect();
         assert!(unshown.is_empty(), "{revision}: {unshown:?} have no case");
     }
 }
 
-/// A type with one member and no others.
+/// An object with one member that allows no others.
 #[derive(Debug, PartialEq)]
 struct Closed {
     name: String,
@@ -481,7 +482,7 @@ impl Encode for Closed {
     }
 }
 
-/// A number more than 0 and less than 10.
+/// An integer greater than 0 and less than 10.
 #[derive(Debug, PartialEq)]
 struct Digit(i64);
 
@@ -503,7 +504,7 @@ impl Encode for Digit {
     }
 }
 
-/// One to three characters.
+/// A string of one to three characters.
 #[derive(Debug, PartialEq)]
 struct Short(String);
 
@@ -541,7 +542,7 @@ impl Encode for Origin {
     }
 }
 
-/// An IP address, which serde decodes.
+/// An IP address, decoded with serde.
 #[derive(Debug, PartialEq)]
 struct Host(IpAddr);
 

@@ -1,4 +1,4 @@
-//! The main job as its users run it: reproducible, complete, the same from the official files as from the vendored ones.
+//! Checks that generation is reproducible and complete, and that official and vendored files give the same code.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,43 +14,43 @@ fn root() -> PathBuf {
 }
 
 fn workspace() -> Workspace {
-    Workspace::open(Some(&root())).expect("the repository is a workspace of mcpgen")
+    Workspace::open(Some(&root())).expect("the repository is an mcpgen workspace")
 }
 
-/// The official files, where they are at hand; loudly nothing where they are not.
+/// Returns the path of an official file, or prints a message and returns `None` if it is missing.
 fn official(revision: &str) -> Option<PathBuf> {
     let file = root().join("../shared/schema").join(revision).join("schema.json");
     if file.exists() {
         return Some(file);
     }
-    eprintln!("SKIPPED: {} is not there, so the official file of {revision} is not compared", file.display());
+    eprintln!("SKIPPED: {} is missing, so the official file of {revision} is not compared", file.display());
     None
 }
 
 #[test]
-fn what_is_committed_is_what_the_schemas_give() {
-    let generated = generate::vendored(&workspace(), true).expect("the vendored schemas are understood");
+fn committed_code_is_up_to_date() {
+    let generated = generate::vendored(&workspace(), true).expect("the vendored schemas are valid");
     assert!(generated.changes.changes.is_empty(), "{}", generated.changes.diff("generated/src"));
 }
 
 #[test]
-fn two_folders_agree_and_deleted_files_come_back() {
+fn generation_is_reproducible_and_restores_deleted_files() {
     let (first, second) = (copy(), copy());
-    let wanted = files(&root().join("generated/src"));
+    let expected = files(&root().join("generated/src"));
     for folder in [first.path(), second.path()] {
         let workspace = Workspace::open(Some(folder)).expect("a copy");
         generate::vendored(&workspace, false).expect("generation");
-        assert_eq!(files(&folder.join("generated/src")), wanted);
+        assert_eq!(files(&folder.join("generated/src")), expected);
     }
-    for name in wanted.keys().step_by(23) {
+    for name in expected.keys().step_by(23) {
         std::fs::remove_file(first.path().join("generated/src").join(name)).expect("a generated file");
     }
     let workspace = Workspace::open(Some(first.path())).expect("a copy");
     generate::vendored(&workspace, false).expect("generation");
-    assert_eq!(files(&first.path().join("generated/src")), wanted);
+    assert_eq!(files(&first.path().join("generated/src")), expected);
 }
 
-/// A folder with the schemas and a manifest, and no generated file at all.
+/// Creates a folder with the schemas and a manifest, but without generated files.
 fn copy() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let copy = |path: &str| {
@@ -68,7 +68,7 @@ fn copy() -> tempfile::TempDir {
     folder
 }
 
-/// All generated files below a folder.
+/// Returns all generated files below a folder.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -99,7 +99,7 @@ fn importing_the_official_files_reproduces_the_vendored_ones() {
 }
 
 #[test]
-fn official_files_give_the_same_items() {
+fn official_files_generate_the_same_items() {
     for revision in &workspace().revisions {
         let Some(file) = official(&revision.name) else { continue };
         let vendored = root().join(workspace::schema_path(&revision.name));
@@ -107,7 +107,7 @@ fn official_files_give_the_same_items() {
     }
 }
 
-/// The generated code without its documentation and headers.
+/// Returns the generated code without documentation and headers.
 fn items(schema: &Path, revision: &str) -> BTreeMap<String, String> {
     let protocol = mcpgen::model(Document::read(schema).expect("a schema"), revision, true).expect("a model");
     let options = Options {
@@ -123,7 +123,7 @@ fn items(schema: &Path, revision: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn generated_code_guesses_nothing() {
+fn generated_code_contains_no_forbidden_words() {
     for (name, text) in files(&root().join("generated/src")) {
         for word in ["untagged", "flatten", "serde(", "unwrap(", "panic!", "unsafe"] {
             assert!(!text.contains(word), "{name} contains `{word}`");

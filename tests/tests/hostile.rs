@@ -1,4 +1,5 @@
-//! Documents that are huge, deep, circular or no schema at all: each ends in code or in an error that says why, soon.
+//! Documents that are huge, deep, circular or not schemas: for each, the generator soon returns code or an error with a
+//! reason.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -6,20 +7,20 @@ use std::time::{Duration, Instant};
 
 use mcpgen::{Document, Error, Options};
 
-/// After so long it hangs. What a document does take is for benchmarks: this is a build without optimisation, on any
-/// machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The time after which a case counts as hanging. It is generous because tests run unoptimized and on any machine; the
+/// benchmarks measure actual times.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How a document is expected to end.
+/// The expected outcome of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// In code.
+    /// Generated code.
     Code,
-    /// In problems of the schema.
+    /// Problems in the schema.
     Problems,
-    /// As no JSON.
+    /// A JSON error.
     NoJson,
-    /// In code or in problems: a question of limits.
+    /// Code or problems, depending on limits.
     Either,
 }
 
@@ -27,73 +28,73 @@ struct Case {
     name: &'static str,
     document: fn() -> Vec<u8>,
     end: End,
-    /// What the error must say.
-    says: &'static str,
+    /// Text that the error must contain.
+    error: &'static str,
 }
 
 const CASES: &[Case] = &[
-    Case { name: "10,000 definitions chained by $ref", document: chained_by_reference, end: End::Either, says: "" },
-    Case { name: "10,000 definitions chained by properties", document: chained_by_property, end: End::Code, says: "" },
-    Case { name: "10,000 definitions chained backwards", document: chained_backwards, end: End::Either, says: "" },
-    Case { name: "10,000 definitions in one anyOf", document: wide_union, end: End::Either, says: "" },
-    Case { name: "10,000 tagged definitions in one anyOf", document: wide_tagged_union, end: End::Either, says: "" },
-    Case { name: "10,000 strings in one anyOf", document: wide_scalar_union, end: End::Either, says: "" },
+    Case { name: "10,000 definitions chained by $ref", document: chained_by_reference, end: End::Either, error: "" },
+    Case { name: "10,000 definitions chained by properties", document: chained_by_property, end: End::Code, error: "" },
+    Case { name: "10,000 definitions chained backwards", document: chained_backwards, end: End::Either, error: "" },
+    Case { name: "10,000 definitions in one anyOf", document: wide_union, end: End::Either, error: "" },
+    Case { name: "10,000 tagged definitions in one anyOf", document: wide_tagged_union, end: End::Either, error: "" },
+    Case { name: "10,000 strings in one anyOf", document: wide_scalar_union, end: End::Either, error: "" },
     Case {
         name: "2,000 definitions in one circle of properties",
         document: circle_of_properties,
         end: End::Code,
-        says: "",
+        error: "",
     },
     Case {
         name: "10,000 definitions in one circle of references",
         document: circle_of_references,
         end: End::Problems,
-        says: "circle",
+        error: "circle",
     },
-    Case { name: "10,000 unions of one another", document: unions_of_all_before, end: End::Either, says: "" },
-    Case { name: "2,000 equal inline objects", document: equal_inline_objects, end: End::Code, says: "" },
-    Case { name: "2,000 inline objects under one name", document: contested_names, end: End::Code, says: "" },
-    Case { name: "2,000 names that differ in case", document: equal_names, end: End::Code, says: "" },
-    Case { name: "2,000 levels of properties", document: deep_properties, end: End::NoJson, says: "recursion limit" },
-    Case { name: "2,000 levels of arrays", document: deep_arrays, end: End::NoJson, says: "recursion limit" },
-    Case { name: "100,000 brackets", document: brackets, end: End::NoJson, says: "recursion limit" },
-    Case { name: "100 levels of properties", document: nested_properties, end: End::Either, says: "" },
-    Case { name: "40 levels of anyOf of anyOf", document: nested_unions, end: End::Either, says: "" },
-    Case { name: "a key given twice", document: duplicate_key, end: End::NoJson, says: "given twice" },
-    Case { name: "a byte order mark", document: byte_order_mark, end: End::Code, says: "" },
-    Case { name: "UTF-16", document: utf16, end: End::NoJson, says: "" },
-    Case { name: "no UTF-8", document: no_utf8, end: End::NoJson, says: "" },
-    Case { name: "nothing", document: Vec::new, end: End::NoJson, says: "" },
-    Case { name: "a circle of references", document: circular, end: End::Problems, says: "circle" },
-    Case { name: "a circle through anyOf", document: circular_union, end: End::Problems, says: "circle" },
-    Case { name: "allOf with itself", document: self_all_of, end: End::Problems, says: "circle" },
-    Case { name: "allOf of recursive objects", document: recursive_all_of, end: End::Either, says: "" },
+    Case { name: "10,000 unions, each of the one before", document: unions_of_all_before, end: End::Either, error: "" },
+    Case { name: "2,000 equal inline objects", document: equal_inline_objects, end: End::Code, error: "" },
+    Case { name: "2,000 inline objects under one name", document: contested_names, end: End::Code, error: "" },
+    Case { name: "2,000 names that differ in case", document: equal_names, end: End::Code, error: "" },
+    Case { name: "2,000 levels of properties", document: deep_properties, end: End::NoJson, error: "recursion limit" },
+    Case { name: "2,000 levels of arrays", document: deep_arrays, end: End::NoJson, error: "recursion limit" },
+    Case { name: "100,000 brackets", document: brackets, end: End::NoJson, error: "recursion limit" },
+    Case { name: "100 levels of properties", document: nested_properties, end: End::Either, error: "" },
+    Case { name: "40 levels of anyOf of anyOf", document: nested_unions, end: End::Either, error: "" },
+    Case { name: "a duplicate key", document: duplicate_key, end: End::NoJson, error: "given twice" },
+    Case { name: "a byte order mark", document: byte_order_mark, end: End::Code, error: "" },
+    Case { name: "UTF-16", document: utf16, end: End::NoJson, error: "" },
+    Case { name: "invalid UTF-8", document: no_utf8, end: End::NoJson, error: "" },
+    Case { name: "an empty document", document: Vec::new, end: End::NoJson, error: "" },
+    Case { name: "a circle of references", document: circular, end: End::Problems, error: "circle" },
+    Case { name: "a circle through anyOf", document: circular_union, end: End::Problems, error: "circle" },
+    Case { name: "allOf with itself", document: self_all_of, end: End::Problems, error: "circle" },
+    Case { name: "allOf of recursive objects", document: recursive_all_of, end: End::Either, error: "" },
     Case {
-        name: "allOf that holds itself",
+        name: "allOf that contains itself",
         document: self_holding_all_of,
         end: End::Problems,
-        says: "cannot be written",
+        error: "cannot be written",
     },
-    Case { name: "allOf that doubles 64 times", document: doubling_all_of, end: End::Either, says: "" },
-    Case { name: "allOf of unions that doubles 24 times", document: doubling_unions, end: End::Either, says: "" },
-    Case { name: "properties that double 64 times", document: doubling_properties, end: End::Code, says: "" },
-    Case { name: "anyOf of objects that double 64 times", document: doubling_overlap, end: End::Either, says: "" },
-    Case { name: "empty anyOf", document: empty_union, end: End::Problems, says: "the list is empty" },
-    Case { name: "dangling $ref", document: dangling, end: End::Problems, says: "there is no definition `Nothing`" },
-    Case { name: "an enum of 100,000 values", document: wide_enum, end: End::Either, says: "" },
-    Case { name: "enums of 20,000 values in one anyOf", document: union_of_wide_enums, end: End::Either, says: "" },
-    Case { name: "100,000 required members", document: wide_required, end: End::Either, says: "" },
-    Case { name: "10,000 properties", document: wide_object, end: End::Code, says: "" },
-    Case { name: "allOf of two objects with 10,000 properties", document: wide_all_of, end: End::Either, says: "" },
-    Case { name: "a constant of 1 MB", document: long_constant, end: End::Code, says: "" },
-    Case { name: "a name of 1 MB", document: long_name, end: End::Either, says: "" },
-    Case { name: "10,000 problems", document: many_problems, end: End::Problems, says: "… and" },
-    Case { name: "33 MB", document: large, end: End::Problems, says: "more than the limit" },
-    Case { name: "4 MB of description", document: prose, end: End::Code, says: "" },
+    Case { name: "allOf that doubles 64 times", document: doubling_all_of, end: End::Either, error: "" },
+    Case { name: "allOf of unions that doubles 24 times", document: doubling_unions, end: End::Either, error: "" },
+    Case { name: "properties that double 64 times", document: doubling_properties, end: End::Code, error: "" },
+    Case { name: "anyOf of objects that double 64 times", document: doubling_overlap, end: End::Either, error: "" },
+    Case { name: "empty anyOf", document: empty_union, end: End::Problems, error: "the list is empty" },
+    Case { name: "dangling $ref", document: dangling, end: End::Problems, error: "there is no definition `Nothing`" },
+    Case { name: "an enum of 100,000 values", document: wide_enum, end: End::Either, error: "" },
+    Case { name: "enums of 20,000 values in one anyOf", document: union_of_wide_enums, end: End::Either, error: "" },
+    Case { name: "100,000 required members", document: wide_required, end: End::Either, error: "" },
+    Case { name: "10,000 properties", document: wide_object, end: End::Code, error: "" },
+    Case { name: "allOf of two objects with 10,000 properties", document: wide_all_of, end: End::Either, error: "" },
+    Case { name: "a constant of 1 MB", document: long_constant, end: End::Code, error: "" },
+    Case { name: "a name of 1 MB", document: long_name, end: End::Either, error: "" },
+    Case { name: "10,000 problems", document: many_problems, end: End::Problems, error: "… and" },
+    Case { name: "33 MB", document: large, end: End::Problems, error: "more than the limit" },
+    Case { name: "4 MB of description", document: prose, end: End::Code, error: "" },
 ];
 
 const MANY: usize = 10_000;
-/// For cases whose cost is that of their code: 10,000 of one of them tell enough about size.
+/// The size of cases whose cost is dominated by the generated code. One case with 10,000 is enough.
 const FEW: usize = 2_000;
 
 fn schema(definitions: impl Iterator<Item = (String, String)>) -> Vec<u8> {
@@ -353,10 +354,10 @@ fn generate(bytes: &[u8]) -> Result<usize, Error> {
     Ok(mcpgen::emit(&protocol, &options)?.values().map(String::len).sum())
 }
 
-/// How a run ended: with bytes of code or an error, or with a panic's text; not at all.
+/// The outcome of a run: the size of the code or an error, the text of a panic, or `None` if it timed out.
 type Outcome = Option<Result<Result<usize, Error>, String>>;
 
-/// Runs a case as a program does, with 8 MB of stack.
+/// Runs a case with 8 MiB of stack, like the main thread of a program.
 fn run(case: &'static Case) -> (Duration, Outcome) {
     let bytes = (case.document)();
     let (send, receive) = mpsc::channel();
@@ -366,25 +367,25 @@ fn run(case: &'static Case) -> (Duration, Outcome) {
         let panic = |panic: Box<dyn std::any::Any + Send>| panic.downcast_ref::<String>().cloned().unwrap_or_default();
         let _ = send.send(result.map_err(panic));
     });
-    assert!(thread.is_ok(), "a thread");
-    let result = receive.recv_timeout(PATIENCE).ok();
+    assert!(thread.is_ok(), "cannot start a thread");
+    let result = receive.recv_timeout(TIMEOUT).ok();
     (start.elapsed(), result)
 }
 
 #[test]
-fn hostile_documents_end_soon_and_well() {
+fn generator_terminates_on_hostile_documents() {
     let only = std::env::var("MCPGEN_CASE").unwrap_or_default();
     let mut failures = Vec::new();
     for case in CASES.iter().filter(|case| case.name.contains(&only)) {
         let (elapsed, result) = run(case);
         let outcome = match &result {
-            None => "does not end".to_owned(),
+            None => "timed out".to_owned(),
             Some(Err(panic)) => format!("panics: {panic}"),
             Some(Ok(Ok(size))) => format!("{size} bytes of code"),
             Some(Ok(Err(error))) => error.to_string().chars().take(300).collect(),
         };
         println!("{}: {elapsed:?}: {}", case.name, outcome.lines().next().unwrap_or_default());
-        let (end, says) = match result {
+        let (end, matches) = match result {
             Some(Ok(Ok(_))) => (Some(End::Code), true),
             Some(Ok(Err(error))) => {
                 let end = match &error {
@@ -392,14 +393,14 @@ fn hostile_documents_end_soon_and_well() {
                     Error::Json { .. } => Some(End::NoJson),
                     _ => None,
                 };
-                (end, error.to_string().contains(case.says))
+                (end, error.to_string().contains(case.error))
             }
             _ => (None, false),
         };
         let expected =
             end == Some(case.end) || (case.end == End::Either && matches!(end, Some(End::Code | End::Problems)));
-        if !expected || !says {
-            failures.push(format!("{}: expected {:?} that says {:?}: {outcome}", case.name, case.end, case.says));
+        if !expected || !matches {
+            failures.push(format!("{}: expected {:?} with {:?}: {outcome}", case.name, case.end, case.error));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

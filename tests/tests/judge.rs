@@ -1,4 +1,4 @@
-//! The judge and the instances judged: what the proof stands on, before it is used on our types.
+//! Checks the judge and the instances that the proof relies on.
 
 use mcpgen_tests::decisions::{Decision, FIXUPS, REVISIONS, decisions};
 use mcpgen_tests::instances::{ASSERTIONS, Instances};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many documents of a kind each definition is tried with here.
+/// The number of documents of each kind per definition.
 const COUNT: u64 = 100;
 
-/// Per fixup: a definition and a document about which the unrepaired schema is wrong.
+/// Returns a definition and a document for which the schema is wrong without the fixup.
 fn defect(at: &str) -> (&'static str, Value) {
     match at {
         "JSONValue/anyOf/2/type" => ("JSONValue", json!([1.5, null])),
@@ -40,14 +40,14 @@ fn each_fixup_repairs_a_defect() {
 }
 
 #[test]
-#[should_panic(expected = "does not find what it expects")]
-fn a_fixup_insists_on_what_it_expects() {
+#[should_panic(expected = "unexpected value at")]
+fn fixup_panics_without_the_expected_schema() {
     let once = fixed_up("2025-06-18", &schema("2025-06-18"));
     let _ = fixed_up("2025-06-18", &once);
 }
 
-/// Per decided union: a document that its `anyOf` accepts and its decision refuses. Unions with
-/// the same rules share theirs.
+/// Returns a document that the `anyOf` of a union accepts and its decision rejects. Unions with the same rules share a
+/// document.
 fn contested(revision: &str, at: &str) -> Value {
     let both = json!({ "jsonrpc": "2.0", "id": 1, "result": 5, "error": { "code": 1, "message": "" } });
     match at.rsplit('/').next() {
@@ -72,12 +72,12 @@ fn contested(revision: &str, at: &str) -> Value {
         Some("PrimitiveSchemaDefinition") => json!({ "type": "string", "enum": 5 }),
         Some("InputResponse") => json!({ "action": "accept", "roots": 5 }),
         Some("resource" | "items") => json!({ "uri": "a:b", "text": 5, "blob": "" }),
-        _ => panic!("{revision} {at}: no document"),
+        _ => panic!("{revision} {at}: add a contested document"),
     }
 }
 
 #[test]
-fn each_decision_decides_something() {
+fn each_decision_rejects_a_contested_document() {
     for_each_decision(|union| {
         if union.decision.absorbs() {
             return;
@@ -88,9 +88,9 @@ fn each_decision_decides_something() {
     });
 }
 
-/// More documents about which anyOf and decision differ, where a union has several guards.
+/// Covers a union whose rules have several guards.
 #[test]
-fn batches_and_objects_are_decided_apart() {
+fn decides_batches_and_single_messages() {
     let judge = Judge::for_revision("2025-03-26", &schema("2025-03-26"));
     let request = json!({ "jsonrpc": "2.0", "method": "m", "id": 1 });
     let notification = json!({ "jsonrpc": "2.0", "method": "m" });
@@ -131,7 +131,7 @@ fn each_decision_names_every_member() {
 }
 
 #[test]
-fn a_decision_accepts_nothing_that_any_of_refuses() {
+fn decisions_accept_only_what_any_of_accepts() {
     for_each_decision(|union| {
         let (mut accepted, mut shared) = (0, 0);
         for document in union.documents(40) {
@@ -146,21 +146,21 @@ fn a_decision_accepts_nothing_that_any_of_refuses() {
             let accepting = members.filter(|member| union.letter.accepts_at(member, &document));
             shared += u64::from(accepting.count() > 1);
         }
-        // Or the search for overlaps that `all_other_unions_are_apart` relies on finds none.
+        // `undecided_unions_do_not_overlap` relies on this search to find overlaps.
         assert!(shared > 0, "{} {}: no overlap found", union.revision, union.at);
         assert!(accepted > 40, "{} {}: only {accepted}", union.revision, union.at);
     });
 }
 
-/// Instances alone, without anyone's help, come upon documents over which members quarrel.
+/// The instances of each decided union include documents that its `anyOf` accepts and its decision rejects.
 #[test]
 fn instances_contest_each_decision() {
     for_each_decision(|union| {
         if union.decision.absorbs() {
             return;
         }
-        let made = (0..1000).map(|index| union.instances.sample(&[&union.at], index).value);
-        let contested = made.filter(|document| {
+        let samples = (0..1000).map(|index| union.instances.sample(&[&union.at], index).value);
+        let contested = samples.filter(|document| {
             union.letter.accepts_at(&union.at, document) && !union.decided.accepts_at(&union.at, document)
         });
         let contested = contested.count();
@@ -169,10 +169,9 @@ fn instances_contest_each_decision() {
     });
 }
 
-/// Every union that no decision speaks of: no document that two members accept, though documents
-/// are made to satisfy two members at once.
+/// In unions without a decision, no two members accept the same document, even if the document is made for both.
 #[test]
-fn all_other_unions_are_apart() {
+fn undecided_unions_do_not_overlap() {
     for revision in REVISIONS {
         let schema = fixed_up(revision, &schema(revision));
         let letter = Judge::with_decisions(&schema, &[]);
@@ -191,15 +190,15 @@ fn all_other_unions_are_apart() {
 }
 
 #[test]
-fn integers_end_where_their_rust_type_does() {
+fn integers_have_the_limits_of_their_rust_type() {
     let signed = json!({ "$defs": { "T": { "type": ["integer", "null"] } } });
     let unsigned = json!({ "$defs": { "T": { "type": "integer", "minimum": 0 } } });
     let loose = json!({ "$defs": { "T": { "type": ["number", "integer"] } } });
-    // Written as JSON text, as a peer would; the verdicts are of the three schemas above.
+    // JSON texts, as a peer would send them, with the verdicts of the three schemas above.
     let table = [
         ("-9223372036854775808", [true, false, true]),
         ("-9223372036854775808.0", [true, false, true]),
-        // serde_json reads what does not fit 64 bits as the nearest double, here -2^63 itself.
+        // serde_json reads a number that does not fit 64 bits as the nearest double, which is -2^63 here.
         ("-9223372036854775809", [true, false, true]),
         ("-9223372036854777856.0", [false, false, true]),
         ("9223372036854775807", [true, true, true]),
@@ -222,7 +221,7 @@ fn integers_end_where_their_rust_type_does() {
     ];
     let judges = [signed, unsigned, loose].map(|schema| Judge::with_decisions(&schema, &[]));
     for (text, expected) in table {
-        let document = serde_json::from_str(text).expect("it is JSON");
+        let document = serde_json::from_str(text).expect("valid JSON");
         let verdicts = [0, 1, 2].map(|i: usize| judges[i].accepts("T", &document));
         assert_eq!(verdicts, expected, "{text}");
     }
@@ -237,9 +236,9 @@ fn depth_is_limited() {
     assert!(!within_limits(&chain(DEPTH_LIMIT + 1)));
 }
 
-/// Instances are mostly valid, near misses mostly not, and nothing is left out.
+/// Instances are mostly valid, near misses mostly invalid, and together they cover every schema and keyword.
 #[test]
-fn instances_reach_everything() {
+fn instances_cover_every_schema() {
     for revision in REVISIONS {
         let mut coverage = Coverage::new(revision);
         for definition in Proof::of(revision).instances.definitions() {
@@ -250,7 +249,7 @@ fn instances_reach_everything() {
     }
 }
 
-/// The definitions in which nearly every near miss is valid, being JSON.
+/// Definitions that accept nearly every near miss, because they accept any JSON.
 const ANYTHING: [&str; 3] = ["JSONArray", "JSONObject", "JSONValue"];
 
 struct Coverage {
@@ -259,7 +258,7 @@ struct Coverage {
     schema: Value,
     letter: Judge,
     visited: BTreeSet<String>,
-    /// Near misses by keyword: all of them, and those refused.
+    /// Near misses by keyword: the total, and how many were rejected.
     keywords: BTreeMap<String, (u64, u64)>,
     total: Tally,
 }
@@ -289,7 +288,7 @@ impl Coverage {
                 tally.valid_accepted += 1;
                 self.visited.extend(sample.visited);
             } else {
-                // Only a decision may refuse it, not the letter of the schema.
+                // Only a decision may reject an instance, not the schema as it is written.
                 let letter = self.letter.accepts(definition, &sample.value);
                 assert!(letter, "{} {definition} {index}: {}", self.revision, sample.value);
                 tally.valid_refused += 1;
@@ -303,7 +302,7 @@ impl Coverage {
             tally.near_miss_refused += u64::from(refused);
             tally.near_miss_accepted += u64::from(!refused);
         }
-        // Unions that are decided lose some, all others should lose none.
+        // Decisions reject some instances of their unions. Nearly all others should be valid.
         let least = if self.is_decided(definition) { COUNT / 4 } else { COUNT * 9 / 10 };
         assert!(tally.valid_accepted >= least, "{} {definition}: {tally:?}", self.revision);
         let misses = tally.near_miss_accepted + tally.near_miss_refused;
@@ -335,16 +334,16 @@ impl Coverage {
 }
 
 #[test]
-fn a_seed_makes_the_same_documents_again() {
+fn documents_depend_only_on_the_seed() {
     let proof = Proof::of("2025-11-25");
     let documents = |seed| -> Vec<_> { proof.documents("CallToolResult", seed, 30).collect() };
     assert_eq!(documents(7), documents(7));
     assert_ne!(documents(7), documents(8));
 }
 
-/// Keywords that no official schema has yet.
+/// Covers keywords that no official schema uses yet.
 #[test]
-fn instances_know_more_keywords_than_they_need() {
+fn instances_support_additional_keywords() {
     let schema = json!({ "$defs": {
         "Node": {
             "type": "object", "required": ["name", "next"], "additionalProperties": false,
@@ -377,7 +376,7 @@ fn instances_know_more_keywords_than_they_need() {
             let document = instances.valid(definition, index);
             assert!(judge.accepts(definition, &document), "{definition}: {document}");
             if let Some((document, violation)) = instances.near_miss(definition, index) {
-                // What one member of a union refuses, another may accept.
+                // A document that one member of a union rejects may be valid for another.
                 if !judge.accepts(definition, &document) {
                     keywords.insert(violation.keyword);
                 }
@@ -400,7 +399,7 @@ fn instances_know_more_keywords_than_they_need() {
 }
 
 #[test]
-fn check_agrees_with_whoever_asks_the_judge() {
+fn check_passes_for_a_decoder_that_uses_the_judge() {
     let mut total = Tally::default();
     let mut definitions = 0;
     for revision in REVISIONS {
@@ -416,12 +415,12 @@ fn check_agrees_with_whoever_asks_the_judge() {
     eprintln!("{definitions} definitions: {total:?}");
 }
 
-/// What a careless decoder does to a document.
-type Careless = fn(&Value) -> Result<Value, String>;
+/// A faulty decoder and encoder.
+type Codec = fn(&Value) -> Result<Value, String>;
 
 #[test]
-fn check_finds_the_usual_mistakes() {
-    let lossy: Careless = |document| {
+fn check_detects_faulty_decoders() {
+    let lossy: Codec = |document| {
         if !Proof::of("2025-11-25").accepts("Implementation", document) {
             return Err("refused".to_owned());
         }
@@ -431,29 +430,29 @@ fn check_finds_the_usual_mistakes() {
         }
         Ok(document)
     };
-    let gullible: Careless = |document| Ok(document.clone());
-    let strict: Careless = |document| match document.as_object().map(serde_json::Map::len) {
+    let lenient: Codec = |document| Ok(document.clone());
+    let strict: Codec = |document| match document.as_object().map(serde_json::Map::len) {
         Some(3) => Ok(document.clone()),
-        _ => Err("three members, please".to_owned()),
+        _ => Err("expected three members".to_owned()),
     };
-    let panicking: Careless = |_| panic!("oh");
+    let panicking: Codec = |_| panic!("oh");
     let table = [
-        (lossy, "comes back different"),
-        (gullible, "ours accepts, the judge refuses"),
-        (strict, "the judge accepts, ours refuses: three members"),
-        (panicking, "ours panics: oh"),
+        (lossy, "both accept, but the type encodes a different document"),
+        (lenient, "the type accepts, the judge rejects"),
+        (strict, "the judge accepts, the type rejects: expected three members"),
+        (panicking, "the type panics: oh"),
     ];
     for (decoder, expected) in table {
         let run = || check("2025-11-25", "Implementation", 1, 100, decoder);
-        let panic = std::panic::catch_unwind(run).expect_err("a mistake is found");
-        let text = panic.downcast_ref::<String>().expect("the report is a text");
+        let panic = std::panic::catch_unwind(run).expect_err("the check detects the fault");
+        let text = panic.downcast_ref::<String>().expect("the report is a string");
         assert!(text.contains(expected), "{text}");
         assert!(text.contains("2025-11-25 Implementation, seed 1, "), "{text}");
     }
 }
 
 #[test]
-fn a_shrunk_document_holds_no_more_than_it_must() {
+fn shrunk_keeps_only_necessary_parts() {
     let document = json!({ "a": [1, { "b": null, "c": [2, 3] }], "d": {} });
     let holds = |document: &Value| document.to_string().contains('3');
     assert_eq!(shrunk(&document, holds), json!({ "a": [{ "c": [3] }] }));
@@ -479,7 +478,7 @@ fn numbers_compare_by_value() {
         ("5e-324", "0", Ordering::Greater),
     ];
     for (a, b, expected) in table {
-        let number = |text: &str| serde_json::from_str(text).expect("it is a number");
+        let number = |text: &str| serde_json::from_str(text).expect("a number");
         let (a, b) = (number(a), number(b));
         assert_eq!(compare(&a, &b), expected, "{a} {b}");
         assert_eq!(compare(&b, &a), expected.reverse(), "{b} {a}");
@@ -490,7 +489,7 @@ fn numbers_compare_by_value() {
     assert!(!json_equal(&json!("1"), &json!(1)));
 }
 
-/// One decided union, with a judge of the letter and one under this decision alone.
+/// A decided union, with a judge that applies the schema as it is written and one that applies only this decision.
 struct Union {
     revision: &'static str,
     decision: Decision,
@@ -517,7 +516,7 @@ fn for_each_decision(check: impl Fn(&Union)) {
             check(&Union {
                 revision,
                 decision: *decision,
-                members: members.expect("a decision is about an anyOf").clone(),
+                members: members.expect("the decision is for an anyOf").clone(),
                 letter: Judge::with_decisions(&schema, &[]),
                 decided: Judge::with_decisions(&schema, &[*decision]),
                 instances: Instances::new(&schema, 2),
@@ -528,14 +527,14 @@ fn for_each_decision(check: impl Fn(&Union)) {
     }
 }
 
-/// Documents of each member, and of every two members at once.
+/// Returns documents for each member, and for each pair of members.
 fn documents(instances: &Instances, members: &[String], count: u64) -> impl Iterator<Item = Value> {
     let pairs = (0..members.len()).flat_map(move |a| (a..members.len()).map(move |b| (a, b)));
     pairs.flat_map(move |(a, b)| {
         let both = [members[a].as_str(), members[b].as_str()];
-        let wanted = if a == b { &both[..1] } else { &both[..] };
-        let made: Vec<Value> = (0..count).map(|index| instances.sample(wanted, index).value).collect();
-        made
+        let targets = if a == b { &both[..1] } else { &both[..] };
+        let samples: Vec<Value> = (0..count).map(|index| instances.sample(targets, index).value).collect();
+        samples
     })
 }
 

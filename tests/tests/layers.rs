@@ -1,99 +1,296 @@
-//! The layers of the runtime: a module imports only from its own layer and from those below it.
+//! The modules of the runtime: layers import only from lower layers, and no modules import each other in a circle.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use syn::{Item, UseTree, Visibility};
 
 /// The folders of `runtime/src`, lowest layer first.
 const LAYERS: &[&str] =
     &["util", "jsonrpc", "transport", "protocol", "peer", "service", "connection", "tasks", "http", "server", "client"];
 
-#[test]
-fn runtime_imports_only_from_lower_layers() {
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/src"));
-    let files = files(root);
-    assert!(files.len() > 50, "{files:?}");
-    let mut upward = Vec::new();
-    for file in files {
-        let path = file.strip_prefix(root).expect("it is inside");
-        let Some(layer) = path.parent().and_then(|folder| folder.iter().next()) else {
-            let allowed = ["lib.rs", "compat.rs"];
-            assert!(allowed.iter().any(|name| path == Path::new(name)), "{} is in no layer", path.display());
-            continue;
-        };
-        let layer = layer.to_str().expect("an ASCII name");
-        let source = fs::read_to_string(&file).expect("a readable file");
-        upward.extend(upward_imports(layer, &source).into_iter().map(|import| format!("{}: {import}", path.display())));
+/// The path of a module or an item from the root of the crate.
+type ModulePath = Vec<String>;
+
+/// The modules of a crate, with what each of them imports.
+#[derive(Default)]
+struct Modules {
+    /// The names that a module exports from elsewhere, with the paths that they stand for.
+    exports: BTreeMap<ModulePath, BTreeMap<String, ModulePath>>,
+    /// The paths in a module, except those of its exports.
+    paths: BTreeMap<ModulePath, BTreeSet<ModulePath>>,
+}
+
+impl Modules {
+    /// Reads all files below `src`.
+    fn read(src: &Path) -> Self {
+        let mut modules = Self::default();
+        for file in files(src) {
+            let path = file.strip_prefix(src).expect("it is below the folder").with_extension("");
+            let mut module: ModulePath = path.iter().map(|name| name.to_str().expect("UTF-8").to_owned()).collect();
+            module.pop_if(|last| matches!(last.as_str(), "mod" | "lib"));
+            modules.add(module, &fs::read_to_string(&file).expect("a readable file"));
+        }
+        modules
     }
-    assert!(upward.is_empty(), "imports from higher layers:\n{}", upward.join("\n"));
-}
 
-#[test]
-fn finds_upward_imports() {
-    let table: &[(&str, &str, &[&str])] = &[
-        ("peer", "use crate::protocol::Role;", &[]),
-        ("peer", "use crate::peer::outbox::Outbox;", &[]),
-        ("peer", "use crate::service::router::Router;", &["crate::service"]),
-        ("peer", "use crate::{jsonrpc, service};", &["crate::service"]),
-        ("peer", "use crate::{jsonrpc::{errors, client}, server::{Server}};", &["crate::server"]),
-        ("peer", "fn run() { loop { crate::client::connect() } }", &["crate::client"]),
-        ("peer", "impl crate::server::Handler for Peer {}", &["crate::server"]),
-        ("peer", "/// See [`crate::Server`].\nstruct Peer; // crate::server", &[]),
-        ("peer", "use crate::Server;", &["crate::Server"]),
-        ("peer", "pub(crate) use peer::Peer;", &[]),
-    ];
-    for (layer, source, expected) in table {
-        assert_eq!(upward_imports(layer, source), *expected, "{source}");
+    fn add(&mut self, module: ModulePath, source: &str) {
+        let file = syn::parse_file(source).unwrap_or_else(|error| panic!("{}: {error}", module.join("::")));
+        let mut exports = BTreeMap::new();
+        let mut paths = BTreeSet::new();
+        for item in file.items.iter().filter(|item| !is_test(item)) {
+            match item {
+                Item::Use(item) if !matches!(item.vis, Visibility::Inherited) => {
+                    leaves(&item.tree, &mut Vec::new(), &mut |name, path| {
+                        exports.insert(name, absolute(&module, path).unwrap_or_default());
+                    });
+                }
+                item => collect(quote::ToTokens::to_token_stream(item), &module, &mut paths),
+            }
+        }
+        self.exports.insert(module.clone(), exports);
+        self.paths.insert(module, paths);
+    }
+
+    /// Returns the module that defines what a path leads to.
+    fn defined_in(&self, path: &[String]) -> Option<ModulePath> {
+        let mut module = ModulePath::new();
+        for (index, name) in path.iter().enumerate() {
+            let child = [module.as_slice(), std::slice::from_ref(name)].concat();
+            if self.paths.contains_key(&child) {
+                module = child;
+                continue;
+            }
+            return match self.exports.get(&module)?.get(name) {
+                Some(target) if !target.is_empty() && target[..] != path[..=index] => {
+                    self.defined_in(&[target, &path[index + 1..]].concat())
+                }
+                _ => Some(module),
+            };
+        }
+        Some(module)
+    }
+
+    /// Returns the modules that each module imports from.
+    fn imports(&self) -> BTreeMap<&ModulePath, BTreeSet<ModulePath>> {
+        let imports = self.paths.iter().map(|(module, paths)| {
+            let targets = paths.iter().filter_map(|path| self.defined_in(path));
+            (module, targets.filter(|target| target != module).collect())
+        });
+        imports.collect()
+    }
+
+    /// Returns the imports from higher layers, and the modules that are in no layer.
+    fn upward_imports(&self) -> Vec<String> {
+        let height = |module: &ModulePath| LAYERS.iter().position(|layer| module.first().is_some_and(|it| it == layer));
+        let mut upward = Vec::new();
+        for (module, targets) in self.imports() {
+            let own = height(module);
+            if own.is_none() && !module.is_empty() {
+                upward.push(format!("{} is in no layer", module.join("::")));
+            }
+            let is_upward =
+                |target: &&ModulePath| own.is_some() && height(target).is_none_or(|layer| Some(layer) > own);
+            for target in targets.iter().filter(is_upward) {
+                upward.push(format!("{} imports from crate::{}", module.join("::"), target.join("::")));
+            }
+        }
+        upward
+    }
+
+    /// Returns the groups of modules that import each other, directly or through others.
+    fn circles(&self) -> Vec<String> {
+        let imports = self.imports();
+        let reached: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> =
+            imports.keys().map(|module| (*module, reachable(module, &imports))).collect();
+        let mut circles = BTreeSet::new();
+        for (module, others) in &reached {
+            let circle: Vec<String> = others
+                .iter()
+                .filter(|other| reached.get(**other).is_some_and(|back| back.contains(*module)))
+                .map(|module| module.join("::"))
+                .collect();
+            if !circle.is_empty() {
+                circles.insert(circle.join(", "));
+            }
+        }
+        circles.into_iter().collect()
     }
 }
 
-/// The paths from the root of the crate that lead to a layer above this one, or to none.
-fn upward_imports(layer: &str, source: &str) -> Vec<String> {
-    let height = |name: &str| LAYERS.iter().position(|layer| *layer == name);
-    let own = height(layer).unwrap_or_else(|| panic!("`{layer}` is not in the list of layers"));
-    let tokens: TokenStream = source.parse().expect("Rust source");
-    let mut imported = Vec::new();
-    collect(tokens, &mut imported);
-    imported.retain(|name| height(name).is_none_or(|height| height > own));
-    imported.into_iter().map(|name| format!("crate::{name}")).collect()
+/// Returns the modules that a module imports from, directly or through others.
+fn reachable<'m>(
+    module: &ModulePath,
+    imports: &'m BTreeMap<&ModulePath, BTreeSet<ModulePath>>,
+) -> BTreeSet<&'m ModulePath> {
+    let mut found = BTreeSet::new();
+    let mut next: Vec<&ModulePath> = imports[module].iter().collect();
+    while let Some(module) = next.pop() {
+        if found.insert(module) {
+            next.extend(imports.get(module).into_iter().flatten());
+        }
+    }
+    found
 }
 
-/// The first segments of all paths that begin with `crate`.
-fn collect(tokens: TokenStream, imported: &mut Vec<String>) {
+fn is_test(item: &Item) -> bool {
+    matches!(item, Item::Mod(module) if module.content.is_some() && module.ident == "tests")
+}
+
+/// Calls `leaf` with each name that a `use` introduces, and the path of the name.
+fn leaves(tree: &UseTree, path: &mut ModulePath, leaf: &mut impl FnMut(String, ModulePath)) {
+    match tree {
+        UseTree::Path(tree) => {
+            path.push(tree.ident.to_string());
+            leaves(&tree.tree, path, leaf);
+            path.pop();
+        }
+        UseTree::Name(name) => leaf(name.ident.to_string(), [&path[..], &[name.ident.to_string()]].concat()),
+        UseTree::Rename(name) => leaf(name.rename.to_string(), [&path[..], &[name.ident.to_string()]].concat()),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, path, leaf)),
+        UseTree::Glob(_) => leaf("*".to_owned(), path.clone()),
+    }
+}
+
+/// Returns the path from the root of the crate. Paths that begin with anything but `crate`, `self` or `super` are
+/// relative to the module, unless they lead to another crate.
+fn absolute(module: &ModulePath, mut path: ModulePath) -> Option<ModulePath> {
+    let mut from = module.clone();
+    match path.first()?.as_str() {
+        "crate" => from.clear(),
+        "super" => drop(from.pop()),
+        "self" => {}
+        _ => return Some([from, path].concat()),
+    }
+    path.remove(0);
+    if path.first().is_some_and(|first| first == "super") { absolute(&from, path) } else { Some([from, path].concat()) }
+}
+
+/// Adds all paths in the tokens that have more than one segment.
+fn collect(tokens: TokenStream, module: &ModulePath, paths: &mut BTreeSet<ModulePath>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_colon = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
+    let mut path = ModulePath::new();
     for (index, token) in tokens.iter().enumerate() {
-        if let TokenTree::Group(group) = token {
-            collect(group.stream(), imported);
-        }
-        let is_crate = matches!(token, TokenTree::Ident(ident) if ident == "crate");
-        let is_path = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
-        if !is_crate || !is_path(index + 1) || !is_path(index + 2) {
-            continue;
-        }
-        match tokens.get(index + 3) {
-            Some(TokenTree::Ident(ident)) => imported.push(ident.to_string()),
-            Some(TokenTree::Group(group)) => imported.extend(first_segments(group.stream())),
-            _ => {}
+        let continues = is_colon(index + 1) && is_colon(index + 2);
+        match token {
+            TokenTree::Ident(ident) if continues || !path.is_empty() => {
+                path.push(ident.to_string());
+                if !continues {
+                    paths.extend(absolute(module, std::mem::take(&mut path)));
+                }
+            }
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace && !path.is_empty() => {
+                for tree in branches(group.stream()) {
+                    paths.extend(absolute(module, [path.clone(), tree].concat()));
+                }
+                path.clear();
+            }
+            TokenTree::Group(group) => collect(group.stream(), module, paths),
+            TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => {}
+            _ => path.clear(),
         }
     }
 }
 
-/// The first segments of the paths in the braces of a `use`.
-fn first_segments(tokens: TokenStream) -> Vec<String> {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let paths = tokens.split(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ','));
-    paths.filter_map(<[TokenTree]>::first).map(ToString::to_string).collect()
+/// Returns the paths in the braces of a `use`.
+fn branches(group: TokenStream) -> Vec<ModulePath> {
+    let tree: syn::ItemUse = syn::parse2(quote::quote!(use {#group};)).expect("the rest of a `use`");
+    let mut paths = Vec::new();
+    leaves(&tree.tree, &mut Vec::new(), &mut |_, path| paths.push(path));
+    paths
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable folder").path();
         match path.is_dir() {
             true => found.extend(files(&path)),
-            false => found.extend(path.extension().is_some_and(|extension| extension == "rs").then_some(path)),
+            false => found.push(path),
         }
     }
     found
+}
+
+fn runtime() -> Modules {
+    Modules::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/src")))
+}
+
+#[test]
+fn runtime_imports_only_from_lower_layers() {
+    let runtime = runtime();
+    assert!(runtime.paths.len() > 50, "{:?}", runtime.paths.keys());
+    let upward = runtime.upward_imports();
+    assert!(upward.is_empty(), "{}", upward.join("\n"));
+}
+
+#[test]
+fn runtime_has_no_import_circles() {
+    let circles = runtime().circles();
+    assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
+}
+
+/// Creates modules from their paths and sources.
+fn modules(sources: &[(&str, &str)]) -> Modules {
+    let mut modules = Modules::default();
+    for (module, source) in [("", "pub mod peer;")].iter().chain(sources) {
+        modules.add(module.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect(), source);
+    }
+    modules
+}
+
+#[test]
+fn finds_upward_imports() {
+    let others = [
+        ("protocol", "mod role; pub use role::Role;"),
+        ("protocol::role", "pub struct Role;"),
+        ("peer::outbox", ""),
+        ("service", ""),
+        ("service::router", ""),
+        ("server", ""),
+        ("client", ""),
+    ];
+    let table: &[(&str, &[&str])] = &[
+        ("use crate::protocol::Role;", &[]),
+        ("use crate::peer::outbox::Outbox;", &[]),
+        ("use crate::service::router::Router;", &["service::router"]),
+        ("use crate::{protocol, service};", &["service"]),
+        ("use crate::{protocol::{Role, client}, server::{Server}};", &["server"]),
+        ("fn run() { loop { crate::client::connect() } }", &["client"]),
+        ("fn run() { super::client::connect() }", &["client"]),
+        ("impl crate::server::Handler for Peer {}", &["server"]),
+        ("/// See [`crate::Server`].\nstruct Peer; // crate::server", &[]),
+        ("use crate::Server;", &[""]),
+        ("pub(crate) use outbox::Outbox;", &[]),
+        ("mod tests { use crate::server::Server; }", &[]),
+    ];
+    for (source, expected) in table {
+        let found = modules(&[&others[..], &[("peer", *source)]].concat()).upward_imports();
+        let expected: Vec<_> = expected.iter().map(|target| format!("peer imports from crate::{target}")).collect();
+        assert_eq!(found, expected, "{source}");
+    }
+    assert_eq!(modules(&[("desk", "")]).upward_imports(), ["desk is in no layer"]);
+}
+
+#[test]
+fn finds_circles() {
+    let table: &[(&[(&str, &str)], &[&str])] = &[
+        (&[("a", "use crate::b::B;"), ("b", "use crate::c::C;"), ("c", "")], &[]),
+        (&[("a", "use crate::b::B;"), ("b", "use crate::c::C;"), ("c", "fn c() { crate::a::a() }")], &["a, b, c"]),
+        // A re-export is no import of the module that has it.
+        (&[("a", "mod x; mod y; pub use x::X;"), ("a::x", "use super::y::Y;"), ("a::y", "")], &[]),
+        (
+            &[("a", "mod x; mod y; pub use x::X;"), ("a::x", "use super::y::Y;"), ("a::y", "use super::X;")],
+            &["a::x, a::y"],
+        ),
+        (&[("a", "mod x; use x::X; struct A;"), ("a::x", "use super::A;")], &["a, a::x"]),
+        (&[("a", "mod x; fn a() { x::x() }"), ("a::x", "use super::A;")], &["a, a::x"]),
+        (&[("a", "mod x; pub struct A;"), ("a::x", "use super::A;")], &[]),
+    ];
+    for (sources, expected) in table {
+        assert_eq!(modules(sources).circles(), *expected, "{sources:?}");
+    }
 }

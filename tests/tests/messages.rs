@@ -1,4 +1,4 @@
-//! Hostile messages: whatever arrives, there is a value or an error, soon, in bounded memory and on a small stack.
+//! Hostile messages: decoding any input returns a value or an error, in bounded time and memory and on a small stack.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -17,11 +17,11 @@ use serde_json::Map;
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
-/// Tests share the heap; the one that measures it has it for itself.
-static ALONE: RwLock<()> = RwLock::new(());
+/// Locked exclusively by the test that measures the heap, and shared by all others.
+static HEAP_LOCK: RwLock<()> = RwLock::new(());
 
 fn shared<T>(test: impl FnOnce() -> T) -> T {
-    let _guard = ALONE.read().unwrap_or_else(PoisonError::into_inner);
+    let _guard = HEAP_LOCK.read().unwrap_or_else(PoisonError::into_inner);
     test()
 }
 
@@ -30,7 +30,7 @@ fn target(revision: &str, definition: &str) -> &'static Target {
     found.unwrap_or_else(|| panic!("{revision} has no {definition}"))
 }
 
-/// What the target says to the document, if everything about it is right.
+/// Returns whether the target accepts the document. Panics if the target handles it incorrectly.
 fn accepts(target: &Target, document: &[u8]) -> bool {
     let shown = || String::from_utf8_lossy(&document[..document.len().min(2000)]).into_owned();
     target.check(document).unwrap_or_else(|reason| panic!("{target}: {reason}\n{}", shown()))
@@ -44,16 +44,16 @@ fn expect(target: &Target, document: &[u8], accepted: bool) {
 
 // Nesting
 
-/// Where something may be nested: `"@"` is the place.
+/// Templates in which `"@"` marks a place where any nested value is valid.
 const DEEP_PLACES: &[(&str, &str, &str)] = &[
-    // In members of any type, in unknown ones, and in types that are nothing but that.
+    // In members of any type, in unknown members, and in types that accept any JSON.
     ("2025-11-25", "CallToolRequestParams", r#"{"name":"a","arguments":{"a":"@"}}"#),
     ("2024-11-05", "CallToolRequest", r#"{"method":"tools/call","params":{"name":"a","arguments":{"a":["@"]}}}"#),
     ("2025-11-25", "Tool", r#"{"name":"a","inputSchema":{"type":"object"},"x":"@"}"#),
     ("2025-03-26", "Tool", r#"{"name":"a","inputSchema":{"type":"object","properties":{"a":{"x":"@"}}}}"#),
     ("2026-07-28", "JSONValue", r#""@""#),
     ("2026-07-28", "JSONObject", r#"{"a":"@"}"#),
-    // Before a union is decided, and after.
+    // Before and after a union is decided.
     ("2025-11-25", "ContentBlock", r#"{"x":"@","type":"text","text":""}"#),
     ("2025-11-25", "ContentBlock", r#"{"type":"text","x":"@","text":""}"#),
     ("2025-11-25", "EnumSchema", r#"{"x":"@","type":"string","enum":[],"y":"@"}"#),
@@ -70,7 +70,7 @@ const DEEP_PLACES: &[(&str, &str, &str)] = &[
     ("2024-11-05", "ServerMessage", r#"{"y":"@","method":"ping","x":"@","jsonrpc":"2.0","id":1}"#),
 ];
 
-/// Places where nothing nested is valid, however deep.
+/// Templates in which `"@"` marks a place where no nested value is valid.
 const SHALLOW_PLACES: &[(&str, &str, &str)] = &[
     ("2025-11-25", "Tool", r#"{"name":"@"}"#),
     ("2025-11-25", "Tool", r#"{"name":"a","inputSchema":{"type":"@"}}"#),
@@ -103,7 +103,7 @@ impl Shape {
         }
     }
 
-    /// So many containers around nothing.
+    /// Returns `null` inside this many containers.
     fn text(self, depth: usize) -> String {
         let brackets = |array, object| move |level| if self.is_array(level) { array } else { object };
         let mut text: String = (0..depth).map(brackets("[", r#"{"a":"#)).collect();
@@ -120,7 +120,7 @@ impl Shape {
     }
 }
 
-/// How many containers are around the first place of a template.
+/// Returns the number of containers around the first place of a template.
 fn containers_around(template: &str) -> usize {
     fn find(value: &Value) -> Option<usize> {
         match value {
@@ -134,7 +134,7 @@ fn containers_around(template: &str) -> usize {
     find(&template).expect("a template has a place")
 }
 
-/// The template with the value, which is moved, in the first place.
+/// Replaces the first place of a template with the value.
 fn with_value(template: &str, value: Value) -> Value {
     fn find(template: &mut Value) -> Option<&mut Value> {
         match template {
@@ -149,14 +149,14 @@ fn with_value(template: &str, value: Value) -> Value {
     document
 }
 
-/// Runs on a stack as small as a worker thread's of usual runtimes.
+/// Runs a test on a 2 MiB stack, as worker threads of common runtimes have.
 fn on_small_stack(test: impl FnOnce() + Send + 'static) {
     let thread = thread::Builder::new().stack_size(2 << 20).spawn(test).expect("a thread starts");
     thread.join().expect("the test on the small stack passes");
 }
 
 #[test]
-fn the_limit_of_depth_is_the_same_everywhere() {
+fn depth_limit_is_the_same_everywhere() {
     let check = |revision, definition, template: &str| {
         let target = target(revision, definition);
         let most = DEPTH_LIMIT - containers_around(template);
@@ -171,7 +171,7 @@ fn the_limit_of_depth_is_the_same_everywhere() {
 }
 
 #[test]
-fn no_depth_overflows_the_stack() {
+fn deep_documents_do_not_overflow_the_stack() {
     let small = SHAPES.into_iter().flat_map(|shape| [DEPTH_LIMIT + 1, 10_000].map(|depth| shape.text(depth)));
     let texts: Vec<String> = small.chain([Shape::Arrays, Shape::Objects].map(|shape| shape.text(1_000_000))).collect();
     let check = move |revision, definition, template: &str| {
@@ -191,15 +191,15 @@ fn no_depth_overflows_the_stack() {
 }
 
 #[test]
-fn a_value_a_million_deep_is_refused() {
+fn rejects_values_a_million_levels_deep() {
     let (_, _, template) = SHALLOW_PLACES[0];
     let refuse = || mcpgen_types::from_value::<legacy::Tool>(with_value(template, Shape::Arrays.value(1_000_000)));
     shared(|| on_small_stack(move || assert!(refuse().is_err())));
 }
 
-/// Types that are no definition's.
+/// Covers the types that belong to no definition.
 #[test]
-fn undecoded_values_have_the_same_limit() {
+fn undecoded_values_have_the_same_depth_limit() {
     shared(|| {
         on_small_stack(|| {
             for shape in SHAPES {
@@ -221,18 +221,18 @@ fn undecoded_values_have_the_same_limit() {
 
 // Tokens
 
-/// What a token is, and what a place takes.
+/// The kind of a token, or the kind of token that a place accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Is {
     Integer,
-    /// Of a place: any number. Of a token: one that is no integer of 64 bits with a sign.
+    /// For a place: any number. For a token: a number that is not a signed 64-bit integer.
     Number,
     String,
-    /// Only a place: an integer or a string.
+    /// Only for places: an integer or a string.
     Id,
-    /// Of a place: all of JSON. Of a token: what is JSON, and nothing of the above.
+    /// For a place: any JSON. For a token: JSON that is none of the above.
     Json,
-    /// Only a token.
+    /// Only for tokens: not JSON.
     Nothing,
 }
 
@@ -249,7 +249,7 @@ impl Is {
     }
 }
 
-/// Where a token may stand: `@` is the place.
+/// Templates in which `@` marks a place for a token, and the kind of token that the place accepts.
 const TOKEN_PLACES: &[(Is, &str, &str, &str)] = &[
     (Is::Integer, "2025-11-25", "JSONRPCErrorResponse", r#"{"jsonrpc":"2.0","error":{"code":@,"message":""}}"#),
     (Is::Integer, "2025-11-25", "ServerMessage", r#"{"jsonrpc":"2.0","error":{"code":@,"message":""}}"#),
@@ -280,14 +280,14 @@ const TOKENS: &[(&str, Is)] = &[
     ("1.5", Is::Number),
     ("-0", Is::Integer),
     ("-0.0", Is::Integer),
-    // A double's nearest to it is 0.
+    // The nearest double is 0.
     ("1e-400", Is::Integer),
     ("9223372036854775807", Is::Integer),
     ("9223372036854775808", Is::Number),
     ("18446744073709551615", Is::Number),
     ("18446744073709551616", Is::Number),
     ("-9223372036854775808", Is::Integer),
-    // Beyond 64 bits a number is the nearest double, and here that is -2^63.
+    // A number that does not fit 64 bits is read as the nearest double, which is -2^63 here.
     ("-9223372036854775809", Is::Integer),
     ("-9223372036854777000", Is::Number),
     ("1e400", Is::Nothing),
@@ -340,7 +340,7 @@ const TOKENS: &[(&str, Is)] = &[
 ];
 
 #[test]
-fn tokens_are_those_of_json() {
+fn accepts_exactly_the_tokens_of_json() {
     shared(|| {
         for (token, is) in TOKENS {
             for (place, revision, definition, template) in TOKEN_PLACES {
@@ -350,10 +350,10 @@ fn tokens_are_those_of_json() {
     });
 }
 
-/// A result stays undecoded: what only its decoder can know, it says later.
+/// A result stays undecoded, but invalid tokens in it are an error of the message.
 #[test]
-fn a_raw_result_is_judged_when_it_is_read() {
-    let _guard = ALONE.read().unwrap_or_else(PoisonError::into_inner);
+fn rejects_invalid_tokens_in_raw_results() {
+    let _guard = HEAP_LOCK.read().unwrap_or_else(PoisonError::into_inner);
     for token in ["1e400", r#""\ud800""#, r#"{"\udc00":1}"#] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"a":{token}}}}}"#);
         let error = mcpgen_types::from_str::<legacy::ServerMessage>(&text).expect_err(token);
@@ -374,7 +374,7 @@ const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("2026-07-28", "ServerMessage", r#"{"jsonrpc":"2.0","id":"a","result":{"x":[{}]}}"#),
 ];
 
-/// What may stand around a document, and what may not.
+/// Bytes before and after a document, and whether they are valid.
 const FRAMES: &[(&[u8], &[u8], bool)] = &[
     (b"", b"", true),
     (b" \t\r\n", b"\n \r\t", true),
@@ -402,7 +402,7 @@ const FRAMES: &[(&[u8], &[u8], bool)] = &[
 ];
 
 #[test]
-fn nothing_stands_around_a_document() {
+fn accepts_only_whitespace_around_a_document() {
     shared(|| {
         for (revision, definition, document) in DOCUMENTS {
             for (before, after, accepted) in FRAMES {
@@ -415,12 +415,13 @@ fn nothing_stands_around_a_document() {
     });
 }
 
-/// What is not UTF-8: cut off, continued without beginning, too long, a surrogate, beyond Unicode.
+/// Invalid UTF-8: truncated sequences, a stray continuation byte, overlong encodings, a surrogate, and a code point
+/// beyond Unicode.
 const NOT_UTF8: &[&[u8]] =
     &[b"\xc3", b"\xe2\x82", b"\x80", b"\xff", b"\xc0\x80", b"\xe0\x80\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80"];
 
 #[test]
-fn bytes_that_are_no_utf8_are_refused_wherever_they_stand() {
+fn rejects_invalid_utf8_at_any_position() {
     shared(|| {
         for (revision, definition, document) in DOCUMENTS {
             for at in 0..=document.len() {
@@ -433,7 +434,7 @@ fn bytes_that_are_no_utf8_are_refused_wherever_they_stand() {
     });
 }
 
-// Members given twice
+// Duplicate members
 
 const DUPLICATES: &[(&str, &str, &str, bool)] = &[
     ("2025-11-25", "Tool", r#"{"name":"a","name":"a","inputSchema":{"type":"object"}}"#, false),
@@ -443,7 +444,7 @@ const DUPLICATES: &[(&str, &str, &str, bool)] = &[
     ("2025-11-25", "Tool", r#"{"name":"a","inputSchema":{"type":"object","properties":{"a":{},"a":{}}}}"#, true),
     ("2025-11-25", "CallToolRequestParams", r#"{"name":"a","arguments":{"a":1,"a":[]}}"#, true),
     ("2025-11-25", "CallToolRequestParams", r#"{"name":"a","arguments":{},"arguments":{}}"#, false),
-    // A tag decides where it stands first, and then stands twice.
+    // The first tag decides the union, and the second one is a duplicate.
     ("2025-11-25", "ContentBlock", r#"{"type":"text","type":"text","text":""}"#, false),
     ("2025-11-25", "ContentBlock", r#"{"type":"text","text":"","type":"image"}"#, false),
     ("2025-11-25", "ContentBlock", r#"{"type":"image","text":"","type":"text"}"#, false),
@@ -466,7 +467,7 @@ const DUPLICATES: &[(&str, &str, &str, bool)] = &[
 ];
 
 #[test]
-fn a_known_member_stands_once() {
+fn rejects_only_duplicates_of_known_members() {
     shared(|| {
         for (revision, definition, document, accepted) in DUPLICATES {
             expect(target(revision, definition), document.as_bytes(), *accepted);
@@ -477,7 +478,7 @@ fn a_known_member_stands_once() {
 // Every short document, every truncation, every flip
 
 #[test]
-fn every_document_of_one_and_two_bytes_is_read_right() {
+fn decodes_every_document_of_one_or_two_bytes_correctly() {
     shared(|| {
         thread::scope(|scope| {
             for half in 0..2 {
@@ -497,7 +498,7 @@ fn every_document_of_one_and_two_bytes_is_read_right() {
     });
 }
 
-/// Messages of every kind and side of every revision, and a few by hand.
+/// Returns messages of every kind, direction and revision, and a few hand-written ones.
 fn messages(longest: usize) -> Vec<(&'static Target, String)> {
     let mut messages: Vec<_> = DOCUMENTS
         .iter()
@@ -529,7 +530,7 @@ const MESSAGE_TYPES: &[&str] = &[
 ];
 
 #[test]
-fn a_truncated_message_is_an_error() {
+fn rejects_truncated_messages() {
     shared(|| {
         let messages = messages(800);
         assert!(messages.len() > 100, "only {} messages", messages.len());
@@ -537,7 +538,7 @@ fn a_truncated_message_is_an_error() {
             expect(target, message.as_bytes(), true);
             for length in 0..message.len() {
                 let rest = &message.as_bytes()[..length];
-                // What is left of a number may be one.
+                // A truncated number may still be a number.
                 assert!(!accepts(target, rest) || serde_json::from_slice::<Value>(rest).is_ok(), "{target}: {message}");
             }
         }
@@ -545,7 +546,7 @@ fn a_truncated_message_is_an_error() {
 }
 
 #[test]
-fn a_flipped_byte_is_read_the_same_by_every_entrance() {
+fn all_decoding_functions_agree_on_flipped_bytes() {
     shared(|| {
         let bytes = br#""\{}[],:0-e t"#;
         for (target, message) in messages(250).iter().step_by(7) {
@@ -563,19 +564,19 @@ fn a_flipped_byte_is_read_the_same_by_every_entrance() {
 
 // Huge documents
 
-/// The size of most of them.
+/// The size of most huge documents, in bytes.
 const HUGE: usize = 50 << 20;
-/// How many items, members or duplicates.
+/// The number of items, members or duplicates.
 const MANY: usize = 1_000_000;
 
-/// A huge document, made when it is needed.
+/// A huge document, built when it is needed.
 struct Huge {
     name: &'static str,
     decode: fn(&str) -> Result<(), Error>,
-    /// `@` is the place of the part that is huge.
+    /// The document, with `@` in place of the huge part.
     template: &'static str,
     part: fn() -> String,
-    /// How many values there are; each takes some memory, however short it is.
+    /// The number of values. Each takes some memory, however short it is.
     values: usize,
     accepted: bool,
 }
@@ -604,7 +605,7 @@ fn items(item: &str) -> String {
 
 fn members() -> String {
     let mut text = String::new();
-    (0..MANY).for_each(|index| write!(text, r#""m{index}":1,"#).expect("a string takes all"));
+    (0..MANY).for_each(|index| write!(text, r#""m{index}":1,"#).expect("writing to a string never fails"));
     text.pop();
     text
 }
@@ -643,7 +644,7 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     legacy::ProgressNotificationParams, "exponent", r#"{"progressToken":1,"progress":1e@}"#, digits(), 1, false;
     legacy::ProgressNotificationParams, "small", r#"{"progressToken":1,"progress":1e-@}"#, digits(), 1, true;
     legacy::ServerMessage, "raw digits", r#"{"jsonrpc":"2.0","id":1,"result":{"a":@}}"#, digits(), 1, false;
-    // Refused, in few words.
+    // Rejected with a short message.
     legacy::TextContent, "wrong constant", r#"{"type":"@"}"#, plain(), 1, false;
     legacy::LoggingLevel, "wrong enum value", r#""@""#, escapes(), 1, false;
     legacy::ContentBlock, "wrong tag", r#"{"type":"@"}"#, escapes(), 1, false;
@@ -653,7 +654,7 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     legacy::ElicitRequestFormParams, "path",
         r#"{"message":"","requestedSchema":{"type":"object","properties":{"@":{"type":1}}}}"#, plain(), 1, false;
     Value, "never ends", r#"["@]"#, plain(), 1, false;
-    // Many.
+    // Many values.
     Value, "items of a value", "[@]", items("1"), MANY, true;
     Value, "arrays in a value", "[@]", items("[1]"), 2 * MANY, true;
     Value, "members of a value", "{@}", members(), MANY, true;
@@ -667,8 +668,8 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     legacy::ContentBlock, "members before the tag", r#"{@,"type":"text","text":""}"#, members(), MANY, true;
     legacy::ClientMessage, "members before the method",
         r#"{@,"method":"ping","id":1,"jsonrpc":"2.0"}"#, members(), MANY, true;
-    legacy::ServerMessage, "members of an answer", r#"{@,"result":{},"id":1,"jsonrpc":"2.0"}"#, members(), MANY, true;
-    legacy::ClientMessage, "members of no message", "{@}", members(), MANY, false;
+    legacy::ServerMessage, "members of a response", r#"{@,"result":{},"id":1,"jsonrpc":"2.0"}"#, members(), MANY, true;
+    legacy::ClientMessage, "members without a message", "{@}", members(), MANY, false;
     legacy::ServerMessage, "many in a raw result", r#"{"result":{@},"id":1,"jsonrpc":"2.0"}"#, members(), 1, true;
     legacy::Tool, "unknown duplicates",
         r#"{"name":"","inputSchema":{"type":"object"},@}"#, items(r#""x":1"#), MANY, true;
@@ -679,14 +680,14 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     modern::JsonValue, "own values", "[@]", items("[]"), MANY, true;
 };
 
-/// More memory than this for a document is a defect: some for each byte, some for each value, and some for nothing.
-fn most_memory(bytes: usize, values: usize) -> usize {
+/// Returns the memory that decoding a document may use: some per byte, some per value, and a constant.
+fn memory_limit(bytes: usize, values: usize) -> usize {
     6 * bytes + 800 * values + (16 << 20)
 }
 
 #[test]
-fn huge_documents_take_bounded_memory_and_few_words() {
-    let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
+fn huge_documents_use_bounded_memory_and_short_errors() {
+    let _guard = HEAP_LOCK.write().unwrap_or_else(PoisonError::into_inner);
     let mut table =
         String::from("\n| document | MB | peak MB | per byte | per value | ms |\n|---|---:|---:|---:|---:|---:|\n");
     for Huge { name, decode, template, part, values, accepted } in HUGE_DOCUMENTS {
@@ -697,31 +698,31 @@ fn huge_documents_take_bounded_memory_and_few_words() {
         let decoded = decode(&document);
         let (elapsed, peak) = (start.elapsed().as_millis(), HEAP.peak_usage().saturating_sub(before));
         assert_eq!(decoded.is_ok(), *accepted, "{name}: {:?}", decoded.map_err(|error| error.to_string()));
-        assert!(peak <= most_memory(document.len(), *values), "{name}: {peak} bytes for {}", document.len());
+        assert!(peak <= memory_limit(document.len(), *values), "{name}: {peak} bytes for {}", document.len());
         if let Err(error) = decoded {
-            let words = error.to_string();
-            assert!(words.chars().count() <= LONGEST_ERROR, "{name}: {words}");
+            let message = error.to_string();
+            assert!(message.chars().count() <= LONGEST_ERROR, "{name}: {message}");
         }
         let (per_byte, per_value) = (peak as f64 / document.len() as f64, peak / values);
         let per_value = if *values > 1 { per_value.to_string() } else { String::new() };
         let (size, peak) = (document.len() >> 20, peak >> 20);
         let _ = writeln!(table, "| {name} | {size} | {peak} | {per_byte:.1} | {per_value} | {elapsed} |");
     }
-    // Past the test harness, which keeps back what a passing test prints.
+    // Writes to stderr directly, because the test harness hides the output of passing tests.
     let _ = std::io::stderr().write_all(table.as_bytes());
 }
 
-/// A message shows the two ends of a path that is too long; the path itself is whole.
+/// An error message shows only the two ends of a long path. [`Error::path`] returns all of it.
 #[test]
-fn the_words_of_an_error_are_few_though_its_path_is_long() {
+fn errors_with_long_paths_have_short_messages() {
     shared(|| {
         let key = "k".repeat(10_000);
         let deep: Value = (0..90).fold(Value::Null, |value, _| Value::Object(Map::from_iter([(key.clone(), value)])));
         let text = format!(r#"{{"a":{}"#, deep).replace("null", "nul");
         let error = mcpgen_types::from_str::<Value>(&text).expect_err("not JSON");
         assert_eq!(error.path().len(), 2 + 90 * 10_001);
-        let words = error.to_string();
-        assert!(words.chars().count() < LONGEST_ERROR && words.contains('…'), "{words}");
-        assert!(words.starts_with(r#"JSON value: a["kkk"#), "{words}");
+        let message = error.to_string();
+        assert!(message.chars().count() < LONGEST_ERROR && message.contains('…'), "{message}");
+        assert!(message.starts_with(r#"JSON value: a["kkk"#), "{message}");
     });
 }

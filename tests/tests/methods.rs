@@ -1,7 +1,7 @@
-//! Methods and directions against the schema's own unions, read with serde_json alone, and the pairing of requests with
-//! params and results against a table written from the specification's rule.
+//! Compares methods and directions with the unions in the schemas, read with serde_json alone, and the params and
+//! result of each request with a table written by hand from the rule in the specification.
 
-#![allow(deprecated, reason = "what is deprecated is still paired")]
+#![allow(deprecated, reason = "deprecated requests are checked, too")]
 
 use std::any::TypeId;
 use std::collections::BTreeSet;
@@ -12,7 +12,8 @@ use mcpgen_tests::schema;
 use mcpgen_types::{Request, Revision, TaskRequest};
 use serde_json::Value;
 
-/// The methods of a direction union by the schema: the union may be an `anyOf`, a `$ref`, absent, or one message inlined.
+/// Returns the methods of a direction's union in the schema. The union may be an `anyOf`, a `$ref`, a single inline
+/// message, or absent.
 fn methods(revision: &str, union: &str) -> Vec<String> {
     let schema = schema(revision);
     let definitions = if schema["$defs"].is_object() { &schema["$defs"] } else { &schema["definitions"] };
@@ -35,8 +36,8 @@ fn collect(definitions: &Value, schema: &Value, found: &mut Vec<String>) {
     found.push(method.unwrap_or_else(|| panic!("a message without a method: {schema}")).to_owned());
 }
 
-/// A method enum holds what the schema lists, in its order, and names and texts lead to one another.
-fn agree<M>(revision: &str, union: &str, count: usize, all: &[M], as_str: impl Fn(M) -> &'static str)
+/// Checks that a method enum has the methods of the schema in the same order, and converts to and from strings.
+fn check_methods<M>(revision: &str, union: &str, count: usize, all: &[M], as_str: impl Fn(M) -> &'static str)
 where
     M: Copy + PartialEq + Debug + Display + FromStr,
     M::Err: Display,
@@ -44,7 +45,7 @@ where
     let generated: Vec<&str> = all.iter().map(|method| as_str(*method)).collect();
     assert_eq!(generated, methods(revision, union), "{revision} {union}");
     assert_eq!(all.len(), count, "{revision} {union}");
-    assert_eq!(generated.iter().collect::<BTreeSet<_>>().len(), count, "{revision} {union}: each once");
+    assert_eq!(generated.iter().collect::<BTreeSet<_>>().len(), count, "{revision} {union}: duplicate methods");
     for (method, text) in all.iter().zip(&generated) {
         assert_eq!(method.to_string(), *text, "{revision} {union}: Display");
         assert_eq!(format!("{method:>40}"), format!("{text:>40}"), "{revision} {union}: Display pads");
@@ -54,7 +55,7 @@ where
         }
     }
     for odd in ["", " ", "tools", "Tools/call", "tools/call ", "unknown/method"] {
-        assert!(odd.parse::<M>().is_err(), "{revision} {union}: {odd:?} is no method");
+        assert!(odd.parse::<M>().is_err(), "{revision} {union}: {odd:?} is not a method");
     }
 }
 
@@ -63,10 +64,10 @@ macro_rules! directions {
         #[test]
         fn $test() {
             use mcpgen_types::$module::{ClientNotificationMethod, ClientRequestMethod, ServerNotificationMethod, ServerRequestMethod};
-            agree($revision, "ClientRequest", $client_requests, ClientRequestMethod::ALL, ClientRequestMethod::as_str);
-            agree($revision, "ServerRequest", $server_requests, ServerRequestMethod::ALL, ServerRequestMethod::as_str);
-            agree($revision, "ClientNotification", $client_notifications, ClientNotificationMethod::ALL, ClientNotificationMethod::as_str);
-            agree($revision, "ServerNotification", $server_notifications, ServerNotificationMethod::ALL, ServerNotificationMethod::as_str);
+            check_methods($revision, "ClientRequest", $client_requests, ClientRequestMethod::ALL, ClientRequestMethod::as_str);
+            check_methods($revision, "ServerRequest", $server_requests, ServerRequestMethod::ALL, ServerRequestMethod::as_str);
+            check_methods($revision, "ClientNotification", $client_notifications, ClientNotificationMethod::ALL, ClientNotificationMethod::as_str);
+            check_methods($revision, "ServerNotification", $server_notifications, ServerNotificationMethod::ALL, ServerNotificationMethod::as_str);
         }
     )*};
 }
@@ -79,7 +80,7 @@ directions! {
     methods_2026_07_28: v2026_07_28, "2026-07-28", 10/0/1/8;
 }
 
-/// A request as the table has it.
+/// A request in the table.
 struct Row {
     method: &'static str,
     sent: bool,
@@ -129,7 +130,7 @@ macro_rules! requests {
             method: $method,
             sent: !requests!(@embedded $($embedded)?),
             check: {
-                // Names as a user of the module reads them.
+                // Names as users of the module write them.
                 #[allow(unused_imports)]
                 fn check() {
                     use mcpgen_types::$module::*;
@@ -144,8 +145,9 @@ macro_rules! requests {
     (@embedded) => { false };
 }
 
-// Request, method: params => what answers it. Written down once, apart from the generator, after the rule: the result of `XResultResponse`, else `XResult`,
-// else `EmptyResult`; `or` what answers a call that carried `task`. `embedded` ones travel inside other messages.
+// Request, method: params => result. Written by hand, independently of the generator, from the rule: the result of
+// `XResultResponse`, or else `XResult`, or else `EmptyResult`. `or` is the result of a task-augmented request. Requests
+// marked `embedded` are sent inside other messages.
 
 requests! { v2024_11_05, "2024-11-05", REQUESTS_2024_11_05:
     InitializeRequest, "initialize": InitializeRequestParams => InitializeResult;
@@ -251,17 +253,17 @@ fn requests_have_their_params_and_results() {
         ("2026-07-28", REQUESTS_2026_07_28),
     ] {
         rows.iter().for_each(|row| (row.check)());
-        // The table forgets none.
+        // The table is complete.
         let sent = rows.iter().filter(|row| row.sent).map(|row| row.method.to_owned());
         let in_schema = methods(revision, "ClientRequest").into_iter().chain(methods(revision, "ServerRequest"));
         assert_eq!(sent.collect::<BTreeSet<_>>(), in_schema.collect::<BTreeSet<_>>(), "{revision}");
     }
 }
 
-/// Tasks can answer exactly the requests whose params carry `task`: the others do not implement [`TaskRequest`], of which
-/// the number of impls in the sources is the witness.
+/// Only requests with a `task` member in their params implement [`TaskRequest`]. The test counts the impls in the
+/// sources, because it cannot check that an impl is missing.
 #[test]
-fn only_these_requests_may_become_tasks() {
+fn only_these_requests_implement_task_request() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../generated/src");
     for (module, count) in
         [("v2024_11_05", 0), ("v2025_03_26", 0), ("v2025_06_18", 0), ("v2025_11_25", 3), ("v2026_07_28", 0)]

@@ -1,8 +1,9 @@
-//! Mutated schemas: the generator ends in code that compiles or in problems that say where, why and what to do; never
-//! in a panic, a hang or a defect of its own.
+//! Mutated schemas: the generator returns code that compiles, or problems that name a place, a reason and a remedy. It
+//! never panics, hangs or reports another kind of error.
 //!
-//! A failure names its seed. `MCPGEN_SEED=<seed> MCPGEN_MUTATIONS=1 cargo test -p mcpgen-tests --test mutation` makes it
-//! again, `MCPGEN_KEEP=<folder>` keeps the schema and the crate.
+//! A failure names its seed. To reproduce it, run
+//! `MCPGEN_SEED=<seed> MCPGEN_MUTATIONS=1 cargo test -p mcpgen-tests --test mutation`. Set `MCPGEN_KEEP=<folder>` to
+//! keep the schema and the crate.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,20 +18,20 @@ use mcpgen::json::{Json, escape};
 use mcpgen::{Document, Error, Options, Problem};
 use mcpgen_tests::mutate::{Mutant, mutate};
 
-/// What a mutant is called in messages.
+/// The file name of mutants in messages.
 const FILE: &str = "mutant.json";
-/// More time of a processor than one may take.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// After so long one hangs, on a machine that is busy with other things.
-const HANGS: Duration = Duration::from_secs(60);
-/// Failures after which a run gives up.
-const ENOUGH: usize = 20;
+/// The CPU time that a mutant may take.
+const CPU_LIMIT: Duration = Duration::from_secs(5);
+/// The time after which a mutant counts as hanging, even on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// The number of failures after which a run stops.
+const MAX_FAILURES: usize = 20;
 
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// The schemas that mutants are made from, with the revision's name.
+/// Returns the schemas that are mutated, with the names of their revisions.
 fn originals() -> Vec<(String, Json)> {
     let read = |folder: &Path| -> Vec<(String, Json)> {
         let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -48,18 +49,18 @@ fn originals() -> Vec<(String, Json)> {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut originals = read(&root.join("../schema"));
-    assert!(originals.len() >= 5, "the vendored schemas");
+    assert!(originals.len() >= 5, "vendored schemas are missing");
     let official = read(&root.join("../../shared/schema"));
     if official.is_empty() {
         eprintln!(
-            "NOTE: ../../shared/schema IS NOT PRESENT: MUTATING THE VENDORED SCHEMAS ALONE, WITHOUT DESCRIPTIONS"
+            "NOTE: ../../shared/schema is missing, so only the vendored schemas, without descriptions, are mutated"
         );
     }
     originals.extend(official);
     originals
 }
 
-/// The mutant of a seed, the revision it began as, and whether it is taken for that released revision.
+/// Returns the revision that a seed mutates, whether the mutant is treated as that released revision, and the mutant.
 fn make(originals: &[(String, Json)], seed: u64) -> (String, bool, Mutant) {
     let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
     let (revision, schema) = &originals[rng.usize(0..originals.len())];
@@ -77,14 +78,18 @@ fn options(revision: &str) -> Options {
     }
 }
 
-/// Generates; `Ok(None)` is a refusal as it should be, `Err` a failure of this test.
+/// Runs the generator. Returns `Ok(None)` if it rejects the mutant with well-formed problems.
+///
+/// # Errors
+///
+/// Returns a description of the failure if the generator misbehaves.
 fn run(document: &Json, revision: &str, released: bool) -> Result<Option<BTreeMap<String, String>>, String> {
     let text = document.to_string();
     let generate = || {
         let document = Document::parse(FILE, text.as_bytes())?;
         let protocol = mcpgen::model(document, revision, released)?;
         let files = mcpgen::emit(&protocol, &options(revision))?;
-        // As a module of mcpgen-types the same model has some more code.
+        // A vendored module has some additional code.
         if text.len().is_multiple_of(16) {
             let vendored = Options { vendored: Some("v1".into()), support: "crate".into(), ..options(revision) };
             mcpgen::emit(&protocol, &vendored)?;
@@ -98,15 +103,17 @@ fn run(document: &Json, revision: &str, released: bool) -> Result<Option<BTreeMa
             Err(format!("panics: {text}"))
         }
         Ok(Ok(files)) => Ok(Some(files)),
-        Ok(Err(Error::Schema(problems))) if problems.is_empty() => Err("refuses without a problem".to_owned()),
+        Ok(Err(Error::Schema(problems))) if problems.is_empty() => {
+            Err("rejects the schema without a problem".to_owned())
+        }
         Ok(Err(Error::Schema(problems))) => {
             problems.iter().try_for_each(|problem| well_formed(problem, document, released)).map(|()| None)
         }
-        Ok(Err(other)) => Err(format!("fails with something else than problems of the schema: {other}")),
+        Ok(Err(other)) => Err(format!("fails with an error other than schema problems: {other}")),
     }
 }
 
-/// A problem says where (as far as there is a where), why, and what to do.
+/// Checks that a problem names its place (if it has one), a reason and a remedy.
 fn well_formed(problem: &Problem, document: &Json, released: bool) -> Result<(), String> {
     let definitions = document.get("$defs").or_else(|| document.get("definitions"));
     let exists = |pointer: &str| {
@@ -116,29 +123,29 @@ fn well_formed(problem: &Problem, document: &Json, released: bool) -> Result<(),
     let within = ["$defs", "definitions"]
         .iter()
         .any(|container| problem.pointer.starts_with(&format!("/{container}/{}", escape(&problem.definition))));
-    // What a fixup misses need not be there.
+    // A fixup may fail because its place does not exist.
     let fixup = released && problem.why.contains("fixup");
     let faults = [
-        (problem.file != FILE, "names no file"),
+        (problem.file != FILE, "does not name the file"),
         (
             !fixup
                 && !problem.definition.is_empty()
                 && definitions.and_then(|all| all.get(&problem.definition)).is_none(),
-            "names a definition that there is not",
+            "names a definition that does not exist",
         ),
-        (!problem.pointer.is_empty() && !problem.pointer.starts_with('/'), "has a pointer that is none"),
-        (!problem.definition.is_empty() && !within, "has a pointer that leads elsewhere"),
-        (!fixup && !exists(&problem.pointer), "has a pointer that leads nowhere"),
-        (problem.why.trim().is_empty(), "does not say why"),
-        (problem.remedy.trim().is_empty(), "does not say what to do"),
+        (!problem.pointer.is_empty() && !problem.pointer.starts_with('/'), "has an invalid pointer"),
+        (!problem.definition.is_empty() && !within, "has a pointer outside its definition"),
+        (!fixup && !exists(&problem.pointer), "has a pointer to a place that does not exist"),
+        (problem.why.trim().is_empty(), "has no reason"),
+        (problem.remedy.trim().is_empty(), "has no remedy"),
     ];
     match faults.iter().find(|(fault, _)| *fault) {
-        Some((_, what)) => Err(format!("a problem {what}: {problem}\n{problem:?}")),
+        Some((_, fault)) => Err(format!("a problem {fault}: {problem}\n{problem:?}")),
         None => Ok(()),
     }
 }
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Default)]
 struct Outcome {
     accepted: Vec<u64>,
@@ -147,7 +154,7 @@ struct Outcome {
     failures: Vec<(u64, String)>,
 }
 
-/// Runs the mutant of a seed on a thread of its own, so that a hang is seen and an overflow names the seed.
+/// Runs the mutant of a seed on a separate thread, to detect hangs and to name the seed if the stack overflows.
 fn run_seed(originals: &'static [(String, Json)], seed: u64) -> (Duration, Result<bool, String>) {
     let (send, receive) = mpsc::channel();
     let start = Instant::now();
@@ -156,27 +163,27 @@ fn run_seed(originals: &'static [(String, Json)], seed: u64) -> (Duration, Resul
         let start = time_of_thread();
         let result = run(&mutant.document, &revision, released).map(|files| files.is_some());
         let taken = time_of_thread().saturating_sub(start);
-        let result = if taken > PATIENCE { Err(format!("takes more than {PATIENCE:?}")) } else { result };
-        // Nobody listens any more if it hung.
+        let result = if taken > CPU_LIMIT { Err(format!("takes more than {CPU_LIMIT:?}")) } else { result };
+        // The receiver is gone if the run timed out.
         let _ = send.send((taken, result));
     });
     let result = thread
         .map_err(|error| error.to_string())
-        .and_then(|_| receive.recv_timeout(HANGS).map_err(|_| format!("hangs, or takes more than {HANGS:?}")));
+        .and_then(|_| receive.recv_timeout(TIMEOUT).map_err(|_| format!("hangs, or takes more than {TIMEOUT:?}")));
     match result {
         Ok((elapsed, result)) => (elapsed, result),
         Err(error) => (start.elapsed(), Err(error)),
     }
 }
 
-/// The processor's time that this thread has used.
+/// Returns the CPU time that this thread has used.
 #[cfg(unix)]
 fn time_of_thread() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::try_from(time).expect("time that has passed")
+    Duration::try_from(time).expect("CPU time is not negative")
 }
 
-/// Without that clock, the time that has passed.
+/// Returns the elapsed time, on platforms without a clock for CPU time.
 #[cfg(not(unix))]
 fn time_of_thread() -> Duration {
     use std::sync::LazyLock;
@@ -204,7 +211,7 @@ fn run_all(originals: &'static [(String, Json)], first: u64, count: u64) -> Outc
                         Ok(false) => outcome.refused += 1,
                         Err(why) => outcome.failures.push((seed, why)),
                     }
-                    if outcome.failures.len() >= ENOUGH {
+                    if outcome.failures.len() >= MAX_FAILURES {
                         break;
                     }
                 }
@@ -217,7 +224,8 @@ fn run_all(originals: &'static [(String, Json)], first: u64, count: u64) -> Outc
     outcome
 }
 
-fn story(originals: &[(String, Json)], seed: u64) -> String {
+/// Describes how the mutant of a seed was made.
+fn history(originals: &[(String, Json)], seed: u64) -> String {
     let (revision, released, mutant) = make(originals, seed);
     let mut text = format!("seed {seed}: {revision}{}\n", if released { ", as released" } else { "" });
     for line in &mutant.history {
@@ -227,13 +235,13 @@ fn story(originals: &[(String, Json)], seed: u64) -> String {
 }
 
 #[test]
-fn mutants_are_refused_with_reasons_or_compile() {
+fn generator_rejects_mutants_with_reasons_or_generates_valid_code() {
     let originals: &'static [(String, Json)] = Box::leak(Box::new(originals()));
     let (seed, count) = (setting("MCPGEN_SEED", 20_261_121), setting("MCPGEN_MUTATIONS", 2000));
     println!("seeds {seed}..{}", seed.wrapping_add(count));
     let outcome = run_all(originals, seed, count);
     println!(
-        "{} accepted, {} refused, {} failures, the slowest {:?} (seed {})",
+        "{} accepted, {} rejected, {} failures, slowest {:?} (seed {})",
         outcome.accepted.len(),
         outcome.refused,
         outcome.failures.len(),
@@ -249,29 +257,33 @@ fn mutants_are_refused_with_reasons_or_compile() {
         });
     }
     let failures: String =
-        outcome.failures.iter().map(|(seed, why)| format!("{}  {why}\n", story(originals, *seed))).collect();
+        outcome.failures.iter().map(|(seed, why)| format!("{}  {why}\n", history(originals, *seed))).collect();
     assert!(failures.is_empty(), "{failures}");
     assert!(
         count < 1000 || (outcome.accepted.len() as u64 > count / 10 && outcome.refused > count / 10),
-        "neither all nor nothing"
+        "too few mutants were accepted or rejected"
     );
 
     let sample = setting("MCPGEN_COMPILE", 30) as usize;
     let seeds: Vec<u64> = spread(&outcome.accepted, sample);
     println!("compiling {} of them", seeds.len());
-    // Crates of bounded size: the compiler keeps a whole crate in memory.
+    // Limits the size of each crate, because the compiler keeps a whole crate in memory.
     let report = |seeds| compile(originals, seeds).err().inspect(|report| println!("{report}"));
     let failures: String = seeds.chunks(60).filter_map(report).collect();
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// As many items as wanted, evenly from all.
-fn spread(all: &[u64], wanted: usize) -> Vec<u64> {
-    let count = wanted.min(all.len());
+/// Returns this many items, at most, evenly spaced.
+fn spread(all: &[u64], limit: usize) -> Vec<u64> {
+    let count = limit.min(all.len());
     (0..count).map(|index| all[index * all.len() / count]).collect()
 }
 
-/// Writes the mutants of these seeds as modules of one crate and checks it.
+/// Writes the mutants of these seeds as modules of one crate and compiles it.
+///
+/// # Errors
+///
+/// Returns the compiler errors by seed.
 fn compile(originals: &[(String, Json)], seeds: &[u64]) -> Result<(), String> {
     let write = |path: PathBuf, text: &str| {
         let folder = path.parent().unwrap_or(&path);
@@ -281,7 +293,7 @@ fn compile(originals: &[(String, Json)], seeds: &[u64]) -> Result<(), String> {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().map_err(|error| error.to_string())?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    // `canonicalize` for a target folder that stays the same however the test is started.
+    // The canonical path keeps the target folder the same, independent of the working directory.
     let target = root.join("target").join("mutants");
     let manifest = format!(
         "[package]\nname = \"mutants\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nmcpgen-types = {{ path = {:?}, \
@@ -324,7 +336,7 @@ fn compile(originals: &[(String, Json)], seeds: &[u64]) -> Result<(), String> {
             let _ = writeln!(
                 report,
                 "{}  does not compile:\n  {}",
-                story(originals, *seed),
+                history(originals, *seed),
                 errors[..errors.len().min(4)].join("\n  ")
             );
         }

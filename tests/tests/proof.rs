@@ -1,5 +1,5 @@
-//! The types against the judge: for every definition of every revision, what is accepted, what comes back, and what
-//! constructors build.
+//! Compares the types with the judge for every definition of every revision: which documents they accept, what they
+//! encode, and what their constructors build.
 
 use std::io::Write as _;
 
@@ -9,7 +9,7 @@ use mcpgen_tests::sweep::{chunks, sweep};
 use mcpgen_tests::{Kind, Proof, json_equal};
 use serde_json::Value;
 
-/// Instances per definition and kind; `MCPGEN_INSTANCES` asks for more.
+/// The number of instances per definition and kind. Set `MCPGEN_INSTANCES` to change it.
 fn count() -> u64 {
     std::env::var("MCPGEN_INSTANCES").ok().and_then(|text| text.parse().ok()).unwrap_or(200)
 }
@@ -19,20 +19,20 @@ fn seed() -> u64 {
 }
 
 #[test]
-fn exact_and_lossless() {
+fn types_are_exact_and_lossless() {
     let all = chunks(count(), 100);
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
     let mut reports = Vec::new();
     let table = sweep(&all, seed(), threads, |_, outcome| reports.extend(outcome.disagreement.clone()));
-    // Past the test harness, which keeps back what a passing test prints.
+    // Writes to stderr directly, because the test harness hides the output of passing tests.
     let _ = write!(std::io::stderr(), "\n{table}seed {}\n", seed());
     assert!(reports.is_empty(), "{}", reports.join("\n\n"));
-    assert!(table.is_complete(count()), "a definition was left out");
+    assert!(table.is_complete(count()), "some definitions were skipped");
 }
 
-/// Every definition of the vendored schemas is in the registry, so that every check above sees it.
+/// The checks above cover only definitions in the registry, so it must contain all of them.
 #[test]
-fn no_definition_is_forgotten() {
+fn registry_contains_every_definition() {
     for revision in REVISIONS {
         let schema = mcpgen_tests::schema(revision);
         let definitions = schema.get("$defs").or_else(|| schema.get("definitions")).and_then(Value::as_object);
@@ -54,14 +54,14 @@ fn no_definition_is_forgotten() {
         }
         assert!(
             accepted > 15 * definitions.len() && refused > 10 * definitions.len(),
-            "{revision}: {accepted}, {refused}"
+            "{revision}: only {accepted} accepted, {refused} rejected"
         );
     }
 }
 
-/// `new`, the setters and `extra.insert` build every valid object, and nothing else is needed.
+/// `new`, the setters and `extra.insert` are sufficient to build every valid object.
 #[test]
-fn constructors_build_what_decodes() {
+fn constructors_build_every_valid_object() {
     for entry in REGISTRY {
         let Some(rebuild) = entry.rebuild else { continue };
         let proof = Proof::of(entry.revision);

@@ -1,4 +1,4 @@
-//! What the specification demands of the runtime, and whether there is a test for each demand.
+//! Checks that every requirement in `requirements.toml` has tests, and that these tests exist in the runtime.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,11 +16,11 @@ struct Table {
 #[serde(deny_unknown_fields)]
 struct Requirement {
     page: String,
-    says: String,
+    text: String,
     tests: Vec<String>,
 }
 
-/// The names of the tests in a file: functions under an attribute that ends in `test`.
+/// Returns the names of the tests in a file that are not ignored: functions with an attribute that ends in `test`.
 fn tests(items: &[syn::Item]) -> Vec<String> {
     let mut found = Vec::new();
     for item in items {
@@ -51,7 +51,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn each_requirement_has_its_tests() {
+fn every_requirement_has_existing_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(root.join("requirements.toml")).unwrap_or_else(|error| panic!("{error}"));
     let table: Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -61,17 +61,17 @@ fn each_requirement_has_its_tests() {
         let file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         known.extend(tests(&file.items));
     }
-    assert!(known.len() > 40, "the tests of the runtime: {known:?}");
-    let mut said = BTreeSet::new();
+    assert!(known.len() > 40, "too few tests found in the runtime: {known:?}");
+    let mut seen = BTreeSet::new();
     let mut pages: BTreeMap<&str, usize> = BTreeMap::new();
-    for Requirement { page, says, tests } in &table.requirement {
-        assert!(said.insert((page, says)), "{page}: {says}: twice");
-        assert!(!tests.is_empty(), "{page}: {says}: no test");
+    for Requirement { page, text, tests } in &table.requirement {
+        assert!(seen.insert((page, text)), "{page}: {text}: duplicate requirement");
+        assert!(!tests.is_empty(), "{page}: {text}: no tests listed");
         let missing: Vec<&String> = tests.iter().filter(|test| !known.contains(*test)).collect();
-        assert!(missing.is_empty(), "{page}: {says}: there is no {missing:?}");
+        assert!(missing.is_empty(), "{page}: {text}: the runtime has no tests {missing:?}");
         *pages.entry(page.rsplit('/').next().unwrap_or_default()).or_default() += 1;
     }
     for page in ["index.mdx", "lifecycle.mdx", "transports.mdx", "cancellation.mdx", "progress.mdx", "ping.mdx"] {
-        assert!(pages.contains_key(page), "nothing is said of {page}");
+        assert!(pages.contains_key(page), "no requirements from {page}");
     }
 }

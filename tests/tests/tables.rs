@@ -1,8 +1,8 @@
-//! The tables written by hand against the generator's own account of itself: the decisions of overlapping unions, and
-//! the fixups. Neither was made from the other.
+//! Compares the hand-written tables with the generator's own report: the decisions of overlapping unions, and the
+//! fixups. The tables and the generator were written independently.
 //!
-//! The account of the unions is the documented JSON of `mcpgen inspect`. An inline union that is absorbed without a name
-//! of its own would leave no trace there; the official schemas have none, or its place would be missing below.
+//! The report is the documented JSON of `mcpgen inspect`. It would not contain an unnamed inline union that is
+//! absorbed. The official schemas have no such union, otherwise its place would be missing in the comparison below.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,16 +16,16 @@ use mcpgen_tests::judge::{Condition, Judge, Rule, by_hand, definitions_keyword, 
 use mcpgen_tests::schema;
 use serde_json::{Value, json};
 
-/// How many documents of each member, and of each two members at once.
+/// The number of documents for each member, and for each pair of members.
 const COUNT: u64 = 25;
 
-fn inspected(revision: &str) -> Value {
+fn report_of(revision: &str) -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let workspace = Workspace::open(Some(&root)).unwrap_or_else(|error| panic!("{error}"));
     inspected::inspected(&workspace.model(revision).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// The member that the rules choose.
+/// Returns the member that the rules choose.
 fn choice(rules: &[Rule], document: &Value) -> Option<usize> {
     let rule = rules.iter().find(|(when, _)| when.iter().all(|condition| holds(condition, document)));
     rule.map(|(_, member)| *member)
@@ -56,7 +56,7 @@ fn at<'v>(document: &'v Value, path: &[String]) -> Option<&'v Value> {
     })
 }
 
-/// A union that both tables speak of.
+/// A union in both tables.
 struct Both<'a> {
     /// The schema that holds the `anyOf`.
     pointer: String,
@@ -65,19 +65,19 @@ struct Both<'a> {
     generated: Vec<Rule>,
 }
 
-/// Both tables speak of the same unions, and decide them the same way: in the same words where their words are the
-/// same, and for every document in any case.
+/// Both tables contain the same unions. Their rules are identical, or at least choose the same member for every
+/// document.
 #[test]
-fn the_decisions_are_the_generators() {
-    let (mut in_words, mut in_effect, mut documents) = (0, Vec::new(), 0);
+fn decisions_match_the_generator() {
+    let (mut identical, mut equivalent, mut documents) = (0, Vec::new(), 0);
     for revision in REVISIONS {
         let schema = fixed_up(revision, &schema(revision));
-        let report = inspected(revision);
+        let report = report_of(revision);
         let contested = contested(&report);
         let keyword = definitions_keyword(&schema);
         let expected: BTreeSet<String> = decisions(revision).iter().map(|d| format!("/{keyword}/{}", d.at)).collect();
         let found: BTreeSet<String> = contested.keys().cloned().collect();
-        assert_eq!(found, expected, "{revision}: overlapping unions of the generator, and of the table");
+        assert_eq!(found, expected, "{revision}: overlapping unions of the generator (left) and of the table (right)");
         let letter = Judge::by_the_letter(&schema);
         let instances = Instances::new(&schema, 11);
         for decision in decisions(revision) {
@@ -85,22 +85,23 @@ fn the_decisions_are_the_generators() {
             let union = contested[&pointer];
             let members = members(&schema, &pointer);
             assert_absorbs(decision, union, members);
-            let generated = inspected::rules(union, members).unwrap_or_else(|| panic!("other members than {union}"));
+            let generated =
+                inspected::rules(union, members).unwrap_or_else(|| panic!("the schema lacks members of {union}"));
             let both = Both { by_hand: by_hand(decision, members), generated, members, pointer };
             match canonical(&both.by_hand) == canonical(&both.generated) {
-                true => in_words += 1,
-                false => in_effect.push(format!("{revision} {}", decision.at)),
+                true => identical += 1,
+                false => equivalent.push(format!("{revision} {}", decision.at)),
             }
             documents += both.compare(&letter, &instances);
         }
     }
-    println!("{in_words} unions in the same words; in effect only: {in_effect:?}; {documents} documents");
-    // Only there the generator asks for the JSON type first, which the table leaves to what follows.
-    assert_eq!(in_effect, ["2025-03-26 JSONRPCMessage"]);
-    assert_eq!(in_words + in_effect.len(), REVISIONS.iter().map(|revision| decisions(revision).len()).sum::<usize>());
+    println!("{identical} unions with identical rules; equivalent: {equivalent:?}; {documents} documents");
+    // For this union, the generator checks the JSON type first, while the table leaves it to later conditions.
+    assert_eq!(equivalent, ["2025-03-26 JSONRPCMessage"]);
+    assert_eq!(identical + equivalent.len(), REVISIONS.iter().map(|revision| decisions(revision).len()).sum::<usize>());
 }
 
-/// The rules in an order that does not depend on which of two stands first that never hold together.
+/// Sorts adjacent rules that can never both hold, so that their order makes no difference.
 fn canonical(rules: &[Rule]) -> Vec<Rule> {
     let mut rules = rules.to_vec();
     let swap =
@@ -111,7 +112,7 @@ fn canonical(rules: &[Rule]) -> Vec<Rule> {
     rules
 }
 
-/// Whether both lists of conditions cannot hold of one document, because they want different values at one place.
+/// Returns whether no document satisfies both sets of conditions, because they require different values at one place.
 fn apart(a: &BTreeSet<Condition>, b: &BTreeSet<Condition>) -> bool {
     let differ = |a: &Condition, b: &Condition| match (a, b) {
         (Condition::OneOf(here, a), Condition::OneOf(there, b)) => here == there && a.is_disjoint(b),
@@ -121,7 +122,7 @@ fn apart(a: &BTreeSet<Condition>, b: &BTreeSet<Condition>) -> bool {
     a.iter().any(|a| b.iter().any(|b| differ(a, b)))
 }
 
-/// The unions whose members overlap or that have absorbed members, by each place where they stand.
+/// Returns the unions with overlapping or absorbed members, by each of their places.
 fn contested(report: &Value) -> BTreeMap<String, &Value> {
     let unions = list(&report["unions"]).iter();
     let contested = unions.filter(|union| union["overlapping"] == true || !list(&union["absorbed"]).is_empty());
@@ -132,33 +133,33 @@ fn contested(report: &Value) -> BTreeMap<String, &Value> {
     placed.collect()
 }
 
-/// Both say that one member stands for all, or neither; and if so, no member is forgotten.
+/// Checks that both tables agree on whether one member absorbs the others, and that every member is then reported.
 fn assert_absorbs(decision: &Decision, union: &Value, members: &[Value]) {
-    let absorbed: BTreeSet<&str> = list(&union["absorbed"]).iter().map(|absorbed| text(&absorbed["member"])).collect();
+    let absorbed: BTreeSet<&str> = list(&union["absorbed"]).iter().map(|absorbed| text(&absorbed["variant"])).collect();
     assert_eq!(decision.absorbs(), !absorbed.is_empty(), "{}", decision.at);
     if decision.absorbs() {
-        let kept = list(&union["members"]).iter().map(text);
+        let kept = list(&union["variants"]).iter().map(text);
         let all: BTreeSet<&str> = members.iter().filter_map(reference).collect();
-        // A definition that only is another name for the largest member is that member.
-        let told: BTreeSet<&str> = absorbed.into_iter().chain(kept).collect();
-        assert!(told.is_subset(&all), "{}: {told:?} of {all:?}", decision.at);
-        let silent: Vec<&&str> = all.difference(&told).collect();
-        assert!(silent.iter().all(|name| **name == "EmptyResult"), "{}: {silent:?} are not accounted for", decision.at);
+        // A definition that is only another name for the largest member is not reported.
+        let reported: BTreeSet<&str> = absorbed.into_iter().chain(kept).collect();
+        assert!(reported.is_subset(&all), "{}: {reported:?} of {all:?}", decision.at);
+        let missing: Vec<&&str> = all.difference(&reported).collect();
+        assert!(missing.iter().all(|name| **name == "EmptyResult"), "{}: {missing:?} not reported", decision.at);
     }
 }
 
 impl Both<'_> {
-    /// Every document goes to the same member by both; or by one of them to a member that refuses it, by the other to
-    /// none.
+    /// Checks that both tables choose the same member for every document, or that one chooses a member that rejects the
+    /// document and the other chooses none. Returns the number of documents.
     fn compare(&self, letter: &Judge, instances: &Instances) -> usize {
         let mut documents: Vec<Value> =
             [json!(null), json!(true), json!(5), json!(0.5), json!(""), json!([]), json!([5]), json!({})].into();
         let pointers: Vec<String> = (0..self.members.len()).map(|i| format!("{}/anyOf/{i}", self.pointer)).collect();
         for (index, a) in pointers.iter().enumerate() {
             for b in &pointers[index..] {
-                let wanted = [a.as_str(), b.as_str()];
-                let wanted = if a == b { &wanted[..1] } else { &wanted[..] };
-                documents.extend((0..COUNT).map(|index| instances.sample(wanted, index).value));
+                let targets = [a.as_str(), b.as_str()];
+                let targets = if a == b { &targets[..1] } else { &targets[..] };
+                documents.extend((0..COUNT).map(|index| instances.sample(targets, index).value));
             }
         }
         let mut chosen = BTreeSet::new();
@@ -172,24 +173,24 @@ impl Both<'_> {
             assert!(agree, "{}: {choices:?}: {document}", self.pointer);
         }
         let reachable: BTreeSet<usize> = self.by_hand.iter().map(|(_, member)| *member).collect();
-        assert_eq!(chosen, reachable, "{}: the documents reach every rule", self.pointer);
+        assert_eq!(chosen, reachable, "{}: the documents do not reach every rule", self.pointer);
         documents.len()
     }
 }
 
-/// The generator's fixups that add annotations only, which the judge has no use for.
+/// Fixups of the generator that only add annotations, which do not matter for the judge.
 const ANNOTATIONS: &[&str] = &["result-type-default"];
 
-/// The schema after one fixup of the generator's, at the places that `inspect` reports, and how many these are.
+/// Applies a fixup of the generator at the places that `inspect` reports. Returns the schema and the number of places.
 fn rewritten(schema: &Value, report: &Value, fixup: &mcpgen::fixups::Fixup) -> (Value, usize) {
-    let told = list(&report["fixups"]).iter().find(|told| told["name"] == fixup.name);
-    let told = told.unwrap_or_else(|| panic!("inspect does not tell of {}", fixup.name));
-    assert_eq!((text(&told["reason"]), text(&told["link"])), (fixup.reason, fixup.link));
+    let reported = list(&report["fixups"]).iter().find(|reported| reported["name"] == fixup.name);
+    let reported = reported.unwrap_or_else(|| panic!("`inspect` does not report fixup {}", fixup.name));
+    assert_eq!((text(&reported["reason"]), text(&reported["link"])), (fixup.reason, fixup.link));
     let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let (before, after) = (parse(fixup.expects), parse(fixup.becomes));
     assert_ne!(before, after, "{}", fixup.name);
     let mut schema = schema.clone();
-    let pointers = list(&told["pointers"]);
+    let pointers = list(&reported["pointers"]);
     for pointer in pointers.iter().map(text) {
         let place = schema.pointer_mut(pointer).unwrap_or_else(|| panic!("{}: nothing at {pointer}", fixup.name));
         assert_eq!(std::mem::replace(place, after.clone()), before, "{}: {pointer}", fixup.name);
@@ -197,33 +198,33 @@ fn rewritten(schema: &Value, report: &Value, fixup: &mcpgen::fixups::Fixup) -> (
     (schema, pointers.len())
 }
 
-/// After the fixups of both tables the schema is the same, annotations aside.
+/// The fixups of both tables give the same schema, except for annotations.
 #[test]
-fn the_fixups_are_the_generators() {
+fn fixups_match_the_generator() {
     for revision in REVISIONS {
-        let report = inspected(revision);
-        let of_it = FIXUPS.iter().filter(|fixup| fixup.revisions.contains(&revision));
-        let told: Vec<&str> = list(&report["fixups"]).iter().map(|told| text(&told["name"])).collect();
-        assert_eq!(told, of_it.clone().map(|fixup| fixup.name).collect::<Vec<_>>(), "{revision}");
+        let report = report_of(revision);
+        let applicable = FIXUPS.iter().filter(|fixup| fixup.revisions.contains(&revision));
+        let reported: Vec<&str> = list(&report["fixups"]).iter().map(|fixup| text(&fixup["name"])).collect();
+        assert_eq!(reported, applicable.clone().map(|fixup| fixup.name).collect::<Vec<_>>(), "{revision}");
         let mut fixed = schema(revision);
-        for fixup in of_it.filter(|fixup| !ANNOTATIONS.contains(&fixup.name)) {
+        for fixup in applicable.filter(|fixup| !ANNOTATIONS.contains(&fixup.name)) {
             let (schema, places) = rewritten(&fixed, &report, fixup);
             assert_eq!(places, 1, "{revision}: {}", fixup.name);
             fixed = schema;
         }
-        assert!(fixed == fixed_up(revision, &schema(revision)), "{revision}: the two tables repair different places");
+        assert!(fixed == fixed_up(revision, &schema(revision)), "{revision}: the fixups of the two tables differ");
     }
 }
 
-/// What is accepted is the same with and without them.
+/// Annotations do not change which documents are accepted.
 #[test]
-fn annotations_accept_nothing_more_and_nothing_less() {
+fn annotations_do_not_affect_validation() {
     for name in ANNOTATIONS {
         let fixup = FIXUPS.iter().find(|fixup| fixup.name == *name);
-        let fixup = fixup.unwrap_or_else(|| panic!("{name} is no fixup of the generator's"));
+        let fixup = fixup.unwrap_or_else(|| panic!("the generator has no fixup {name}"));
         for revision in fixup.revisions {
             let schema = fixed_up(revision, &schema(revision));
-            let (annotated, places) = rewritten(&schema, &inspected(revision), fixup);
+            let (annotated, places) = rewritten(&schema, &report_of(revision), fixup);
             let judges = [Judge::by_the_letter(&schema), Judge::by_the_letter(&annotated)];
             let instances = Instances::new(&schema, 13);
             let (mut accepted, mut refused) = (0, 0);
@@ -234,13 +235,13 @@ fn annotations_accept_nothing_more_and_nothing_less() {
                     *(if before { &mut accepted } else { &mut refused }) += 1;
                 }
             }
-            println!("{revision} {name}: {places} places, {accepted} documents accepted, {refused} refused by both");
+            println!("{revision} {name}: {places} places, {accepted} documents accepted, {refused} rejected by both");
             assert!(places > 0 && accepted > 1000 && refused > 1000);
         }
     }
 }
 
-/// Good and bad documents of a definition, and some with a result type of every JSON type.
+/// Returns valid and invalid documents of a definition, and some with a `resultType` of each JSON type.
 fn documents(instances: &Instances, definition: &str) -> Vec<Value> {
     let mut documents = Vec::new();
     for index in 0..20 {

@@ -1,16 +1,16 @@
-//! Feature unification: whatever other crates switch on in serde_json, the types lose nothing.
+//! Feature unification: the types stay lossless whichever serde_json features other crates enable.
 //!
-//! Features are chosen for a whole build, so [`unify`](../unify) is a dependant outside the workspace, which is built and
-//! tested here once for each set of them.
+//! Features apply to a whole build, so [`unify`](../unify) is a dependent crate outside the workspace. This test builds
+//! and tests it once for each set of features.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// All sets of the three features that change how serde_json reads and keeps values, and one that names the fourth.
-/// mcpgen-types has `raw_value` and `float_roundtrip` switched on already, so those that differ in them alone build
-/// nothing but the test anew.
+/// All sets of the three features that change how serde_json reads and stores values, and one set with a fourth
+/// feature. mcpgen-types already enables `raw_value` and `float_roundtrip`, so sets that differ only in these two
+/// rebuild only the test.
 const FEATURES: [&str; 9] = [
     "",
     "raw_value",
@@ -24,7 +24,7 @@ const FEATURES: [&str; 9] = [
 ];
 
 #[test]
-fn nothing_is_lost_whatever_serde_json_has() {
+fn types_are_lossless_with_all_serde_json_features() {
     let start = Instant::now();
     for features in FEATURES {
         let since = Instant::now();
@@ -34,40 +34,40 @@ fn nothing_is_lost_whatever_serde_json_has() {
     println!("{} sets of features in {:.1} s", FEATURES.len(), start.elapsed().as_secs_f32());
 }
 
-/// Builds and tests the dependant with these features, and says what the test harness says.
+/// Builds and tests the dependent crate with these features, and returns the summary of the test harness.
 fn test(features: &str) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
     let output = Command::new(cargo)
         .args(["test", "--locked", "--quiet", "--no-default-features", "--features", features, "--manifest-path"])
-        .arg(dependant().join("Cargo.toml"))
+        .arg(dependent().join("Cargo.toml"))
         .arg("--target-dir")
         .arg(target())
-        // What this build is done with is no business of the dependant's.
+        // The flags of this build do not apply to the dependent crate.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .output()
-        .unwrap_or_else(|error| panic!("cargo does not start: {error}"));
+        .unwrap_or_else(|error| panic!("cannot start cargo: {error}"));
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "with [{features}]:\n{out}\n{err}");
     let summary = out.lines().find(|line| line.starts_with("test result: ok. ") && !line.contains(" 0 passed"));
-    let summary = summary.unwrap_or_else(|| panic!("no test has run with [{features}]:\n{out}\n{err}"));
+    let summary = summary.unwrap_or_else(|| panic!("no tests ran with [{features}]:\n{out}\n{err}"));
     summary.trim_start_matches("test result: ").split(';').next().unwrap_or_default().to_owned()
 }
 
-fn dependant() -> PathBuf {
+fn dependent() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("unify")
 }
 
-/// Below the workspace's own target folder, wherever that is: this test lies in one of its folders.
+/// Returns a folder inside the workspace's target folder, wherever that is.
 fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("unify")
 }
 
-/// The dependant builds with the versions that all other tests build with.
+/// The dependent crate uses the same versions of its dependencies as all other tests.
 #[test]
-fn its_versions_are_those_of_the_workspace() {
+fn dependent_locks_the_versions_of_the_workspace() {
     let ours = locked(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock"));
-    let theirs = locked(&dependant().join("Cargo.lock"));
+    let theirs = locked(&dependent().join("Cargo.lock"));
     assert!(theirs.len() > 5, "{theirs:?}");
     for (name, versions) in theirs {
         if name == "mcpgen-unify" {
@@ -75,11 +75,14 @@ fn its_versions_are_those_of_the_workspace() {
         }
         let known = ours.get(&name);
         let is_known = versions.iter().all(|version| known.is_some_and(|known| known.contains(version)));
-        assert!(is_known, "tests/unify has {name} {versions:?}, the workspace {known:?}: copy Cargo.lock there, build");
+        assert!(
+            is_known,
+            "tests/unify locks {name} {versions:?}, the workspace {known:?}: copy Cargo.lock there and build it"
+        );
     }
 }
 
-/// The packages of a lock file and their versions.
+/// Returns the packages in a lock file with their versions.
 fn locked(path: &Path) -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut packages: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -9,7 +9,7 @@ use super::{Answer, Root};
 
 /// Say how much of the vendored revisions is documented in schema/docs, and what is not
 ///
-/// An entry is missing where a definition, a member, a value, a union member or a method has none; it is stale where it
+/// An entry is missing where a definition, a member, a value, a variant of a union or a method has none; it is stale where it
 /// is of nothing that there is, or links to it.
 #[derive(Debug, Args)]
 #[command(after_help = "\

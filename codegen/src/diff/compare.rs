@@ -1,7 +1,7 @@
 //! The comparison itself: pairs of types, each compared once, and who sends them.
 //!
 //! Two types are compared wherever one takes the place of the other, whatever they are called: in the params and results
-//! of one method, under one member name, in matching members of a union. What nothing leads to is compared by name, as if
+//! of one method, under one member name, in matching variants of a union. What nothing leads to is compared by name, as if
 //! both sides sent it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

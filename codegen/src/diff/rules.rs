@@ -67,7 +67,7 @@ rules! {
     "type-renamed": Compatible, Compatible, Major,
     "A definition has another name and the same structure.";
     "type-renamed-in-use": Compatible, Compatible, Major,
-    "A member, or an alternative of a union, is a type of another name. Where the two differ, that is reported by \
+    "A member, or a variant of a union, is a type of another name. Where the two differ, that is reported by \
      itself.";
     "member-added-optional": Compatible, Compatible, Major,
     "There is a new member, which may be absent. An old reader keeps it as a member that it does not know. In \
@@ -127,15 +127,15 @@ rules! {
      one to 2^63 - 1.";
     "default-changed": Dangerous, Dangerous, Patch,
     "An absent member stands for another value. What is left out is understood differently by the other side.";
-    "union-member-added": Compatible, Breaking, Major,
-    "A union has a new alternative. An old reader does not take it.";
-    "union-member-removed": Breaking, Compatible, Major,
-    "An alternative of a union is gone. An old sender may send it.";
+    "union-variant-added": Compatible, Breaking, Major,
+    "A union has a new variant. An old reader does not take it.";
+    "union-variant-removed": Breaking, Compatible, Major,
+    "A variant of a union is gone. An old sender may send it.";
     "union-redecided-by-new": Breaking, Compatible, Patch,
-    "What an old sender means as one alternative of a union, a new reader may take for another one that does not \
+    "What an old sender means as one variant of a union, a new reader may take for another one that does not \
      accept it.";
     "union-redecided-by-old": Compatible, Breaking, Patch,
-    "What a new sender means as one alternative of a union, an old reader may take for another one that does not \
+    "What a new sender means as one variant of a union, an old reader may take for another one that does not \
      accept it.";
     "object-closed": Breaking, Compatible, Major,
     "An object admits no members any more that the schema does not name. An old sender may send some.";

@@ -1,4 +1,4 @@
-//! Two unions: which alternatives are each other's, and for which of its members a reader decides.
+//! Two unions: which variants are each other's, and for which of them a reader decides.
 
 use std::cmp::Reverse;
 
@@ -9,77 +9,76 @@ use crate::diff::view::{Choice, Facts, Reached, View, reachable, types};
 use crate::json::Json;
 use crate::protocol::{Content, Member, Protocol, Type};
 
-/// A type, and its alternatives if it is a union.
+/// A type, and its variants if it is a union.
 pub(super) type Side<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
 
-/// Whether an old and a new alternative are each other's.
+/// Whether an old and a new variant are each other's.
 type Alike<'a> = &'a dyn Fn(&Type, &Type) -> bool;
 
 impl<'p> Values<'p> {
     pub(super) fn unions(&self, old: Side<'_, 'p>, new: Side<'_, 'p>, site: &Site, local: &mut Local) {
-        let alternatives = |(content, choice): Side<'_, 'p>| {
-            choice.map_or_else(|| vec![content.clone()], |choice| choice.alternatives.clone())
+        let variants = |(content, choice): Side<'_, 'p>| {
+            choice.map_or_else(|| vec![content.clone()], |choice| choice.variants.clone())
         };
-        let (olds, news) = (alternatives(old), alternatives(new));
+        let (olds, news) = (variants(old), variants(new));
         let matches = self.matches(&olds, &news);
         let newly = |index: usize| matches.iter().find(|(old, _)| *old == index).map(|(_, new)| *new);
         let formerly = |index: usize| matches.iter().find(|(_, new)| *new == index).map(|(old, _)| *old);
         for (before, after) in &matches {
             self.expressions(&olds[*before], &news[*after], site, local);
         }
-        for (index, alternative) in news.iter().enumerate() {
-            let taken = self.taken((alternative, index, new.1), false, old.1, &olds, formerly(index));
-            let name = self.new.describe(alternative);
+        for (index, variant) in news.iter().enumerate() {
+            let taken = self.taken((variant, index, new.1), false, old.1, &olds, formerly(index));
+            let name = self.new.describe(variant);
             match (formerly(index), taken) {
                 (_, true) => {}
                 (None, false) => {
-                    let message =
-                        format!("{} may be {}, which is new", site.subject, self.words(self.new, alternative));
-                    local.add(site, "union-member-added", &name, message);
+                    let message = format!("{} may be {}, which is new", site.subject, self.words(self.new, variant));
+                    local.add(site, "union-variant-added", &name, message);
                 }
                 (Some(_), false) => {
-                    let message = format!("the old schema may take a {name} in {} for another member", site.subject);
+                    let message = format!("the old schema may take a {name} in {} for another variant", site.subject);
                     local.add(site, "union-redecided-by-old", &name, message);
                 }
             }
         }
-        for (index, alternative) in olds.iter().enumerate() {
-            let taken = self.taken((alternative, index, old.1), true, new.1, &news, newly(index));
-            let name = self.old.describe(alternative);
+        for (index, variant) in olds.iter().enumerate() {
+            let taken = self.taken((variant, index, old.1), true, new.1, &news, newly(index));
+            let name = self.old.describe(variant);
             match (newly(index), taken) {
                 (_, true) => {}
                 (None, false) => {
-                    let message = format!("{} may no longer be {}", site.subject, self.words(self.old, alternative));
-                    local.add(site, "union-member-removed", &name, message);
+                    let message = format!("{} may no longer be {}", site.subject, self.words(self.old, variant));
+                    local.add(site, "union-variant-removed", &name, message);
                 }
                 (Some(_), false) => {
-                    let message = format!("the new schema may take a {name} in {} for another member", site.subject);
+                    let message = format!("the new schema may take a {name} in {} for another variant", site.subject);
                     local.add(site, "union-redecided-by-new", &name, message);
                 }
             }
         }
     }
 
-    /// Whether the reader decides for the counterpart of a sender's alternative, or for a member that takes all of it.
+    /// Whether the reader decides for the counterpart of a sender's variant, or for a variant that takes all of it.
     fn taken(
         &self,
         (content, index, choice): (&Type, usize, Option<&Choice<'p>>),
         from_old: bool,
         reader: Option<&Choice<'p>>,
-        members: &[Type],
+        variants: &[Type],
         counterpart: Option<usize>,
     ) -> bool {
         let (sender, reading) = if from_old { (self.old, self.new) } else { (self.new, self.old) };
         let facts = Facts::of(choice.and_then(|choice| choice.decision), index);
         let possible = facts.iter().map(|facts| match reader {
             Some(reader) => reachable(reading, reader, sender, content, facts),
-            None => (vec![Reached { member: 0, without: Vec::new() }], false),
+            None => (vec![Reached { variant: 0, without: Vec::new() }], false),
         });
-        let fits = |Reached { member, without }: Reached<'_>| {
-            counterpart == Some(member)
+        let fits = |Reached { variant, without }: Reached<'_>| {
+            counterpart == Some(variant)
                 || match from_old {
-                    true => self.worst_without(content, &members[member], &without).0 == Verdict::Compatible,
-                    false => self.worst_without(&members[member], content, &without).1 == Verdict::Compatible,
+                    true => self.worst_without(content, &variants[variant], &without).0 == Verdict::Compatible,
+                    false => self.worst_without(&variants[variant], content, &without).1 == Verdict::Compatible,
                 }
         };
         possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
@@ -104,7 +103,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Which alternatives of two unions are each other's: by name, by tag, by JSON type, by likeness.
+    /// Which variants of two unions are each other's: by name, by tag, by JSON type, by likeness.
     fn matches(&self, olds: &[Type], news: &[Type]) -> Vec<(usize, usize)> {
         let mut matches: Vec<(usize, usize)> = Vec::new();
         let by_name = |old: &Type, new: &Type| {

@@ -263,7 +263,7 @@ impl<'p> Values<'p> {
             }
             View::Object(object) if !object.members.is_empty() => "an object".to_owned(),
             View::Union(choice) => {
-                let all: Vec<String> = choice.alternatives.iter().map(|it| self.words(protocol, it)).collect();
+                let all: Vec<String> = choice.variants.iter().map(|it| self.words(protocol, it)).collect();
                 all.join(" or ")
             }
             _ => protocol.describe(protocol.follow(content)),

@@ -43,10 +43,10 @@ pub(super) enum Others<'p> {
     Refused,
 }
 
-/// Alternatives, and how one is chosen.
+/// Variants, and how one is chosen.
 #[derive(Clone, Debug)]
 pub(super) struct Choice<'p> {
-    pub(super) alternatives: Vec<Type>,
+    pub(super) variants: Vec<Type>,
     pub(super) decision: Option<&'p Decision>,
 }
 
@@ -67,7 +67,7 @@ impl Protocol {
             Type::Map(inner) => object(Others::Of(inner)),
             Type::List(inner) => View::List(inner, Length::default()),
             Type::Nullable(inner) => {
-                View::Union(Choice { alternatives: vec![(**inner).clone(), Type::Null], decision: None })
+                View::Union(Choice { variants: vec![(**inner).clone(), Type::Null], decision: None })
             }
             // An alias that never ends denotes nothing; the model has none.
             Type::Named(id) => self.view_of(*id),
@@ -85,7 +85,7 @@ impl Protocol {
                 },
             }),
             Shape::Union(Union { variants, decision, .. }) => View::Union(Choice {
-                alternatives: variants.iter().map(|variant| variant.content.clone()).collect(),
+                variants: variants.iter().map(|variant| variant.content.clone()).collect(),
                 decision: Some(decision),
             }),
             Shape::Enum(values) => View::Values(values.iter().map(|value| value.json.clone()).collect()),
@@ -98,7 +98,7 @@ impl Protocol {
             },
             Shape::Newtype(content) => self.view(content),
             Shape::Core("ResultType") => View::String(Length::default()),
-            Shape::Core(_) => View::Union(Choice { alternatives: vec![Type::String, Type::Signed], decision: None }),
+            Shape::Core(_) => View::Union(Choice { variants: vec![Type::String, Type::Signed], decision: None }),
             Shape::Never => View::Never,
             // `follow` has seen through it, unless it is a circle.
             Shape::Alias(..) => View::Never,
@@ -151,7 +151,7 @@ impl Holds {
     }
 }
 
-/// What is known of a document because its sender's union decided for one member.
+/// What is known of a document because its sender's union decided for one variant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts<'d> {
     /// All hold.
@@ -161,10 +161,10 @@ pub(super) struct Facts<'d> {
 }
 
 impl<'d> Facts<'d> {
-    /// What a decision for this member says: one possibility for each guard that leads to it.
-    pub(super) fn of(decision: Option<&'d Decision>, member: usize) -> Vec<Facts<'d>> {
+    /// What a decision for this variant says: one possibility for each guard that leads to it.
+    pub(super) fn of(decision: Option<&'d Decision>, variant: usize) -> Vec<Facts<'d>> {
         let Some(Decision { guards, .. }) = decision else { return vec![Facts::default()] };
-        let leading = guards.iter().enumerate().filter(|(_, guard)| guard.member == member);
+        let leading = guards.iter().enumerate().filter(|(_, guard)| guard.variant == variant);
         let facts = leading.map(|(index, guard)| Facts {
             holding: &guard.when,
             failing: guards[..index].iter().map(|guard| guard.when.as_slice()).collect(),
@@ -173,15 +173,15 @@ impl<'d> Facts<'d> {
     }
 }
 
-/// A member that a reader's union may decide for.
+/// A variant that a reader's union may decide for.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reached<'d> {
-    pub(super) member: usize,
+    pub(super) variant: usize,
     /// Keys that such a document does not have, or another guard would have held.
     pub(super) without: Vec<&'d str>,
 }
 
-/// The members that a reader's union may decide for, given a document of this type, and whether it may find none.
+/// The variants that a reader's union may decide for, given a document of this type, and whether it may find none.
 ///
 /// Documents do not use names of either revision for members that their type does not know; so a key that only the
 /// reader knows is absent.
@@ -196,17 +196,17 @@ pub(super) fn reachable<'d>(
     let Some(decision) = choice.decision else {
         let types = types(sender, content, 0);
         let mut taken = 0;
-        for (member, alternative) in choice.alternatives.iter().enumerate() {
-            let theirs = self::types(reader, alternative, 0);
+        for (index, variant) in choice.variants.iter().enumerate() {
+            let theirs = self::types(reader, variant, 0);
             if theirs & types != 0 {
-                reached.push(Reached { member, without: Vec::new() });
+                reached.push(Reached { variant: index, without: Vec::new() });
             }
             taken |= theirs;
         }
         return (reached, types & !taken != 0);
     };
     let mut without = Vec::new();
-    for Guard { when, member } in &decision.guards {
+    for Guard { when, variant } in &decision.guards {
         let refuted = facts.failing.iter().any(|failing| failing.iter().all(|f| when.iter().any(|w| implies(w, f))));
         if refuted {
             continue;
@@ -219,7 +219,7 @@ pub(super) fn reachable<'d>(
         if open.iter().any(|(_, holds)| *holds == Holds::Never) {
             continue;
         }
-        reached.push(Reached { member: *member, without: without.clone() });
+        reached.push(Reached { variant: *variant, without: without.clone() });
         match open.as_slice() {
             [] => return (reached, false),
             // Whoever goes on to the next guard failed this one for want of the key.
@@ -294,7 +294,7 @@ fn at(protocol: &Protocol, view: View<'_>, path: &[String], values: Option<&[Jso
     }
     let down = |content: &Type, path: &[String]| at(protocol, protocol.view(content), path, values, depth + 1);
     if let View::Union(choice) = &view {
-        return Holds::or_apart(choice.alternatives.iter().map(|alternative| down(alternative, path)));
+        return Holds::or_apart(choice.variants.iter().map(|variant| down(variant, path)));
     }
     let Some((step, rest)) = path.split_first() else {
         return values.map_or(Holds::Always, |values| is_one_of(&view, values));
@@ -346,9 +346,7 @@ fn is_one_of(view: &View<'_>, values: &[Json]) -> Holds {
 pub(super) fn types(protocol: &Protocol, content: &Type, depth: usize) -> u8 {
     match protocol.view(content) {
         View::Union(_) if depth > FUEL => Types::ALL,
-        View::Union(choice) => {
-            choice.alternatives.iter().fold(0, |all, alternative| all | types(protocol, alternative, depth + 1))
-        }
+        View::Union(choice) => choice.variants.iter().fold(0, |all, variant| all | types(protocol, variant, depth + 1)),
         view => types_of_view(&view),
     }
 }

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Emitter, ident};
+use super::{Emitter, binding, ident};
 use crate::protocol::{Bounded, Content, Protocol, Shape, Struct, Type, TypeId, Union, Variant};
 
 /// Which types have a blank value.
@@ -126,18 +126,18 @@ impl Emitter<'_> {
                 quote!(::std::result::Result::Err(json.uninhabited(unread))),
             ),
         };
+        let (blank_unread, read_unread) = (binding("unread", &blank), binding("unread", &read));
         quote! {
             impl ::mcpgen_core::codec::DecodeInPlace for #name {
                 #is_empty
                 #[inline]
-                fn blank(unread: ::mcpgen_core::codec::Unread) -> Self {
-                    let _ = unread;
+                fn blank(#blank_unread: ::mcpgen_core::codec::Unread) -> Self {
                     #blank
                 }
                 fn read(
                     &mut self,
                     json: ::mcpgen_core::codec::Cursor<'_>,
-                    unread: ::mcpgen_core::codec::Unread,
+                    #read_unread: ::mcpgen_core::codec::Unread,
                 ) -> ::mcpgen_core::codec::Result<()> {
                     #read
                 }
@@ -154,7 +154,6 @@ impl Emitter<'_> {
             quote!(::mcpgen_core::codec::set(self, #decode);)
         };
         let read = quote! {
-            let _ = unread;
             #replace
             ::std::result::Result::Ok(())
         };

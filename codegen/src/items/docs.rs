@@ -43,14 +43,14 @@ impl<'a> Docs<'a> {
         match rule {
             AliasRule::Plain => self.type_docs(id, &[]),
             AliasRule::AnyJson => self.type_docs(id, &["The schema accepts every JSON value here.".to_owned()]),
-            AliasRule::Absorbed(members) => {
-                let members: Vec<String> = members.iter().map(|member| format!("`{member}`")).collect();
+            AliasRule::Absorbed(variants) => {
+                let variants: Vec<String> = variants.iter().map(|variant| format!("`{variant}`")).collect();
                 self.type_docs(
                     id,
                     &[format!(
                         "In the schema a union, of which this type accepts all that the others accept: {}. \
                      Which of them a value is follows from the request that it answers.",
-                        members.join(", ")
+                        variants.join(", ")
                     )],
                 )
             }
@@ -66,14 +66,14 @@ impl<'a> Docs<'a> {
             for guard in &union.decision.guards {
                 let when: Vec<String> = guard.when.iter().map(|condition| escape(&condition.to_string())).collect();
                 let when = if when.is_empty() { "otherwise".to_owned() } else { when.join(", and ") };
-                text.push_str(&format!("\n* {when}: `{}`", union.variants[guard.member].rust));
+                text.push_str(&format!("\n* {when}: `{}`", union.variants[guard.variant].rust));
             }
             lines.push(text);
         }
         if !union.absorbed.is_empty() {
-            let absorbed = union.absorbed.iter().map(|(member, by)| format!("`{member}` (within `{by}`)"));
+            let absorbed = union.absorbed.iter().map(|(variant, by)| format!("`{variant}` (within `{by}`)"));
             lines.push(format!(
-                "Left out, as another member accepts all of it: {}.",
+                "Left out, as another variant accepts all of it: {}.",
                 absorbed.collect::<Vec<_>>().join(", ")
             ));
         }

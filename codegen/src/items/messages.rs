@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{Emitter, Item, ident, messages_area};
+use super::{Emitter, Item, binding, ident, messages_area};
 use crate::decision::Condition;
 use crate::error::Error;
 use crate::naming::Namespace;
@@ -61,7 +61,7 @@ impl Emitter<'_> {
             && guards.iter().all(|guard| match guard.when.as_slice() {
                 [Condition::Value(path, values)] => {
                     *path == ["method"]
-                        && matches!(values.as_slice(), [value] if value.as_str() == Some(&methods[guard.member].0))
+                        && matches!(values.as_slice(), [value] if value.as_str() == Some(&methods[guard.variant].0))
                 }
                 _ => false,
             })
@@ -80,13 +80,11 @@ impl Emitter<'_> {
         });
         let as_str = if variants.is_empty() { quote!(match self {}) } else { quote!(Self::NAMES[self as usize]) };
         let lookup = if variants.is_empty() {
-            quote! {
-                let _ = text;
-                ::std::result::Result::Err(::mcpgen_core::Error::new(::mcpgen_core::ErrorKind::Uninhabited))
-            }
+            quote!(::std::result::Result::Err(::mcpgen_core::Error::new(::mcpgen_core::ErrorKind::Uninhabited)))
         } else {
             quote!(::mcpgen_core::codec::variant(text, Self::NAMES).map(|index| Self::ALL[index]))
         };
+        let text = binding("text", &lookup);
         let names = (!variants.is_empty()).then(|| quote!(const NAMES: &'static [&'static str] = &[#(#texts),*];));
         let tokens = quote! {
             #[doc = #docs]
@@ -111,7 +109,7 @@ impl Emitter<'_> {
             }
             impl ::std::str::FromStr for #rust {
                 type Err = ::mcpgen_core::Error;
-                fn from_str(text: &str) -> ::mcpgen_core::codec::Result<Self> {
+                fn from_str(#text: &str) -> ::mcpgen_core::codec::Result<Self> {
                     #lookup
                 }
             }
@@ -125,34 +123,29 @@ impl Emitter<'_> {
         let methods = self.methods(union);
         let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
         let texts: Vec<&String> = methods.iter().map(|(method, _)| method).collect();
-        let (method, set_id) = if variants.is_empty() {
-            (quote!(match *self {}), quote!(let _ = id; match *self {}))
+        let method = if variants.is_empty() {
+            quote!(match *self {})
         } else {
-            let set = methods.iter().zip(&variants).map(|((_, type_id), variant)| self.set_id(*type_id, variant));
-            let set: Vec<TokenStream> = set.collect();
-            let set_id = if methods.iter().any(|(_, type_id)| self.has_member(*type_id, "id")) {
-                quote!(match self { #(#set)* })
-            } else {
-                quote!(let _ = id;)
-            };
-            (quote!(match self { #(Self::#variants(_) => #texts,)* }), set_id)
+            quote!(match self { #(Self::#variants(_) => #texts,)* })
         };
         let of_method = if variants.is_empty() || !self.is_by_method(union) {
-            quote!(let _ = member; ::mcpgen_core::codec::Decode::decode(json))
+            quote!(::mcpgen_core::codec::Decode::decode(json))
         } else {
             self.build_variant(union)
         };
-        let (set_trait, set_id) = if messages.requests {
-            (quote!(RequestSet), quote! { fn set_id(&mut self, id: ::mcpgen_core::RequestId) { #set_id } })
-        } else {
-            (quote!(NotificationSet), TokenStream::new())
-        };
+        let index = binding("index", &of_method);
+        let set_trait = if messages.requests { quote!(RequestSet) } else { quote!(NotificationSet) };
+        let has_id = messages.requests && methods.iter().any(|(_, type_id)| self.has_member(*type_id, "id"));
+        let set_id = has_id.then(|| {
+            let set = methods.iter().zip(&variants).map(|((_, type_id), variant)| self.set_id(*type_id, variant));
+            quote!(fn set_id(&mut self, id: ::mcpgen_core::RequestId) { match self { #(#set)* } })
+        });
         let tokens = quote! {
-            impl ::mcpgen_core::#set_trait for #name {
+            impl ::mcpgen_core::MethodSet for #name {
                 const METHODS: &'static [&'static str] = &[#(#texts),*];
 
                 fn of_method(
-                    member: usize,
+                    #index: usize,
                     json: ::mcpgen_core::codec::Cursor<'_>,
                 ) -> ::mcpgen_core::codec::Result<Self> {
                     #of_method
@@ -160,8 +153,8 @@ impl Emitter<'_> {
                 fn method(&self) -> &'static str {
                     #method
                 }
-                #set_id
             }
+            impl ::mcpgen_core::#set_trait for #name { #set_id }
         };
         self.item_in_messages(Vec::new(), tokens)
     }

@@ -11,8 +11,8 @@ pub mod revisions;
 mod structs;
 mod unions;
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
 
 use crate::area::MESSAGES;
 use crate::error::Error;
@@ -211,6 +211,18 @@ fn ident(name: &str) -> Ident {
         Some(raw) => Ident::new_raw(raw, Span::call_site()),
         None => format_ident!("{escaped}"),
     }
+}
+
+/// The pattern of a variable: its name if `code` uses it, and `_` otherwise.
+fn binding(name: &str, code: &TokenStream) -> TokenStream {
+    fn uses(code: TokenStream, name: &str) -> bool {
+        code.into_iter().any(|token| match token {
+            TokenTree::Group(group) => uses(group.stream(), name),
+            TokenTree::Ident(ident) => ident == name,
+            _ => false,
+        })
+    }
+    if uses(code.clone(), name) { format_ident!("{name}").into_token_stream() } else { quote!(_) }
 }
 
 /// A JSON value as `codec::Literal`.

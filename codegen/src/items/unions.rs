@@ -3,10 +3,10 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{Emitter, ident, literal};
+use super::{Emitter, binding, ident, literal};
 use crate::decision::{Condition, Guard};
 use crate::error::Error;
-use crate::protocol::{Messages, Type, TypeId, Union, Variant};
+use crate::protocol::{Type, TypeId, Union, Variant};
 
 impl Emitter<'_> {
     pub(super) fn union(&mut self, id: TypeId, union: &Union) -> Result<TokenStream, Error> {
@@ -25,14 +25,12 @@ impl Emitter<'_> {
         });
         let set = union.messages.filter(|_| self.is_by_method(union));
         let as_a_whole = match set {
-            Some(Messages { requests, .. }) => {
-                let messages = if requests { quote!(RequestSet) } else { quote!(NotificationSet) };
-                Some(quote!(<Self as ::mcpgen_core::#messages>::of_method(json.union(GUARDS)?, json)))
-            }
+            Some(_) => Some(quote!(<Self as ::mcpgen_core::MethodSet>::of_method(json.union(GUARDS)?, json))),
             // In place, a box would be allocated for the blank value, and again for the one that is decoded.
             None if self.blanks.allocates_type(id) => {
                 let build = self.build_variant(union);
-                Some(quote!(let member = json.union(GUARDS)?; #build))
+                let index = binding("index", &build);
+                Some(quote!(let #index = json.union(GUARDS)?; #build))
             }
             None => None,
         };
@@ -94,7 +92,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Decodes `json` as the variant with the index `member`.
+    /// Decodes `json` as the variant with the index `index`.
     pub(super) fn build_variant(&self, union: &Union) -> TokenStream {
         let decode = |variant: &Variant| {
             let variant = ident(&variant.rust);
@@ -102,7 +100,7 @@ impl Emitter<'_> {
         };
         if let [only] = union.variants.as_slice() {
             let only = decode(only);
-            return quote!(let _ = member; ::std::result::Result::Ok(#only));
+            return quote!(::std::result::Result::Ok(#only));
         }
         let last = union.variants.len() - 1;
         let arms = union.variants.iter().enumerate().map(|(index, variant)| {
@@ -111,7 +109,7 @@ impl Emitter<'_> {
             let decode = decode(variant);
             quote!(#pattern => #decode,)
         });
-        quote!(::std::result::Result::Ok(match member { #(#arms)* }))
+        quote!(::std::result::Result::Ok(match index { #(#arms)* }))
     }
 
     fn variants(&mut self, id: TypeId, union: &Union) -> Result<TokenStream, Error> {
@@ -164,7 +162,7 @@ impl Emitter<'_> {
 }
 
 fn guard(guard: &Guard) -> TokenStream {
-    let member = proc_macro2::Literal::usize_unsuffixed(guard.member);
+    let variant = proc_macro2::Literal::usize_unsuffixed(guard.variant);
     let when = guard.when.iter().map(|condition| match condition {
         Condition::Type(types) => {
             let types = types.names().map(|name| format_ident!("{}", name.to_uppercase()));
@@ -179,5 +177,5 @@ fn guard(guard: &Guard) -> TokenStream {
         Condition::Present(path) => quote!(::mcpgen_core::codec::Condition::Present { path: &[#(#path),*] }),
         Condition::Absent(path) => quote!(::mcpgen_core::codec::Condition::Absent { path: &[#(#path),*] }),
     });
-    quote!(::mcpgen_core::codec::Guard { when: &[#(#when),*], member: #member })
+    quote!(::mcpgen_core::codec::Guard { when: &[#(#when),*], variant: #variant })
 }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 
-use crate::error::json_text;
+use crate::error::{Segment, json_text};
 use crate::{Error, ErrorKind, Number, RawJson};
 
 use super::index::{Document, Kind, Place, Token, position};
@@ -18,9 +19,11 @@ use super::{Decode, Literal};
 /// size.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
-    document: &'a Document<'a>,
+    pub(super) document: &'a Document<'a>,
     at: u32,
-    is_body: bool,
+    /// Whether the object is the body of a message. Its `jsonrpc` and `id` then belong to the envelope, unless the type
+    /// has fields for them.
+    pub(super) is_body: bool,
 }
 
 impl<'a> Cursor<'a> {
@@ -46,21 +49,12 @@ impl<'a> Cursor<'a> {
     /// Returns the place of the value in its document.
     #[must_use]
     pub fn place(self) -> Place {
-        Place::new(self.at)
+        Place(self.at)
     }
 
-    pub(super) fn document(self) -> &'a Document<'a> {
-        self.document
-    }
-
-    /// Marks the object as the body of a message. Its `jsonrpc` and `id` then belong to the envelope, unless the type
-    /// has fields for them.
+    /// Marks the object as the body of a message.
     pub(crate) fn body(self) -> Self {
         Self { is_body: true, ..self }
-    }
-
-    pub(super) fn is_body(self) -> bool {
-        self.is_body
     }
 
     /// Returns whether the value is `null`.
@@ -118,10 +112,7 @@ impl<'a> Cursor<'a> {
     /// Returns the JSON text of the value. Borrows it if the document was read from text.
     #[must_use]
     pub fn text(self) -> Cow<'a, str> {
-        match self.document.is_recorded {
-            false => Cow::Borrowed(self.slice()),
-            true => Cow::Owned(self.written()),
-        }
+        if self.document.is_recorded { Cow::Owned(self.written()) } else { Cow::Borrowed(self.slice()) }
     }
 
     /// Encodes a value that was not read from text.
@@ -182,34 +173,24 @@ impl<'a> Cursor<'a> {
     ///
     /// Returns [`ErrorKind::Type`] if the value is not a number.
     pub fn number(self) -> Result<Number, Error> {
-        match self.as_number() {
-            Some(number) => Ok(number),
-            None => Err(self.mismatch("number")),
-        }
+        self.as_number().ok_or_else(|| self.mismatch("number"))
     }
 
     pub(crate) fn as_number(self) -> Option<Number> {
         let token = self.token();
-        match token.kind() {
-            Kind::Number => Number::parse(self.document.slice(token)),
-            _ => None,
-        }
+        if token.kind() == Kind::Number { Number::parse(self.document.slice(token)) } else { None }
     }
 
-    /// Returns an integer of at most 18 digits.
-    #[inline]
-    pub(super) fn short_integer(self) -> Option<i64> {
+    /// Parses a number with std.
+    pub(super) fn parse<T: FromStr>(self) -> Option<T> {
         let token = self.token();
-        match token.kind() {
-            Kind::Number => short_integer(self.document.slice(token).as_bytes()),
-            _ => None,
-        }
+        if token.kind() == Kind::Number { self.document.slice(token).parse().ok() } else { None }
     }
 
     /// Decodes a number with an integral value from `minimum` to `maximum`.
     #[cold]
     pub(super) fn integer(self, minimum: i64, maximum: u64) -> Result<i128, Error> {
-        let Some(number) = self.as_number().filter(Number::is_integer) else { return Err(self.mismatch("integer")) };
+        let number = self.as_number().filter(Number::is_integer).ok_or_else(|| self.mismatch("integer"))?;
         if number < Number::from(minimum) {
             return Err(self.locate(super::bounds::violation("at least", minimum.into(), number)));
         }
@@ -226,7 +207,7 @@ impl<'a> Cursor<'a> {
     ///
     /// Returns [`ErrorKind::Type`] if the value is not a string, and [`ErrorKind::Value`] if it is not in `names`.
     pub fn variant(self, names: &[&str]) -> Result<usize, Error> {
-        let Some(text) = self.as_str() else { return Err(self.mismatch("string")) };
+        let text = self.as_str().ok_or_else(|| self.mismatch("string"))?;
         variant(&text, names).map_err(|error| self.locate(error))
     }
 
@@ -372,12 +353,18 @@ impl<'a> Cursor<'a> {
     #[cold]
     #[must_use]
     pub fn mismatch(self, expected: &'static str) -> Error {
-        let found = match self.as_number() {
-            // Both types are numbers, so the value explains the error.
-            Some(number) if expected.contains("integer") => format!("number {number}"),
-            _ => self.type_name().to_owned(),
-        };
+        let found = self.describe_type(expected.contains("integer"));
         self.error(ErrorKind::Type { expected: expected.into(), found })
+    }
+
+    /// Describes the type of the value for error messages. If an integer is expected, other numbers are described by
+    /// their values.
+    #[cold]
+    pub(super) fn describe_type(self, is_integer_expected: bool) -> String {
+        match self.as_number() {
+            Some(number) if is_integer_expected => format!("number {number}"),
+            _ => self.type_name().to_owned(),
+        }
     }
 
     /// Describes the value for error messages: a scalar as JSON text, an array or object by its type.
@@ -400,19 +387,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the element or member that contains the token `target`, with its index or name.
+    /// Returns the element or member that contains the token `target`.
     #[cold]
-    pub(crate) fn step(self, target: u32) -> Option<(Result<String, usize>, Self)> {
+    pub(crate) fn step(self, target: u32) -> Option<(Segment, Self)> {
         if target <= self.at {
             return None;
         }
         let contains = |value: &Self| target < value.at + value.token().entries() as u32;
         if let Ok(mut elements) = self.elements() {
             let index = elements.clone().position(|element| contains(&element))?;
-            return elements.nth(index).map(|element| (Err(index), element));
+            return elements.nth(index).map(|element| (Segment::Index(index), element));
         }
         let (name, value) = self.members().ok()?.find(|(_, value)| contains(value))?;
-        Some((Ok(name.as_str()?.into_owned()), value))
+        Some((Segment::Key(name.as_str()?.into_owned().into()), value))
     }
 
     /// Returns the line and column of a token, counted from the beginning of this value, or from the beginning of the
@@ -458,27 +445,6 @@ pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
         return first == other && a.last_chunk::<4>() == b.last_chunk::<4>();
     }
     a.iter().zip(b).all(|(a, b)| a == b)
-}
-
-#[inline]
-fn short_integer(bytes: &[u8]) -> Option<i64> {
-    let (is_negative, digits) = match bytes {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
-    // `-0` decodes as a double.
-    if digits.len() > 18 || is_negative && digits == b"0" {
-        return None;
-    }
-    let mut integer = 0;
-    for byte in digits {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        integer = integer * 10 + i64::from(digit);
-    }
-    Some(if is_negative { -integer } else { integer })
 }
 
 /// Replaces the escapes in the text between the quotes of a string.

@@ -1,7 +1,8 @@
 //! The trait [`Decode`], and its implementations for basic types.
 
 use crate::{
-    Error, ErrorCode, ErrorKind, JsonObject, Map, Never, Number, ProgressToken, RawJson, RequestId, ResultType, Value,
+    Error, ErrorCode, ErrorKind, ErrorObject, JsonObject, Map, Never, Number, ProgressToken, RawJson, RequestId,
+    ResultType, Value,
 };
 
 use super::fields::{read_elements, read_optional};
@@ -21,96 +22,81 @@ pub trait Decode: Sized {
     fn decode(json: Cursor<'_>) -> Result<Self, Error>;
 }
 
-impl Decode for () {
-    const NAME: &'static str = "null";
+macro_rules! decode {
+    ($($type:ty: $name:literal, $json:ident => $decoded:expr;)*) => {$(
+        impl Decode for $type {
+            const NAME: &'static str = $name;
 
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        if json.is_null() { Ok(()) } else { Err(json.mismatch("null")) }
-    }
-}
-
-impl Decode for bool {
-    const NAME: &'static str = "boolean";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        match json.kind() {
-            Kind::False => Ok(false),
-            Kind::True => Ok(true),
-            _ => Err(json.mismatch("boolean")),
+            fn decode($json: Cursor<'_>) -> Result<Self, Error> {
+                $decoded
+            }
         }
-    }
+    )*};
 }
 
-impl Decode for i64 {
-    const NAME: &'static str = "integer";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        match json.short_integer() {
-            Some(integer) => Ok(integer),
-            None => json.integer(i64::MIN, i64::MAX.unsigned_abs()).map(|integer| integer as i64),
+decode! {
+    (): "null", json => if json.is_null() { Ok(()) } else { Err(json.mismatch("null")) };
+    bool: "boolean", json => match json.kind() {
+        Kind::False => Ok(false),
+        Kind::True => Ok(true),
+        _ => Err(json.mismatch("boolean")),
+    };
+    i64: "integer", json => match json.parse() {
+        Some(integer) => Ok(integer),
+        None => json.integer(i64::MIN, i64::MAX.unsigned_abs()).map(|integer| integer as i64),
+    };
+    u64: "integer", json => match json.parse() {
+        Some(integer) => Ok(integer),
+        None => json.integer(0, u64::MAX).map(|integer| integer as u64),
+    };
+    Number: "number", json => json.number();
+    String: "string", json => json.string();
+    RawJson: "JSON value", json => Ok(json.to_raw());
+    ResultType: "ResultType", json => match json.is_str("complete") {
+        true => Ok(ResultType::COMPLETE),
+        false => json.string().map(ResultType::from),
+    };
+    ErrorCode: "ErrorCode", json => i64::decode(json).map(ErrorCode);
+    ErrorObject: "ErrorObject", json => decode_in_place(json);
+    Never: "Never", json => Err(json.error(ErrorKind::Uninhabited));
+    // If a name occurs more than once, the last value is kept.
+    Value: "JSON value", json => Ok(match json.kind() {
+        Kind::Null => Value::Null,
+        Kind::False => Value::Bool(false),
+        Kind::True => Value::Bool(true),
+        Kind::Number => json.number()?.into(),
+        Kind::Plain | Kind::Escaped => Value::String(json.string()?),
+        Kind::Array => Value::Array(Vec::decode(json)?),
+        Kind::Object => Value::Object(JsonObject::decode(json)?),
+    });
+    JsonObject: "object", json => {
+        let mut object = JsonObject::new();
+        // Not `collect`, which sorts a vector of the members first.
+        for (name, value) in json.members()? {
+            object.insert(name.string()?, Value::decode(value)?);
         }
-    }
+        Ok(object)
+    };
 }
 
-impl Decode for u64 {
-    const NAME: &'static str = "integer";
+macro_rules! decode_in_place {
+    ($($type:ty: $name:expr;)*) => {$(
+        impl<T: DecodeInPlace> Decode for $type {
+            const NAME: &'static str = $name;
 
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        match json.short_integer().map(u64::try_from) {
-            Some(Ok(integer)) => Ok(integer),
-            _ => json.integer(0, u64::MAX).map(|integer| integer as u64),
+            fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+                decode_in_place(json)
+            }
         }
-    }
+    )*};
 }
 
-impl Decode for Number {
-    const NAME: &'static str = "number";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        json.number()
-    }
-}
-
-impl Decode for String {
-    const NAME: &'static str = "string";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        json.string()
-    }
-}
-
-/// A nullable value: `null` decodes as `None`. Optional members are handled by their fields instead, see
-/// [`read_optional`].
-impl<T: DecodeInPlace> Decode for Option<T> {
-    const NAME: &'static str = T::NAME;
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        decode_in_place(json)
-    }
-}
-
-impl<T: DecodeInPlace> Decode for Box<T> {
-    const NAME: &'static str = T::NAME;
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        decode_in_place(json)
-    }
-}
-
-impl<T: DecodeInPlace> Decode for Vec<T> {
-    const NAME: &'static str = "array";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        decode_in_place(json)
-    }
-}
-
-impl Decode for Never {
-    const NAME: &'static str = "Never";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        Err(json.error(ErrorKind::Uninhabited))
-    }
+decode_in_place! {
+    // A nullable value: `null` decodes as `None`. Optional members are handled by their fields, see `read_optional`.
+    Option<T>: T::NAME;
+    Box<T>: T::NAME;
+    Vec<T>: "array";
+    Map<String, T>: "object";
 }
 
 macro_rules! blank {
@@ -146,7 +132,7 @@ blank! {
     ProgressToken: ProgressToken::Integer(0);
     ResultType: ResultType::COMPLETE;
     ErrorCode: ErrorCode(0);
-    RawJson: RawJson::null();
+    RawJson: RawJson::from_text("null".to_owned());
 }
 
 impl<T: DecodeInPlace> DecodeInPlace for Option<T> {

@@ -10,7 +10,7 @@ use serde::forward_to_deserialize_any;
 use crate::{Error, ErrorKind};
 
 use super::index::Kind;
-use super::{Cursor, ElementCursors, MemberCursors, Node};
+use super::{Cursor, MemberCursors, Node};
 
 impl de::Error for Error {
     fn custom<T: fmt::Display>(message: T) -> Self {
@@ -46,24 +46,19 @@ impl<'de> Cursor<'de> {
                 Some(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
                 text => visitor.visit_string(text.unwrap_or_default().into_owned()),
             },
-            Kind::Array => visit_elements(self.elements()?, visitor),
-            Kind::Object => visit_members(self.members()?, visitor),
+            // `end` checks that the visitor has read everything.
+            Kind::Array => {
+                let mut elements = SeqDeserializer::new(self.elements()?);
+                let value = visitor.visit_seq(&mut elements)?;
+                elements.end().map(|()| value)
+            }
+            Kind::Object => {
+                let mut members = map(self.members()?);
+                let value = visitor.visit_map(&mut members)?;
+                members.end().map(|()| value)
+            }
         }
     }
-}
-
-/// Visits the elements of an array, and checks that the visitor reads all of them.
-fn visit_elements<'de, V: Visitor<'de>>(elements: ElementCursors<'de>, visitor: V) -> Result<V::Value, Error> {
-    let mut elements = SeqDeserializer::new(elements);
-    let value = visitor.visit_seq(&mut elements)?;
-    elements.end().map(|()| value)
-}
-
-/// Visits the members of an object, and checks that the visitor reads all of them.
-fn visit_members<'de, V: Visitor<'de>>(members: MemberCursors<'de>, visitor: V) -> Result<V::Value, Error> {
-    let mut members = map(members);
-    let value = visitor.visit_map(&mut members)?;
-    members.end().map(|()| value)
 }
 
 fn map<'de>(

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Extra, JsonObject, Never, Number};
+use crate::{ErrorCode, ErrorObject, Extra, JsonObject, Never, Number, RawJson, ResultType};
 
 use super::Literal;
 use super::write::TextMembers;
@@ -32,8 +32,8 @@ pub enum Node<'a> {
     Array(&'a dyn Elements),
     /// An object.
     Object(&'a dyn Object),
-    /// A serde_json value.
-    Value(&'a Value),
+    /// A number of serde_json, which may have any precision.
+    Number(&'a serde_json::Number),
     /// JSON text on one line.
     Json(&'a str),
 }
@@ -136,10 +136,8 @@ impl<'a> Members<'a> {
     /// Writes the members of the body of a message, after those of its envelope.
     pub(crate) fn body(&mut self, body: Node<'_>) {
         self.is_body = true;
-        match body {
-            Node::Object(object) => object.members(self),
-            Node::Value(Value::Object(object)) => object.members(self),
-            _ => {}
+        if let Node::Object(object) = body {
+            object.members(self);
         }
         self.is_body = false;
     }
@@ -164,58 +162,39 @@ impl<T: Encode> Encode for Option<T> {
     }
 }
 
-impl Encode for () {
-    fn encode(&self) -> Node<'_> {
-        Node::Null
-    }
+macro_rules! encode {
+    ($($type:ty: $value:ident => $node:expr;)*) => {$(
+        impl Encode for $type {
+            fn encode(&self) -> Node<'_> {
+                let $value = self;
+                $node
+            }
+        }
+    )*};
 }
 
-impl Encode for bool {
-    fn encode(&self) -> Node<'_> {
-        Node::Bool(*self)
-    }
-}
-
-impl Encode for i64 {
-    fn encode(&self) -> Node<'_> {
-        Node::Signed(*self)
-    }
-}
-
-impl Encode for u64 {
-    fn encode(&self) -> Node<'_> {
-        Node::Unsigned(*self)
-    }
-}
-
-impl Encode for Number {
-    fn encode(&self) -> Node<'_> {
-        self.node()
-    }
-}
-
-impl Encode for str {
-    fn encode(&self) -> Node<'_> {
-        Node::Str(self)
-    }
-}
-
-impl Encode for String {
-    fn encode(&self) -> Node<'_> {
-        Node::Str(self)
-    }
-}
-
-impl Encode for Value {
-    fn encode(&self) -> Node<'_> {
-        Node::Value(self)
-    }
-}
-
-impl Encode for Never {
-    fn encode(&self) -> Node<'_> {
-        match *self {}
-    }
+encode! {
+    (): _value => Node::Null;
+    bool: value => Node::Bool(*value);
+    i64: value => Node::Signed(*value);
+    u64: value => Node::Unsigned(*value);
+    Number: value => value.node();
+    str: value => Node::Str(value);
+    String: value => Node::Str(value);
+    Value: value => match value {
+        Value::Null => Node::Null,
+        Value::Bool(value) => Node::Bool(*value),
+        Value::Number(number) => Node::Number(number),
+        Value::String(text) => Node::Str(text),
+        Value::Array(elements) => Node::Array(elements),
+        Value::Object(members) => Node::Object(members),
+    };
+    JsonObject: value => Node::Object(value);
+    RawJson: value => Node::Json(value.text());
+    ResultType: value => Node::Str(value.as_str());
+    ErrorCode: value => Node::Signed(value.0);
+    ErrorObject: value => Node::Object(value);
+    Never: value => match *value {};
 }
 
 impl<T: Encode> Encode for Vec<T> {
@@ -231,12 +210,6 @@ impl<T: Encode> Elements for Vec<T> {
 
     fn element(&self, index: usize) -> Node<'_> {
         self[index].encode()
-    }
-}
-
-impl Encode for JsonObject {
-    fn encode(&self) -> Node<'_> {
-        Node::Object(self)
     }
 }
 

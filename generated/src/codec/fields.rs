@@ -30,10 +30,6 @@ pub trait DecodeInPlace: Decode {
 pub trait ReadMember {
     /// Decodes the member with this index. The index after the last one means all unknown members; `json` is then the
     /// whole object. See [`read_others`] and [`refuse_others`].
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the member is invalid.
     fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error>;
 }
 
@@ -52,10 +48,6 @@ pub struct Unread(());
 // would be compiled again, with their drop code, for every type that has such a member.
 
 /// Decodes a type that implements [`DecodeInPlace`].
-///
-/// # Errors
-///
-/// Returns an error if the JSON value is invalid.
 #[inline(never)]
 pub fn decode_in_place<T: DecodeInPlace>(json: Cursor<'_>) -> Result<T, Error> {
     if T::IS_EMPTY {
@@ -108,7 +100,7 @@ impl<'a> Cursor<'a> {
                     return Err(value.error(ErrorKind::Duplicate));
                 }
                 fields.read_member(index, value, unread)?;
-            } else if !self.is_body() || !name.is_of_envelope() {
+            } else if !self.is_body || !name.is_of_envelope() {
                 has_others = true;
             }
         }
@@ -147,14 +139,14 @@ impl<'a> Cursor<'a> {
     pub(super) fn find_in(self, names: &[&str], next: usize) -> usize {
         let name = self.token();
         match name.kind() {
-            Kind::Plain => find(names, next, self.document().slice(name).as_bytes()),
+            Kind::Plain => find(names, next, self.document.slice(name).as_bytes()),
             _ => self.find_escaped(names, name),
         }
     }
 
     #[cold]
     fn find_escaped(self, names: &[&str], name: Token) -> usize {
-        let name = super::cursor::unescaped(self.document().slice(name));
+        let name = super::cursor::unescaped(self.document.slice(name));
         find(names, 0, name.as_bytes())
     }
 
@@ -183,10 +175,6 @@ impl<'a> Cursor<'a> {
 }
 
 /// Decodes an optional member into its field, which must be `None`.
-///
-/// # Errors
-///
-/// Returns an error if the value is invalid.
 #[inline(never)]
 pub fn read_optional<T: DecodeInPlace>(json: Cursor<'_>, field: &mut Option<T>, unread: Unread) -> Result<(), Error> {
     if T::IS_EMPTY {
@@ -228,10 +216,6 @@ pub(super) fn read_elements<T: DecodeInPlace>(
 
 /// Decodes the members of an object whose names are not in `known`. If a name occurs more than once, the last value is
 /// kept.
-///
-/// # Errors
-///
-/// Returns an error if a member is invalid.
 #[inline]
 pub fn read_others<T, V: DecodeInPlace>(
     object: Cursor<'_>,
@@ -288,7 +272,7 @@ pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
 
 /// The set of member indices that have occurred. Optimized for types with at most 64 members.
 #[derive(Default)]
-pub(crate) struct Seen {
+struct Seen {
     first: u64,
     more: Vec<usize>,
 }
@@ -296,18 +280,18 @@ pub(crate) struct Seen {
 impl Seen {
     /// Inserts an index. Returns whether it is new.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, index: usize) -> bool {
-        if index >= 64 {
-            let is_new = !self.more.contains(&index);
+    fn insert(&mut self, index: usize) -> bool {
+        let is_new = !self.contains(index);
+        if index < 64 {
+            self.first |= 1 << index;
+        } else {
             self.more.push(index);
-            return is_new;
         }
-        let is_new = self.first & 1 << index == 0;
-        self.first |= 1 << index;
         is_new
     }
 
-    pub(crate) fn contains(&self, index: usize) -> bool {
+    #[inline(always)]
+    fn contains(&self, index: usize) -> bool {
         if index < 64 { self.first & 1 << index != 0 } else { self.more.contains(&index) }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::{Error, ErrorKind};
 
 use super::cursor::unescaped;
-use super::scan::{Fault, scan};
+use super::scan::{SyntaxError, scan};
 use super::{Cursor, MAX_DEPTH};
 
 /// An entry of the index: a value, the name of a member, or the end of an array or object. An entry takes eight bytes.
@@ -105,15 +105,11 @@ pub struct Document<'a> {
 
 /// The place of a value in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place(u32);
+pub struct Place(pub(super) u32);
 
 impl Place {
     /// The place of the root value.
     pub const ROOT: Self = Self(0);
-
-    pub(super) const fn new(token: u32) -> Self {
-        Self(token)
-    }
 }
 
 impl<'a> Document<'a> {
@@ -143,14 +139,14 @@ impl<'a> Document<'a> {
                 document.too_deep = found.too_deep;
                 Ok(document)
             }
-            Err(fault) => Err(document.fault(fault)),
+            Err(error) => Err(document.syntax_error(error)),
         }
     }
 
     /// Creates the error of a text that is not JSON. The path leads to the end of the incomplete index, and has at most
     /// [`MAX_DEPTH`] segments.
     #[cold]
-    fn fault(&self, fault: Fault) -> Error {
+    fn syntax_error(&self, found: SyntaxError) -> Error {
         struct Open {
             is_object: bool,
             entries: usize,
@@ -176,14 +172,14 @@ impl<'a> Document<'a> {
                 }
             }
         }
-        let mut error = fault.error(&self.text);
+        let mut error = found.error(&self.text);
         let mut is_around = depth > open.len();
         for Open { is_object, entries, name } in open.into_iter().rev() {
             error = match (is_object, is_around) {
                 (true, false) if entries % 2 == 0 => error,
                 (true, _) => error.at_key(unescaped(self.slice(name))),
                 (false, true) => error.at_index(entries - 1),
-                (false, false) if fault.is_of_value() => error.at_index(entries),
+                (false, false) if found.is_of_value() => error.at_index(entries),
                 (false, false) => error,
             };
             is_around = true;

@@ -68,17 +68,12 @@ impl Encode for Literal {
     }
 }
 
-/// Writes the literal as JSON text.
+/// Writes the literal as JSON text. Shortens long strings.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Null => f.write_str("null"),
-            Self::Bool(value) => value.fmt(f),
-            Self::Integer(integer) => integer.fmt(f),
-            Self::Unsigned(integer) => integer.fmt(f),
-            Self::Float(float) => write!(f, "{float:?}"),
             Self::Str(text) => f.write_str(&json_text(text)),
-            Self::Json(text) => f.write_str(text),
+            other => f.write_str(&crate::to_string(other)),
         }
     }
 }

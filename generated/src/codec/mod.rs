@@ -100,7 +100,6 @@ mod scan;
 mod ser;
 pub(crate) mod text;
 mod union;
-mod value;
 mod write;
 
 pub use bounds::{Bound, Bounds, Length};
@@ -118,7 +117,7 @@ pub use union::{Condition, Guard, JsonTypes};
 #[doc(hidden)]
 pub use crate::__json_schema_impls as json_schema_impls;
 #[doc(hidden)]
-pub use crate::__serde_impls as serde_impls;
+pub use crate::{__generic_serde_impls as generic_serde_impls, __serde_impls as serde_impls};
 #[doc(hidden)]
 pub use {record::deserialize, ser::serialize};
 
@@ -134,8 +133,17 @@ pub const MAX_DEPTH: u32 = 100;
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __serde_impls {
-    ($($type:ty),* $(,)?) => {$(
-        impl $crate::__private::serde::Serialize for $type {
+    ($($type:ty),* $(,)?) => {
+        $($crate::codec::generic_serde_impls! { [] [] $type })*
+    };
+}
+
+/// The same for a generic type, after the bounds of its parameters in each of the two traits.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __generic_serde_impls {
+    ([$($encode:tt)*] [$($decode:tt)*] $type:ty) => {
+        impl<$($encode)*> $crate::__private::serde::Serialize for $type {
             fn serialize<S: $crate::__private::serde::Serializer>(
                 &self,
                 serializer: S,
@@ -143,12 +151,12 @@ macro_rules! __serde_impls {
                 $crate::codec::serialize(self, serializer)
             }
         }
-        impl<'de> $crate::__private::serde::Deserialize<'de> for $type {
+        impl<'de, $($decode)*> $crate::__private::serde::Deserialize<'de> for $type {
             fn deserialize<D: $crate::__private::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> ::core::result::Result<Self, D::Error> {
                 $crate::codec::deserialize(deserializer)
             }
         }
-    )*};
+    };
 }

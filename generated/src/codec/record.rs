@@ -54,7 +54,7 @@ impl Default for Recorder {
 impl Recorder {
     fn finish(self) -> Result<Document<'static>, Error> {
         if self.text.len() >= MAX_TEXT || self.tokens.len() >= MAX_TEXT {
-            return Err(json_error("values of 512 MiB and more are not supported"));
+            return Err(Error::json("values of 512 MiB and more are not supported"));
         }
         Ok(Document { text: Cow::Owned(self.text), tokens: self.tokens, is_recorded: true, ..Document::default() })
     }
@@ -63,7 +63,7 @@ impl Recorder {
         match value {
             Value::Null => self.word(Kind::Null),
             Value::Bool(value) => self.bool(*value),
-            Value::Number(number) if number.as_f64().is_none() => return Err(out_of_range()),
+            Value::Number(number) if number.as_f64().is_none() => return Err(Error::json(OUT_OF_RANGE)),
             Value::Number(number) => self.number(number),
             Value::String(text) => self.string(text),
             Value::Array(elements) => {
@@ -123,19 +123,29 @@ impl Recorder {
             *token = Token::new(token.kind(), token.start(), entries);
         }
     }
+
+    /// Replaces the object that begins at the entry `open` by the number that it represents, if any.
+    fn replace_number(&mut self, open: usize) -> Result<(), Error> {
+        let Some([_, name, value, _]) = self.tokens.get(open..) else { return Ok(()) };
+        let text = |token: &Token| self.text.get(token.start()..token.start() + token.length()).unwrap_or_default();
+        if text(name) != NUMBER_KEY || value.kind() != Kind::Plain || !arbitrary_precision() {
+            return Ok(());
+        }
+        if text(value).parse::<serde_json::Number>().is_err() {
+            return Ok(());
+        }
+        if Number::parse(text(value)).is_none() {
+            return Err(Error::json(OUT_OF_RANGE));
+        }
+        let number = Token::new(Kind::Number, value.start(), value.length());
+        self.tokens.splice(open.., [number]);
+        Ok(())
+    }
 }
 
-/// Creates the error of a number that exceeds the range of doubles. Such numbers exist only with serde_json's feature
+/// The error of a number that exceeds the range of doubles. Such numbers exist only with serde_json's feature
 /// `arbitrary_precision`.
-#[cold]
-fn out_of_range() -> Error {
-    json_error("number out of range")
-}
-
-#[cold]
-fn json_error(message: &str) -> Error {
-    Error::new(ErrorKind::Json { message: message.to_owned() })
-}
+const OUT_OF_RANGE: &str = "number out of range";
 
 /// Records the next value of a deserializer.
 struct Seed<'r>(&'r mut Recorder);
@@ -223,20 +233,12 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         let recorder = self.0;
-        let first = members.next_key::<Cow<'_, str>>()?;
-        if first.as_deref() == Some(NUMBER_KEY) && arbitrary_precision() {
-            return number(recorder, members);
-        }
         let open = recorder.open(Kind::Object).map_err(A::Error::custom)?;
-        if let Some(name) = first {
-            recorder.string(&name);
+        while members.next_key_seed(Name(recorder))?.is_some() {
             members.next_value_seed(Seed(recorder))?;
-            while members.next_key_seed(Name(recorder))?.is_some() {
-                members.next_value_seed(Seed(recorder))?;
-            }
         }
         recorder.close(open);
-        Ok(())
+        recorder.replace_number(open).map_err(A::Error::custom)
     }
 }
 
@@ -266,31 +268,6 @@ impl Visitor<'_> for Name<'_> {
 
 /// The key of the map that represents a number when serde_json's feature `arbitrary_precision` is enabled.
 const NUMBER_KEY: &str = "$serde_json::private::Number";
-
-/// Records the number that such a map represents, or the object if the map only looks like a number.
-fn number<'de, A: MapAccess<'de>>(recorder: &mut Recorder, mut members: A) -> Result<(), A::Error> {
-    let open = recorder.open(Kind::Object).map_err(A::Error::custom)?;
-    recorder.string(NUMBER_KEY);
-    let value = recorder.text.len();
-    members.next_value_seed(Seed(recorder))?;
-    let text = recorder.text.get(value..).unwrap_or_default();
-    let is_string = recorder.tokens.last().is_some_and(|token| token.kind() == Kind::Plain);
-    if is_string && text.parse::<serde_json::Number>().is_ok() {
-        if Number::parse(text).is_none() {
-            return Err(A::Error::custom(out_of_range()));
-        }
-        let number = Token::new(Kind::Number, value, text.len());
-        recorder.tokens.truncate(open);
-        recorder.depth -= 1;
-        recorder.tokens.push(number);
-        return Ok(());
-    }
-    while members.next_key_seed(Name(recorder))?.is_some() {
-        members.next_value_seed(Seed(recorder))?;
-    }
-    recorder.close(open);
-    Ok(())
-}
 
 /// Returns whether serde_json's feature `arbitrary_precision` is enabled, by this or another crate.
 fn arbitrary_precision() -> bool {

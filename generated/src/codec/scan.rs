@@ -5,8 +5,8 @@
 //! nested too deep must still be readable. It reports a number out of range at the end of the number, while serde_json
 //! stops inside an exponent of more than 32 bits.
 
+use crate::Error;
 use crate::number::parse_double;
-use crate::{Error, ErrorKind};
 
 use super::MAX_DEPTH;
 use super::index::{Kind, MAX_TEXT, Token, position};
@@ -21,13 +21,13 @@ pub(super) struct Scanned {
 
 /// A syntax error, with serde_json's message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fault {
+pub(super) struct SyntaxError {
     message: &'static str,
     /// The offset after the invalid byte.
     end: usize,
 }
 
-impl Fault {
+impl SyntaxError {
     #[cold]
     fn new(message: &'static str, end: usize) -> Self {
         Self { message, end }
@@ -40,7 +40,7 @@ impl Fault {
 
     #[cold]
     pub(super) fn error(self, text: &str) -> Error {
-        Error::new(ErrorKind::Json { message: self.message.to_owned() }).at_position(position(text, self.end))
+        Error::json(self.message).at_position(position(text, self.end))
     }
 }
 
@@ -56,10 +56,10 @@ struct Container {
 const NONE: usize = MAX_TEXT - 1;
 
 /// Records the values of a text in `tokens`, which must be empty.
-pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault> {
+pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, SyntaxError> {
     let bytes = text.as_bytes();
     if bytes.len() >= NONE {
-        return Err(Fault::new("texts of 512 MiB and more are not supported", 0));
+        return Err(SyntaxError::new("texts of 512 MiB and more are not supported", 0));
     }
     // Most messages have an entry for every six to eight bytes.
     tokens.reserve((bytes.len() / 6 + 8).min(1 << 12));
@@ -94,16 +94,13 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
                 }
             }
             b'-' | b'0'..=b'9' => {
-                let end = number(bytes, at);
-                if end == WRONG {
-                    return Err(wrong_number(text, at));
-                }
+                let end = number(bytes, at)?;
                 tokens.push(Token::new(Kind::Number, at, end - at));
                 at = end;
             }
-            b't' if has_word(bytes, at, b"true") => at = word(Kind::True, at, 4, tokens),
-            b'f' if has_word(bytes, at, b"false") => at = word(Kind::False, at, 5, tokens),
-            b'n' if has_word(bytes, at, b"null") => at = word(Kind::Null, at, 4, tokens),
+            b't' => at = word(bytes, at, b"true", Kind::True, tokens)?,
+            b'f' => at = word(bytes, at, b"false", Kind::False, tokens)?,
+            b'n' => at = word(bytes, at, b"null", Kind::Null, tokens)?,
             _ => return Err(no_value(bytes, at, &open)),
         }
         // The value is complete, or is an empty array or object whose closing bracket is next.
@@ -113,7 +110,11 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Fault
                 let is_multiline = found.is_multiline;
                 at = skip_space(bytes, at, &mut found);
                 found.is_multiline = is_multiline;
-                return if at == bytes.len() { Ok(found) } else { Err(Fault::new("trailing characters", at + 1)) };
+                return if at == bytes.len() {
+                    Ok(found)
+                } else {
+                    Err(SyntaxError::new("trailing characters", at + 1))
+                };
             }
             at = skip_space(bytes, at, &mut found);
             match peek(bytes, at) {
@@ -157,28 +158,37 @@ fn close(token: usize, end: usize, tokens: &mut Vec<Token>) -> Container {
 
 /// Adds `true`, `false` or `null`. Returns the offset after it.
 #[inline(always)]
-fn word(kind: Kind, start: usize, length: usize, tokens: &mut Vec<Token>) -> usize {
-    tokens.push(Token::new(kind, start, length));
-    start + length
+fn word<const N: usize>(
+    bytes: &[u8],
+    at: usize,
+    word: &[u8; N],
+    kind: Kind,
+    tokens: &mut Vec<Token>,
+) -> Result<usize, SyntaxError> {
+    if bytes.get(at..).and_then(<[u8]>::first_chunk) != Some(word) {
+        return Err(wrong_word(bytes, at, word));
+    }
+    tokens.push(Token::new(kind, at, N));
+    Ok(at + N)
 }
 
 /// Adds the name of a member, after white space. Returns the offset after its colon.
 #[inline(always)]
-fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -> Result<usize, Fault> {
+fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -> Result<usize, SyntaxError> {
     let at = skip_space(bytes, at, found);
     if peek(bytes, at) != b'"' {
         return Err(no_name(bytes, at));
     }
     let at = skip_space(bytes, string(bytes, at + 1, tokens)?, found);
     if peek(bytes, at) != b':' {
-        return Err(no_colon(bytes, at));
+        return Err(unexpected(bytes, at, "expected `:`", OBJECT_END));
     }
     Ok(at + 1)
 }
 
 /// Adds the string whose first character is at `start`. Returns the offset after its closing quote.
 #[inline(always)]
-fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, Fault> {
+fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, SyntaxError> {
     let mut end = start;
     // Fast path for short strings.
     for _ in 0..4 {
@@ -200,7 +210,7 @@ fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, 
 
 /// Returns the offset of a string's closing quote, and its kind. There are no special bytes before `at`.
 #[inline(never)]
-fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), Fault> {
+fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), SyntaxError> {
     let mut kind = Kind::Plain;
     let mut words = 0;
     loop {
@@ -229,7 +239,7 @@ fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), Fault> {
 }
 
 /// Like [`long_string`], for the last eight bytes of the text.
-fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kind), Fault> {
+fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kind), SyntaxError> {
     loop {
         match peek(bytes, at) {
             b'"' => return Ok((at, kind)),
@@ -244,12 +254,12 @@ fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kin
 
 /// Returns the offset after an escape. Fails at control characters and at the end of the text.
 #[inline(always)]
-fn after_escape(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+fn after_escape(bytes: &[u8], at: usize) -> Result<usize, SyntaxError> {
     match (peek(bytes, at), bytes.get(at + 1)) {
         (b'\\', Some(b'n' | b'"' | b'\\' | b'/' | b't' | b'r' | b'b' | b'f')) => Ok(at + 2),
         (b'\\', _) => unescape(bytes, at).map(|(_, end)| end),
-        _ if at < bytes.len() => Err(Fault::new(CONTROL_CHARACTER, at + 1)),
-        _ => Err(Fault::new(STRING_END, bytes.len())),
+        _ if at < bytes.len() => Err(SyntaxError::new(CONTROL_CHARACTER, at + 1)),
+        _ => Err(SyntaxError::new(STRING_END, bytes.len())),
     }
 }
 
@@ -321,12 +331,12 @@ pub(super) fn next_backslash(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// 1 in each byte.
-const EACH: u64 = u64::MAX / 0xff;
+pub(super) const EACH: u64 = u64::MAX / 0xff;
 
-/// Marks quotes, backslashes and control characters among eight bytes, in the highest bit of each byte. Only the first
-/// mark is reliable.
+/// Marks quotes, backslashes and control characters among eight bytes, in the highest bit of each byte. If there is any,
+/// the first mark is reliable, and marks after it may be false.
 #[inline(always)]
-fn special(word: u64) -> u64 {
+pub(super) fn special(word: u64) -> u64 {
     // The XOR swaps `"` and the space. Then `"` and the control characters are the bytes below `!`.
     let quote_or_control = (word ^ (EACH * 2)).wrapping_sub(EACH * 0x21);
     (quote_or_control | equal(word, b'\\')) & !word & (EACH * 0x80)
@@ -340,7 +350,7 @@ fn equal(word: u64, byte: u8) -> u64 {
 
 /// Returns the index of the first marked byte.
 #[inline(always)]
-fn first_byte(marks: u64) -> usize {
+pub(super) fn first_byte(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
 }
 
@@ -375,68 +385,57 @@ fn skip_much_space(bytes: &[u8], mut at: usize, found: &mut Scanned) -> usize {
     }
 }
 
-#[inline(always)]
-fn has_word<const N: usize>(bytes: &[u8], at: usize, word: &[u8; N]) -> bool {
-    bytes.get(at..).and_then(|rest| rest.first_chunk::<N>()) == Some(word)
-}
-
-/// The result of [`number`] for an invalid number.
-const WRONG: usize = usize::MAX;
-
 /// Integers and decimal fractions without an exponent are in the range of doubles if they have at most this many bytes.
 const SURELY_FINITE: usize = 300;
 
 /// Returns the offset after a number: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
 #[inline(always)]
-fn number(bytes: &[u8], start: usize) -> usize {
+fn number(bytes: &[u8], start: usize) -> Result<usize, SyntaxError> {
     let first = start + usize::from(peek(bytes, start) == b'-');
-    let end = skip_digits(bytes, first);
-    let has_zero_before_digits = peek(bytes, first) == b'0' && end > first + 1;
-    if end == first || has_zero_before_digits {
-        return WRONG;
+    let end = digits(bytes, first)?;
+    if peek(bytes, first) == b'0' && end > first + 1 {
+        return Err(SyntaxError::new(INVALID_NUMBER, first + 2));
     }
     if matches!(peek(bytes, end), b'.' | b'e' | b'E') || end - start > SURELY_FINITE {
         return real_number(bytes, start, end);
     }
-    end
+    Ok(end)
 }
 
+/// Returns the offset after at least one digit.
 #[inline(always)]
-fn skip_digits(bytes: &[u8], mut at: usize) -> usize {
+fn digits(bytes: &[u8], first: usize) -> Result<usize, SyntaxError> {
+    let mut at = first;
     while peek(bytes, at).is_ascii_digit() {
         at += 1;
     }
-    at
+    if at > first { Ok(at) } else { Err(unexpected(bytes, at, INVALID_NUMBER, VALUE_END)) }
 }
 
 /// Returns the offset after a number with a fraction or exponent, or after a very long integer. Its integral part ends
 /// at `at`.
 #[inline(never)]
-fn real_number(bytes: &[u8], start: usize, mut at: usize) -> usize {
+fn real_number(bytes: &[u8], start: usize, mut at: usize) -> Result<usize, SyntaxError> {
     let mut is_finite = at - start <= SURELY_FINITE;
     if peek(bytes, at) == b'.' {
-        let digits = at + 1;
-        at = skip_digits(bytes, digits);
-        if at == digits {
-            return WRONG;
-        }
+        at = digits(bytes, at + 1)?;
     }
     if matches!(peek(bytes, at), b'e' | b'E') {
-        let digits = at + 1 + usize::from(matches!(peek(bytes, at + 1), b'+' | b'-'));
-        at = skip_digits(bytes, digits);
-        if at == digits {
-            return WRONG;
-        }
+        at = digits(bytes, at + 1 + usize::from(matches!(peek(bytes, at + 1), b'+' | b'-')))?;
         is_finite = false;
     }
     let parse = || parse_double(std::str::from_utf8(bytes.get(start..at)?).ok()?);
-    if is_finite || parse().is_some_and(f64::is_finite) { at } else { WRONG }
+    if is_finite || parse().is_some_and(f64::is_finite) {
+        Ok(at)
+    } else {
+        Err(SyntaxError::new("number out of range", at))
+    }
 }
 
 /// Returns the character of an escape, and the offset after the escape.
 #[inline(never)]
-pub(super) fn unescape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
-    let Some(escape) = bytes.get(at + 1) else { return Err(Fault::new(STRING_END, bytes.len())) };
+pub(super) fn unescape(bytes: &[u8], at: usize) -> Result<(char, usize), SyntaxError> {
+    let Some(escape) = bytes.get(at + 1) else { return Err(SyntaxError::new(STRING_END, bytes.len())) };
     let character = match escape {
         b'"' | b'\\' | b'/' => char::from(*escape),
         b'b' => '\u{8}',
@@ -445,23 +444,25 @@ pub(super) fn unescape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> 
         b'r' => '\r',
         b't' => '\t',
         b'u' => return unicode_escape(bytes, at),
-        _ => return Err(Fault::new(INVALID_ESCAPE, at + 2)),
+        _ => return Err(SyntaxError::new(INVALID_ESCAPE, at + 2)),
     };
     Ok((character, at + 2))
 }
 
-fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
+fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), SyntaxError> {
     let high = four_digits(bytes, at + 2)?;
     if let Some(character) = char::from_u32(high) {
         return Ok((character, at + 6));
     }
     if high >= 0xdc00 {
-        return Err(Fault::new(LONE_SURROGATE, at + 6));
+        return Err(SyntaxError::new(LONE_SURROGATE, at + 6));
     }
     for (offset, expected) in [(at + 6, b'\\'), (at + 7, b'u')] {
         match bytes.get(offset) {
-            None => return Err(Fault::new(STRING_END, bytes.len())),
-            Some(byte) if *byte != expected => return Err(Fault::new("unexpected end of hex escape", offset + 1)),
+            None => return Err(SyntaxError::new(STRING_END, bytes.len())),
+            Some(byte) if *byte != expected => {
+                return Err(SyntaxError::new("unexpected end of hex escape", offset + 1));
+            }
             Some(_) => {}
         }
     }
@@ -470,18 +471,19 @@ fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), Fault> {
         0xdc00..0xe000 => char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)),
         _ => None,
     };
-    pair.map(|character| (character, at + 12)).ok_or(Fault::new(LONE_SURROGATE, at + 12))
+    pair.map(|character| (character, at + 12)).ok_or(SyntaxError::new(LONE_SURROGATE, at + 12))
 }
 
-fn four_digits(bytes: &[u8], at: usize) -> Result<u32, Fault> {
-    let Some(digits) = bytes.get(at..at + 4) else { return Err(Fault::new(STRING_END, bytes.len())) };
+fn four_digits(bytes: &[u8], at: usize) -> Result<u32, SyntaxError> {
+    let Some(digits) = bytes.get(at..at + 4) else { return Err(SyntaxError::new(STRING_END, bytes.len())) };
     let digit = |number: Option<u32>, byte: &u8| Some(number? << 4 | char::from(*byte).to_digit(16)?);
-    digits.iter().fold(Some(0), digit).ok_or(Fault::new(INVALID_ESCAPE, at + 4))
+    digits.iter().fold(Some(0), digit).ok_or(SyntaxError::new(INVALID_ESCAPE, at + 4))
 }
 
 const CONTROL_CHARACTER: &str = "control character (\\u0000-\\u001F) found while parsing a string";
 const ELEMENT_END: &str = "expected `,` or `]`";
 const INVALID_ESCAPE: &str = "invalid escape";
+const INVALID_NUMBER: &str = "invalid number";
 const LIST_END: &str = "EOF while parsing a list";
 const LONE_SURROGATE: &str = "lone leading surrogate in hex escape";
 const OBJECT_END: &str = "EOF while parsing an object";
@@ -490,80 +492,34 @@ const TRAILING_COMMA: &str = "trailing comma";
 const VALUE_END: &str = "EOF while parsing a value";
 
 #[cold]
-fn wrong_number(text: &str, start: usize) -> Fault {
-    let bytes = text.as_bytes();
-    let no_digit = |at: usize| match bytes.get(at) {
-        None => Some(Fault::new(VALUE_END, at)),
-        Some(byte) => (!byte.is_ascii_digit()).then(|| Fault::new("invalid number", at + 1)),
-    };
-    let first = start + usize::from(peek(bytes, start) == b'-');
-    if let Some(fault) = no_digit(first) {
-        return fault;
-    }
-    if peek(bytes, first) == b'0' && peek(bytes, first + 1).is_ascii_digit() {
-        return Fault::new("invalid number", first + 2);
-    }
-    let mut at = skip_digits(bytes, first);
-    if peek(bytes, at) == b'.' {
-        if let Some(fault) = no_digit(at + 1) {
-            return fault;
-        }
-        at = skip_digits(bytes, at + 1);
-    }
-    if matches!(peek(bytes, at), b'e' | b'E') {
-        at += 1 + usize::from(matches!(peek(bytes, at + 1), b'+' | b'-'));
-        if let Some(fault) = no_digit(at) {
-            return fault;
-        }
-        at = skip_digits(bytes, at);
-    }
-    Fault::new("number out of range", at)
+fn no_value(bytes: &[u8], at: usize, open: &Container) -> SyntaxError {
+    // Not an empty array, which the scanner handles earlier.
+    let is_end_of_array = peek(bytes, at) == b']' && open.token != NONE && !open.is_object;
+    unexpected(bytes, at, if is_end_of_array { TRAILING_COMMA } else { "expected value" }, VALUE_END)
 }
 
 #[cold]
-fn no_value(bytes: &[u8], at: usize, open: &Container) -> Fault {
-    let words: [&[u8]; 3] = [b"true", b"false", b"null"];
-    match bytes.get(at) {
-        None => Fault::new(VALUE_END, at),
-        // Not an empty array, which the scanner handles earlier.
-        Some(b']') if open.token != NONE && !open.is_object => Fault::new(TRAILING_COMMA, at + 1),
-        Some(first) => match words.into_iter().find(|word| word.starts_with(&[*first])) {
-            None => Fault::new("expected value", at + 1),
-            Some(word) => {
-                let rest = bytes.get(at..).unwrap_or_default();
-                let common = rest.iter().zip(word).take_while(|(byte, expected)| byte == expected).count();
-                match rest.len() == common {
-                    true => Fault::new(VALUE_END, bytes.len()),
-                    false => Fault::new("expected ident", at + common + 1),
-                }
-            }
-        },
-    }
+fn wrong_word(bytes: &[u8], at: usize, word: &[u8]) -> SyntaxError {
+    let common = bytes.iter().skip(at).zip(word).take_while(|(byte, expected)| byte == expected).count();
+    unexpected(bytes, at + common, "expected ident", VALUE_END)
 }
 
 #[cold]
-fn no_name(bytes: &[u8], at: usize) -> Fault {
-    match bytes.get(at) {
-        None => Fault::new(VALUE_END, at),
-        Some(b'}') => Fault::new(TRAILING_COMMA, at + 1),
-        Some(_) => Fault::new("key must be a string", at + 1),
-    }
+fn no_name(bytes: &[u8], at: usize) -> SyntaxError {
+    let message = if peek(bytes, at) == b'}' { TRAILING_COMMA } else { "key must be a string" };
+    unexpected(bytes, at, message, VALUE_END)
 }
 
 #[cold]
-fn no_colon(bytes: &[u8], at: usize) -> Fault {
-    match bytes.get(at) {
-        None => Fault::new(OBJECT_END, at),
-        Some(_) => Fault::new("expected `:`", at + 1),
+fn no_end(bytes: &[u8], at: usize, open: &Container) -> SyntaxError {
+    match open.is_object {
+        true => unexpected(bytes, at, "expected `,` or `}`", OBJECT_END),
+        false => unexpected(bytes, at, ELEMENT_END, LIST_END),
     }
 }
 
+/// Returns the syntax error of an unexpected byte, or of an unexpected end.
 #[cold]
-fn no_end(bytes: &[u8], at: usize, open: &Container) -> Fault {
-    match (bytes.get(at), open.is_object) {
-        (None, true) => Fault::new(OBJECT_END, at),
-        (None, false) => Fault::new(LIST_END, at),
-        (Some(_), true) => Fault::new("expected `,` or `}`", at + 1),
-        (Some(_), false) => Fault::new(ELEMENT_END, at + 1),
-    }
+fn unexpected(bytes: &[u8], at: usize, message: &'static str, message_at_end: &'static str) -> SyntaxError {
+    if at < bytes.len() { SyntaxError::new(message, at + 1) } else { SyntaxError::new(message_at_end, at) }
 }

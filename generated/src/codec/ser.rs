@@ -1,9 +1,11 @@
 //! Writes nodes with any serde `Serializer`.
 
-use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
+
+use crate::Number;
 
 use super::index::{Document, Kind};
-use super::{Cursor, Elements, Encode, Members, Node, Object};
+use super::{Cursor, Encode, Members, Node, Object};
 
 /// Writes one value with any serde `Serializer`.
 ///
@@ -24,24 +26,12 @@ impl Serialize for Node<'_> {
             Node::Signed(integer) => serializer.serialize_i64(integer),
             Node::Float(float) => serializer.serialize_f64(float),
             Node::Str(text) => serializer.serialize_str(text),
-            Node::Array(elements) => array(elements, serializer),
+            Node::Array(elements) => serializer.collect_seq((0..elements.len()).map(|index| elements.element(index))),
             Node::Object(object) => map(object, serializer),
-            Node::Value(value) => value.serialize(serializer),
-            Node::Json(text) => {
-                let document = Document::read(text).map_err(S::Error::custom)?;
-                document.root().serialize(serializer)
-            }
+            Node::Number(number) => number.serialize(serializer),
+            Node::Json(text) => Document::read(text).map_err(S::Error::custom)?.root().serialize(serializer),
         }
     }
-}
-
-fn array<S: Serializer>(elements: &dyn Elements, serializer: S) -> Result<S::Ok, S::Error> {
-    let length = elements.len();
-    let mut array = serializer.serialize_seq(Some(length))?;
-    for index in 0..length {
-        array.serialize_element(&elements.element(index))?;
-    }
-    array.end()
 }
 
 fn map<S: Serializer>(object: &dyn Object, serializer: S) -> Result<S::Ok, S::Error> {
@@ -62,10 +52,7 @@ impl Serialize for Cursor<'_> {
             Kind::Null => serializer.serialize_unit(),
             Kind::False => serializer.serialize_bool(false),
             Kind::True => serializer.serialize_bool(true),
-            Kind::Number => match self.as_number() {
-                Some(number) => number.node().serialize(serializer),
-                None => serializer.serialize_unit(),
-            },
+            Kind::Number => self.as_number().map_or(Node::Null, Number::node).serialize(serializer),
             Kind::Plain | Kind::Escaped => serializer.serialize_str(&self.as_str().unwrap_or_default()),
             Kind::Array => serializer.collect_seq(self.elements().into_iter().flatten()),
             Kind::Object => serializer.collect_map(self.members().into_iter().flatten()),

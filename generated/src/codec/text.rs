@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use serde_json::Value;
 
-use crate::{Error, ErrorKind, JsonObject};
+use crate::{Error, JsonObject};
 
 use super::index::{Document, position};
 use super::{Decode, Encode, Members, Node, write};
@@ -29,9 +29,9 @@ pub fn from_str<T: Decode>(text: &str) -> Result<T, Error> {
 ///
 /// Returns an error if the bytes are not UTF-8, if the text is not JSON, or if it is not a valid `T`.
 pub fn from_slice<T: Decode>(bytes: &[u8]) -> Result<T, Error> {
-    match utf8(bytes) {
+    match std::str::from_utf8(bytes) {
         Ok(text) => from_str(text),
-        Err(error) => Err(error.with_type_name(T::NAME)),
+        Err(error) => Err(not_utf8(bytes.get(..error.valid_up_to()).unwrap_or(bytes)).with_type_name(T::NAME)),
     }
 }
 
@@ -107,15 +107,12 @@ pub(crate) fn named<T: Decode>(decoded: Result<T, Error>) -> Result<T, Error> {
     }
 }
 
-fn utf8(bytes: &[u8]) -> Result<&str, Error> {
-    std::str::from_utf8(bytes).map_err(|error| not_utf8(bytes.get(..error.valid_up_to()).unwrap_or(bytes)))
-}
-
+/// Creates the error of bytes that are not UTF-8, of which the first are `valid`.
 #[cold]
 fn not_utf8(valid: &[u8]) -> Error {
     let text = std::str::from_utf8(valid).unwrap_or_default();
     let (line, column) = position(text, text.len());
-    Error::new(ErrorKind::Json { message: "invalid UTF-8".to_owned() }).at_position((line, column + 1))
+    Error::json("invalid UTF-8").at_position((line, column + 1))
 }
 
 fn node_value(node: Node<'_>) -> Result<Value, Error> {
@@ -126,7 +123,7 @@ fn node_value(node: Node<'_>) -> Result<Value, Error> {
         Node::Signed(integer) => integer.into(),
         Node::Float(float) => float.into(),
         Node::Str(text) => text.into(),
-        Node::Value(value) => value.clone(),
+        Node::Number(number) => Value::Number(number.clone()),
         Node::Json(text) => from_str(text)?,
         Node::Array(elements) => {
             let element = |index| node_value(elements.element(index)).map_err(|error| error.at_index(index));

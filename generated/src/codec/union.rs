@@ -13,7 +13,7 @@ pub struct Guard {
     /// The conditions.
     pub when: &'static [Condition],
     /// The index of the variant.
-    pub member: usize,
+    pub variant: usize,
 }
 
 /// A condition on an undecoded value.
@@ -66,11 +66,19 @@ impl JsonTypes {
     pub const ARRAY: Self = Self(32);
     /// Objects.
     pub const OBJECT: Self = Self(64);
+    /// Every type.
+    pub const ANY: Self = Self(u8::MAX);
 
     /// Returns the union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Returns the intersection of both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
     }
 
     /// Returns whether this set contains all types of `other`.
@@ -108,31 +116,12 @@ impl JsonTypes {
     }
 }
 
-impl JsonTypes {
-    /// Every type.
-    pub const ANY: Self = Self(u8::MAX);
-
-    /// Returns the intersection of both sets.
-    #[must_use]
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-}
-
-impl std::ops::BitOr for JsonTypes {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        self.union(other)
-    }
-}
-
 impl<'a> Cursor<'a> {
     /// Selects the variant of the value and returns its index.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::NoMember`] if no guard matches.
+    /// Returns [`ErrorKind::NoVariant`] if no guard matches.
     pub fn union(self, guards: &[Guard]) -> Result<usize, Error> {
         // Consecutive guards mostly use the same path.
         let mut last: (&[&str], Option<Cursor<'a>>) = (&[], Some(self));
@@ -144,7 +133,7 @@ impl<'a> Cursor<'a> {
                 condition.holds(last.1)
             });
             if matches {
-                return Ok(guard.member);
+                return Ok(guard.variant);
             }
         }
         Err(self.refusal(guards))
@@ -157,16 +146,13 @@ impl<'a> Cursor<'a> {
     #[cold]
     fn refusal(self, guards: &[Guard]) -> Error {
         let own = JsonTypes::of(self);
-        let types = guards.iter().fold(JsonTypes::NONE, |types, guard| types | guard.types());
+        let types = guards.iter().fold(JsonTypes::NONE, |types, guard| types.union(guard.types()));
         if !types.contains(own) {
-            return self.no_member(types.words(), Some(self.found_type(types)));
+            return self.no_variant(types.words(), Some(self.describe_type(types.contains(JsonTypes::INTEGER))));
         }
         let possible = guards.iter().filter(|guard| guard.types().contains(own));
-        let failed = possible.filter_map(|guard| {
-            let fails = |condition: &Condition| !condition.holds(self.descend(condition.path()));
-            let first = guard.when.iter().position(fails)?;
-            Some((first, &guard.when[first]))
-        });
+        let fails = |condition: &Condition| !condition.holds(self.descend(condition.path()));
+        let failed = possible.filter_map(|guard| guard.when.iter().enumerate().find(|(_, condition)| fails(condition)));
         let failed: Vec<_> = failed.collect();
         // Report the guards whose conditions hold the longest: they are closest to the intended variant.
         let most = failed.iter().map(|(first, _)| *first).max();
@@ -187,22 +173,14 @@ impl<'a> Cursor<'a> {
         }
         let expected = one_of(&expected);
         if let Some(value) = self.descend(path) {
-            return Some(value.no_member(expected, Some(value.describe())));
+            return Some(value.no_variant(expected, Some(value.describe())));
         }
-        let error = Error::new(ErrorKind::NoMember { expected, found: None });
+        let error = Error::new(ErrorKind::NoVariant { expected, found: None });
         let error = path.iter().rev().fold(error, |error, segment| match segment.parse() {
             Ok(index) => error.at_index(index),
             Err(_) => error.at_key(*segment),
         });
         Some(self.locate(error))
-    }
-
-    fn found_type(self, expected: JsonTypes) -> String {
-        match self.as_number() {
-            // Both types are numbers, so the value explains the error.
-            Some(number) if expected.contains(JsonTypes::INTEGER) => format!("number {number}"),
-            _ => self.type_name().to_owned(),
-        }
     }
 
     /// Creates the error if the guards expect members to be present or absent.
@@ -221,14 +199,14 @@ impl<'a> Cursor<'a> {
             }
         }
         match (wanted.is_empty(), unwanted.is_empty()) {
-            (false, _) => self.no_member(format!("a member {}", or(&wanted)), Some("none".to_owned())),
-            (true, false) => self.no_member(format!("no member {}", or(&unwanted)), Some("one".to_owned())),
-            (true, true) => self.no_member("nothing".to_owned(), Some("a value".to_owned())),
+            (false, _) => self.no_variant(format!("a member {}", or(&wanted)), Some("none".to_owned())),
+            (true, false) => self.no_variant(format!("no member {}", or(&unwanted)), Some("one".to_owned())),
+            (true, true) => self.no_variant("nothing".to_owned(), Some("a value".to_owned())),
         }
     }
 
-    fn no_member(self, expected: String, found: Option<String>) -> Error {
-        self.error(ErrorKind::NoMember { expected, found })
+    fn no_variant(self, expected: String, found: Option<String>) -> Error {
+        self.error(ErrorKind::NoVariant { expected, found })
     }
 }
 
@@ -240,6 +218,13 @@ fn or(names: &[String]) -> String {
 }
 
 impl Condition {
+    fn value(&self) -> Option<(&'static [&'static str], &'static [Literal])> {
+        match *self {
+            Self::Value { path, any_of } => Some((path, any_of)),
+            _ => None,
+        }
+    }
+
     fn path(&self) -> &'static [&'static str] {
         match *self {
             Self::Type(_) => &[],
@@ -263,7 +248,7 @@ impl Condition {
             Self::Type(types) => types,
             Self::Absent { .. } => JsonTypes::ANY,
             Self::Value { path: [], any_of } => {
-                any_of.iter().fold(JsonTypes::NONE, |types, literal| types | literal.types())
+                any_of.iter().fold(JsonTypes::NONE, |types, literal| types.union(literal.types()))
             }
             Self::Present { path: [] } => JsonTypes::ANY,
             Self::Value { path: [head, ..], .. } | Self::Present { path: [head, ..] } => match head.parse::<usize>() {
@@ -285,15 +270,6 @@ impl Literal {
             Self::Str(_) => JsonTypes::STRING,
             Self::Json(text) if text.trim_start().starts_with('[') => JsonTypes::ARRAY,
             Self::Json(_) => JsonTypes::OBJECT,
-        }
-    }
-}
-
-impl Condition {
-    fn value(&self) -> Option<(&'static [&'static str], &'static [Literal])> {
-        match *self {
-            Self::Value { path, any_of } => Some((path, any_of)),
-            _ => None,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Writes nodes as JSON text. Numbers are formatted by serde_json.
 
 use serde::Serialize;
-use serde_json::{Number, Value};
 
 use super::encode::Sink;
+use super::scan::{EACH, first_byte, special};
 use super::{Elements, Members, Node, Object};
 
 /// Writes a value without white space between tokens.
@@ -17,7 +17,10 @@ pub(crate) fn write(node: Node<'_>, out: &mut Vec<u8>) {
         Node::Str(text) => string(text, out),
         Node::Array(elements) => array(elements, out),
         Node::Object(object) => map(object, out),
-        Node::Value(value) => json(value, out),
+        Node::Number(number) => match number.as_u64() {
+            Some(integer) => scalar(&integer, out),
+            None => scalar(number, out),
+        },
         Node::Json(text) => {
             out.reserve(text.len() + AFTER);
             out.extend_from_slice(text.as_bytes());
@@ -62,24 +65,6 @@ impl TextMembers<'_> {
         quoted([self.mark, b'"'], name, *b"\":", self.out);
         write(node, self.out);
         self.mark = b',';
-    }
-}
-
-fn json(value: &Value, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(value) => scalar(value, out),
-        Value::Number(number) => number_of(number, out),
-        Value::String(text) => string(text, out),
-        Value::Array(elements) => array(elements, out),
-        Value::Object(members) => map(members, out),
-    }
-}
-
-fn number_of(number: &Number, out: &mut Vec<u8>) {
-    match number.as_u64() {
-        Some(integer) => scalar(&integer, out),
-        None => scalar(number, out),
     }
 }
 
@@ -140,10 +125,9 @@ fn escaped(mut text: &[u8], out: &mut Vec<u8>) {
 /// escape.
 fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     let (words, last) = text.as_chunks::<8>();
-    // In little-endian order, the first mark is reliable. Only marks after it may be false positives.
-    let found = words.iter().map(|word| escapes(u64::from_le_bytes(*word))).enumerate().find(|(_, found)| *found != 0);
+    let found = words.iter().map(|word| special(u64::from_le_bytes(*word))).enumerate().find(|(_, found)| *found != 0);
     let at = match found {
-        Some((index, found)) => index * 8 + found.trailing_zeros() as usize / 8,
+        Some((index, found)) => index * 8 + first_byte(found),
         None => text.len() - last.len() + last.iter().position(|byte| is_escaped_word(&[*byte]))?,
     };
     let (plain, rest) = text.split_at(at);
@@ -155,7 +139,7 @@ fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
 fn is_escaped(text: &[u8]) -> bool {
     // The first and the last eight bytes may overlap. They cover most names.
     let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) else { return is_escaped_word(text) };
-    let ends = escapes(u64::from_ne_bytes(*first)) | escapes(u64::from_ne_bytes(*last));
+    let ends = special(u64::from_ne_bytes(*first)) | special(u64::from_ne_bytes(*last));
     ends != 0 || text.len() > 16 && is_escaped_text(text)
 }
 
@@ -166,7 +150,7 @@ fn is_escaped_word(text: &[u8]) -> bool {
         (Some(first), Some(last)) => u64::from(u32::from_ne_bytes(*first)) | u64::from(u32::from_ne_bytes(*last)) << 32,
         _ => text.iter().fold(EACH * u64::from(b' '), |word, byte| word << 8 | u64::from(*byte)),
     };
-    escapes(word) != 0
+    special(word) != 0
 }
 
 /// Like [`is_escaped`], for all words of eight bytes. Ignores the bytes after the last word.
@@ -174,20 +158,8 @@ fn is_escaped_text(text: &[u8]) -> bool {
     let (words, _) = text.as_chunks::<8>();
     // Checking many words at once is faster than stopping at the first match. But long prose has a match near its
     // beginning, so check in chunks.
-    let found = |words: &[[u8; 8]]| words.iter().fold(0, |found, word| found | escapes(u64::from_ne_bytes(*word))) != 0;
+    let found = |words: &[[u8; 8]]| words.iter().fold(0, |found, word| found | special(u64::from_ne_bytes(*word))) != 0;
     words.chunks(32).any(found)
-}
-
-/// 1 in each byte.
-const EACH: u64 = u64::MAX / 0xff;
-
-/// Checks eight bytes at once. Returns a value other than 0 if one of them needs an escape. A subtraction borrows from
-/// a byte's highest bit if the byte is less. A borrow from the next byte is harmless, because it happens only after a
-/// match.
-fn escapes(word: u64) -> u64 {
-    let less = |word: u64, than: u8| word.wrapping_sub(EACH * u64::from(than)) & !word;
-    let is = |byte: u8| less(word ^ (EACH * u64::from(byte)), 1);
-    (less(word, b' ') | is(b'"') | is(b'\\')) & (EACH * 0x80)
 }
 
 fn scalar<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {

@@ -2,9 +2,7 @@
 
 mod read;
 
-use crate::codec::{
-    self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, Object, Unread, deserialize, serialize,
-};
+use crate::codec::{self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, Object, Unread};
 use crate::{
     Error, ErrorId, ErrorKind, ErrorObject, Extra, KnownMembers, Never, NotificationSet, RawJson, Request, RequestId,
     RequestSet, TaskRequest,
@@ -197,88 +195,60 @@ impl<R: RequestSet, N: NotificationSet> Decode for Message<R, N> {
 impl<R, N> Message<R, N> {
     /// Creates the error of a decoder that accepts only one kind of message.
     #[cold]
-    fn refuse(&self, expected: &str) -> Error {
+    fn wrong_kind(&self, expected: &str) -> Error {
         let found = match self {
             Self::Request(_) => "a request",
             Self::Notification(_) => "a notification",
             Self::Response(_) => "a response",
             Self::Error(_) => "an error",
         };
-        Error::new(ErrorKind::NoMember { expected: expected.to_owned(), found: Some(found.to_owned()) })
+        Error::new(ErrorKind::NoVariant { expected: expected.to_owned(), found: Some(found.to_owned()) })
     }
 }
 
-impl<R: RequestSet> Decode for RequestMessage<R> {
-    const NAME: &'static str = "request";
+/// Implements the traits of one kind of message. Decoding rejects the other kinds.
+macro_rules! kinds {
+    ($([$($of:ident: $set:ident)?] $type:ty: $kind:ident in $message:ty, $name:literal, $described:literal;)*) => {$(
+        impl<$($of: $set)?> Decode for $type {
+            const NAME: &'static str = $name;
 
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        match Message::<R, Never>::decode(json)? {
-            Message::Request(message) => Ok(message),
-            other => Err(other.refuse("a request")),
+            fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+                match <$message>::decode(json)? {
+                    Message::$kind(message) => Ok(message),
+                    other => Err(other.wrong_kind($described)),
+                }
+            }
         }
-    }
-}
 
-impl<N: NotificationSet> Decode for NotificationMessage<N> {
-    const NAME: &'static str = "notification";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        match Message::<Never, N>::decode(json)? {
-            Message::Notification(message) => Ok(message),
-            other => Err(other.refuse("a notification")),
+        impl<$($of: Encode)?> Encode for $type {
+            fn encode(&self) -> Node<'_> {
+                Node::Object(self)
+            }
         }
-    }
-}
 
-impl Decode for ResponseMessage {
-    const NAME: &'static str = "response";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        match Message::<Never, Never>::decode(json)? {
-            Message::Response(message) => Ok(message),
-            other => Err(other.refuse("a response")),
+        impl<R, N> From<$type> for Message<R, N> {
+            fn from(message: $type) -> Self {
+                Self::$kind(message)
+            }
         }
-    }
+
+        codec::generic_serde_impls! { [$($of: Encode)?] [$($of: $set)?] $type }
+    )*};
 }
 
-impl Decode for ErrorMessage {
-    const NAME: &'static str = "error";
-
-    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
-        match Message::<Never, Never>::decode(json)? {
-            Message::Error(message) => Ok(message),
-            other => Err(other.refuse("an error")),
-        }
-    }
+kinds! {
+    [R: RequestSet] RequestMessage<R>: Request in Message<R, Never>, "request", "a request";
+    [N: NotificationSet] NotificationMessage<N>: Notification in Message<Never, N>, "notification", "a notification";
+    [] ResponseMessage: Response in Message<Never, Never>, "response", "a response";
+    [] ErrorMessage: Error in Message<Never, Never>, "error", "an error";
 }
 
-// Batches are arrays of messages, and array elements are decoded in place.
+codec::generic_serde_impls! { [R: Encode, N: Encode] [R: RequestSet, N: NotificationSet] Message<R, N> }
 
+/// For batches, which are arrays of messages: array elements are decoded in place.
 impl<R: RequestSet, N: NotificationSet> DecodeInPlace for Message<R, N> {
     fn blank(unread: Unread) -> Self {
-        Self::Error(DecodeInPlace::blank(unread))
-    }
-
-    fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
-        *self = Self::decode(json)?;
-        Ok(())
-    }
-}
-
-impl DecodeInPlace for ResponseMessage {
-    fn blank(unread: Unread) -> Self {
-        Self::new(0, RawJson::blank(unread))
-    }
-
-    fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
-        *self = <Self as Decode>::decode(json)?;
-        Ok(())
-    }
-}
-
-impl DecodeInPlace for ErrorMessage {
-    fn blank(unread: Unread) -> Self {
-        Self::new(ErrorId::Absent, ErrorObject::blank(unread))
+        Self::Error(ErrorMessage::new(ErrorId::Absent, ErrorObject::blank(unread)))
     }
 
     fn read(&mut self, json: Cursor<'_>, _: Unread) -> Result<(), Error> {
@@ -333,75 +303,4 @@ impl<R: Encode, N: Encode> Encode for Message<R, N> {
             Self::Error(message) => message.encode(),
         }
     }
-}
-
-impl<R: Encode> Encode for RequestMessage<R> {
-    fn encode(&self) -> Node<'_> {
-        Node::Object(self)
-    }
-}
-
-impl<N: Encode> Encode for NotificationMessage<N> {
-    fn encode(&self) -> Node<'_> {
-        Node::Object(self)
-    }
-}
-
-impl Encode for ResponseMessage {
-    fn encode(&self) -> Node<'_> {
-        Node::Object(self)
-    }
-}
-
-impl Encode for ErrorMessage {
-    fn encode(&self) -> Node<'_> {
-        Node::Object(self)
-    }
-}
-
-impl<R, N> From<RequestMessage<R>> for Message<R, N> {
-    fn from(message: RequestMessage<R>) -> Self {
-        Self::Request(message)
-    }
-}
-
-impl<R, N> From<NotificationMessage<N>> for Message<R, N> {
-    fn from(message: NotificationMessage<N>) -> Self {
-        Self::Notification(message)
-    }
-}
-
-impl<R, N> From<ResponseMessage> for Message<R, N> {
-    fn from(message: ResponseMessage) -> Self {
-        Self::Response(message)
-    }
-}
-
-impl<R, N> From<ErrorMessage> for Message<R, N> {
-    fn from(message: ErrorMessage) -> Self {
-        Self::Error(message)
-    }
-}
-
-crate::codec::serde_impls!(ResponseMessage, ErrorMessage);
-
-macro_rules! generic_serde_impls {
-    ($($type:ident<$($of:ident: $set:ident),*>;)*) => {$(
-        impl<$($of: Encode),*> serde::Serialize for $type<$($of),*> {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serialize(self, serializer)
-            }
-        }
-        impl<'de, $($of: $set),*> serde::Deserialize<'de> for $type<$($of),*> {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserialize(deserializer)
-            }
-        }
-    )*};
-}
-
-generic_serde_impls! {
-    Message<R: RequestSet, N: NotificationSet>;
-    RequestMessage<R: RequestSet>;
-    NotificationMessage<N: NotificationSet>;
 }

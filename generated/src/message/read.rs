@@ -42,11 +42,8 @@ impl<'a> Envelope<'a> {
 
     /// Checks that at most one of `method`, `result` and `error` is present.
     fn check_kinds(&self) -> Result<(), Error> {
-        let mut present = [METHOD, RESULT, ERROR].into_iter().filter(|index| self.members[*index].is_some());
-        match (present.next(), present.next()) {
-            (Some(_), Some(_)) => Err(self.conflict()),
-            _ => Ok(()),
-        }
+        let present = [METHOD, RESULT, ERROR].into_iter().filter(|index| self.members[*index].is_some());
+        if present.count() > 1 { Err(self.conflict()) } else { Ok(()) }
     }
 
     /// Returns the error of two conflicting members. It is located at the second member, and names the first.
@@ -68,7 +65,7 @@ impl<'a> Envelope<'a> {
             return match (self.members[RESULT], self.members[ERROR]) {
                 (Some(_), _) => Ok(Kind::Response),
                 (_, Some(_)) => Ok(Kind::Error),
-                _ => Err(self.json.error(ErrorKind::NoMember {
+                _ => Err(self.json.error(ErrorKind::NoVariant {
                     expected: "a member `method`, `result` or `error`".to_owned(),
                     found: Some("none".to_owned()),
                 })),

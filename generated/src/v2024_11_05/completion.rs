@@ -4,10 +4,10 @@
 //! The area `completion` of the protocol.
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 
-/// Asks for suggestions to complete an argument of a prompt or a variable of a resource URI.
+/// Requests suggestions for an argument of a prompt or a variable of a resource URI.
 ///
-/// Sent while a user is typing; clients should debounce it. The answer is a [`CompleteResult`] with at most 100 values, the
-/// most relevant first. This revision has no capability that announces it, so a client has to try.
+/// Clients send it while the user types and should debounce it. The result is a [`CompleteResult`] with at most 100 values,
+/// most relevant first. This revision has no capability for completion, so a client has to try the request.
 ///
 /// The `completion/complete` request, sent by the client.
 ///
@@ -54,7 +54,6 @@ impl codec::Decode for CompleteRequest {
 impl codec::DecodeInPlace for CompleteRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -118,9 +117,9 @@ impl crate::Request for CompleteRequest {
     type Result = CompleteResult;
 }
 
-/// The argument for which a client wants suggestions, while its user types.
+/// The argument to complete and the text entered so far.
 ///
-/// A client should not ask at every keystroke, and a server should limit the rate at which it answers.
+/// Clients should debounce these requests while the user types. Servers should limit their rate.
 ///
 /// The parameters of [`CompleteRequest`] (`completion/complete`).
 ///
@@ -129,11 +128,11 @@ impl crate::Request for CompleteRequest {
 /// Used by [`CompleteRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
-    /// The argument in question, with what has been typed so far.
+    /// The argument to complete, with the text entered so far.
     ///
     /// `argument`, required.
     pub argument: CompleteRequestParamsArgument,
-    /// The prompt, by name, or the resource template, by URI, to which the argument belongs.
+    /// The prompt (by name) or the resource template (by URI) that the argument belongs to.
     ///
     /// `ref`, required.
     pub r#ref: PromptOrResourceReference,
@@ -171,7 +170,6 @@ impl codec::Decode for CompleteRequestParams {
 impl codec::DecodeInPlace for CompleteRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             argument: codec::DecodeInPlace::blank(unread),
             r#ref: codec::DecodeInPlace::blank(unread),
@@ -229,18 +227,18 @@ impl codec::Object for CompleteRequestParams {
     }
 }
 
-/// The argument to be completed, and what has been typed of it.
+/// The name and the current text of the argument to complete.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParamsArgument {
-    /// The argument's name: that of a [`PromptArgument`](super::PromptArgument), or of a variable in the URI template.
+    /// The name of a [`PromptArgument`](super::PromptArgument) or of a variable in the URI template.
     ///
     /// `name`, required.
     pub name: String,
-    /// What has been typed so far, possibly nothing; the server looks for values that match it.
+    /// The text entered so far, which may be empty. The server returns values that match it.
     ///
     /// `value`, required.
     pub value: String,
@@ -275,7 +273,6 @@ impl codec::Decode for CompleteRequestParamsArgument {
 impl codec::DecodeInPlace for CompleteRequestParamsArgument {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             value: codec::DecodeInPlace::blank(unread),
@@ -333,7 +330,7 @@ impl codec::Object for CompleteRequestParamsArgument {
     }
 }
 
-/// Whose argument is to be completed: that of a prompt, or of a resource template.
+/// A reference to the prompt or resource template whose argument is being completed.
 ///
 /// Which one a value is:
 ///
@@ -345,9 +342,9 @@ impl codec::Object for CompleteRequestParamsArgument {
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptOrResourceReference {
-    /// [`PromptReference`]: Points to a prompt by its name, for instance to have one of its arguments completed.
+    /// [`PromptReference`]: A reference to a prompt by name, for example to complete one of its arguments.
     PromptReference(PromptReference),
-    /// [`ResourceReference`]: The resource or the resource template whose argument a client wants completed.
+    /// [`ResourceReference`]: A reference to the resource or resource template whose argument is being completed.
     ResourceReference(ResourceReference),
 }
 
@@ -374,7 +371,6 @@ impl codec::Decode for PromptOrResourceReference {
 impl codec::DecodeInPlace for PromptOrResourceReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::PromptReference(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -390,7 +386,7 @@ impl codec::DecodeInPlace for PromptOrResourceReference {
                         any_of: &[codec::Literal::Str("ref/prompt")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -399,7 +395,7 @@ impl codec::DecodeInPlace for PromptOrResourceReference {
                         any_of: &[codec::Literal::Str("ref/resource")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -435,9 +431,10 @@ impl codec::Encode for PromptOrResourceReference {
     }
 }
 
-/// The server's answer to `completion/complete`: values that would suit the argument.
+/// The values suggested for an argument.
 ///
-/// Suggestions may give away what exists on a server, so it must not offer what the asker is not allowed to see.
+/// Suggestions can reveal what exists on a server. The server must not suggest values that the client is not allowed to
+/// see.
 ///
 /// The result of [`CompleteRequest`] (`completion/complete`).
 ///
@@ -446,12 +443,12 @@ impl codec::Encode for PromptOrResourceReference {
 /// Specification: [`CompleteResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#completeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The suggestions, and whether they are all that there are.
+    /// The suggested values, and whether more values match.
     ///
     /// `completion`, required.
     pub completion: CompleteResultCompletion,
@@ -492,7 +489,6 @@ impl codec::Decode for CompleteResult {
 impl codec::DecodeInPlace for CompleteResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             completion: codec::DecodeInPlace::blank(unread),
@@ -545,22 +541,23 @@ impl codec::Object for CompleteResult {
     }
 }
 
-/// Suggested values for an argument.
+/// A list of suggested values, with the number of matches.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResultCompletion {
-    /// Whether there are further suggestions besides these; it may be known even where their number is not.
+    /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
     ///
     /// `hasMore`, optional.
     pub has_more: Option<bool>,
-    /// How many suggestions there are in all, including those not listed in `values`; absent, their number is unknown.
+    /// The total number of matches, including those not in `values`. If absent, the number is unknown.
     ///
     /// `total`, optional.
     pub total: Option<i64>,
-    /// The suggestions, best match first. A server must not list more than 100, but the schema of this revision sets no bound, so a longer list still decodes.
+    /// The suggested values, most relevant first. A server must not send more than 100, but the schema of this revision does
+    /// not enforce the limit, so longer lists still decode.
     ///
     /// `values`, required.
     pub values: Vec<String>,
@@ -608,7 +605,6 @@ impl codec::Decode for CompleteResultCompletion {
 impl codec::DecodeInPlace for CompleteResultCompletion {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             has_more: None,
             total: None,
@@ -664,7 +660,7 @@ impl codec::Object for CompleteResultCompletion {
     }
 }
 
-/// Points to a prompt by its name, for instance to have one of its arguments completed.
+/// A reference to a prompt by name, for example to complete one of its arguments.
 ///
 /// On the wire, `type` is `"ref/prompt"`.
 ///
@@ -675,7 +671,7 @@ impl codec::Object for CompleteResultCompletion {
 /// Specification: [`PromptReference`](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptreference)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptReference {
-    /// The `name` of the [`Prompt`](super::Prompt), which alone decides which one is meant.
+    /// The `name` of the [`Prompt`](super::Prompt). It alone identifies the prompt.
     ///
     /// `name`, required.
     pub name: String,
@@ -709,7 +705,6 @@ impl codec::Decode for PromptReference {
 impl codec::DecodeInPlace for PromptReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -766,7 +761,7 @@ impl codec::Object for PromptReference {
     }
 }
 
-/// The resource or the resource template whose argument a client wants completed.
+/// A reference to the resource or resource template whose argument is being completed.
 ///
 /// On the wire, `type` is `"ref/resource"`.
 ///
@@ -777,7 +772,7 @@ impl codec::Object for PromptReference {
 /// Specification: [`ResourceReference`](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcereference)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceReference {
-    /// The URI of the resource, or the URI template (RFC 6570) just as the server listed it.
+    /// The URI of the resource, or the URI template (RFC 6570) exactly as listed by the server.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -811,7 +806,6 @@ impl codec::Decode for ResourceReference {
 impl codec::DecodeInPlace for ResourceReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),

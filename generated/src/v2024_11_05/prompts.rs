@@ -5,10 +5,10 @@
 use crate::{Extra, JsonObject, KnownMembers, Map, Revision, codec};
 use super::{CallToolResultContentItem, Role};
 
-/// Fetches a prompt with its arguments filled in.
+/// Gets a prompt with its arguments filled in.
 ///
-/// The answer is a [`GetPromptResult`] with the messages to give to a model; an unknown name or a missing argument is an
-/// error (-32602). Needs the server's `prompts` capability.
+/// The result is a [`GetPromptResult`] with the messages for the model. An unknown name or a missing required argument is
+/// an error (-32602). Requires the server's `prompts` capability.
 ///
 /// The `prompts/get` request, sent by the client.
 ///
@@ -55,7 +55,6 @@ impl codec::Decode for GetPromptRequest {
 impl codec::DecodeInPlace for GetPromptRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -119,9 +118,9 @@ impl crate::Request for GetPromptRequest {
     type Result = GetPromptResult;
 }
 
-/// Which prompt a client wants, and what to fill into it.
+/// The name and arguments of a prompt.
 ///
-/// The server should refuse an unknown name, or a missing argument that is required, as invalid parameters (-32602).
+/// The server should reject an unknown name or a missing required argument with the invalid params error (-32602).
 ///
 /// The parameters of [`GetPromptRequest`] (`prompts/get`).
 ///
@@ -130,7 +129,7 @@ impl crate::Request for GetPromptRequest {
 /// Used by [`GetPromptRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
-    /// The values for the prompt's arguments, by their names. All are strings, and the server should validate them.
+    /// The values of the arguments, by name. All values are strings. The server should validate them.
     ///
     /// `arguments`, optional.
     pub arguments: Option<Map<String, String>>,
@@ -175,7 +174,6 @@ impl codec::Decode for GetPromptRequestParams {
 impl codec::DecodeInPlace for GetPromptRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             arguments: None,
             name: codec::DecodeInPlace::blank(unread),
@@ -228,9 +226,9 @@ impl codec::Object for GetPromptRequestParams {
     }
 }
 
-/// The server's answer to `prompts/get`: the prompt's messages, with the arguments filled in.
+/// The messages of a prompt, with the arguments filled in.
 ///
-/// The content is the server's, even though a user chose the prompt: validate it as any input from outside.
+/// The server provides the content, even though a user chose the prompt. Validate it like other untrusted input.
 ///
 /// The result of [`GetPromptRequest`] (`prompts/get`).
 ///
@@ -239,16 +237,16 @@ impl codec::Object for GetPromptRequestParams {
 /// Specification: [`GetPromptResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#getpromptresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// What the prompt is good for, for people to read.
+    /// The description of the prompt, for people.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The messages, in the order in which the model is to see them.
+    /// The messages, in the order in which the model should receive them.
     ///
     /// `messages`, required.
     pub messages: Vec<PromptMessage>,
@@ -296,7 +294,6 @@ impl codec::Decode for GetPromptResult {
 impl codec::DecodeInPlace for GetPromptResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             description: None,
@@ -352,9 +349,9 @@ impl codec::Object for GetPromptResult {
     }
 }
 
-/// Lists the prompts that the server offers.
+/// Lists the prompts of the server.
 ///
-/// The answer is a [`ListPromptsResult`], which may be one page of several. Needs the server's `prompts` capability.
+/// The result is a [`ListPromptsResult`] with one page of the list. Requires the server's `prompts` capability.
 ///
 /// The `prompts/list` request, sent by the client.
 ///
@@ -412,8 +409,7 @@ impl codec::Decode for ListPromptsRequest {
 
 impl codec::DecodeInPlace for ListPromptsRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -472,7 +468,7 @@ impl crate::Request for ListPromptsRequest {
     type Result = ListPromptsResult;
 }
 
-/// Which page of the server's prompts a client wants.
+/// The page of prompts to return.
 ///
 /// The parameters of [`ListPromptsRequest`] (`prompts/list`).
 ///
@@ -481,7 +477,7 @@ impl crate::Request for ListPromptsRequest {
 /// Used by [`ListPromptsRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsRequestParams {
-    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
@@ -526,8 +522,7 @@ impl codec::Decode for ListPromptsRequestParams {
 
 impl codec::DecodeInPlace for ListPromptsRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -577,7 +572,7 @@ impl codec::Object for ListPromptsRequestParams {
     }
 }
 
-/// The server's answer to `prompts/list`: one page of its prompts.
+/// A page of the server's prompts.
 ///
 /// The result of [`ListPromptsRequest`] (`prompts/list`).
 ///
@@ -586,16 +581,16 @@ impl codec::Object for ListPromptsRequestParams {
 /// Specification: [`ListPromptsResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// The prompts of this page, possibly none.
+    /// The prompts on this page. The list may be empty.
     ///
     /// `prompts`, required.
     pub prompts: Vec<Prompt>,
@@ -643,7 +638,6 @@ impl codec::Decode for ListPromptsResult {
 impl codec::DecodeInPlace for ListPromptsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -699,9 +693,9 @@ impl codec::Object for ListPromptsResult {
     }
 }
 
-/// Messages for a model that a server has prepared, possibly with gaps to fill in, for a user to choose.
+/// A template of messages for a model, offered by a server and chosen by a user.
 ///
-/// Hosts commonly show prompts as commands, for example slash commands. The messages themselves come from `prompts/get`.
+/// Hosts commonly show prompts as commands, for example as slash commands. Use `prompts/get` to get the messages.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -710,15 +704,16 @@ impl codec::Object for ListPromptsResult {
 /// Specification: [`Prompt`](https://modelcontextprotocol.io/specification/2024-11-05/schema#prompt)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// The gaps to fill in; absent or empty, there are none.
+    /// The arguments of the prompt. If absent or empty, the prompt takes no arguments.
     ///
     /// `arguments`, optional.
     pub arguments: Option<Vec<PromptArgument>>,
-    /// What the prompt is good for, for people to read.
+    /// The description of the prompt, for people.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The name under which `prompts/get` finds it, unique within the server; people see it too, as this revision has no `title`.
+    /// The name of the prompt, unique within the server and used by `prompts/get`. Clients also display it, because this
+    /// revision has no `title`.
     ///
     /// `name`, required.
     pub name: String,
@@ -766,7 +761,6 @@ impl codec::Decode for Prompt {
 impl codec::DecodeInPlace for Prompt {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             arguments: None,
             description: None,
@@ -822,9 +816,9 @@ impl codec::Object for Prompt {
     }
 }
 
-/// A gap in a [`Prompt`] that is filled in with a string.
+/// A string argument of a [`Prompt`].
 ///
-/// The server may offer suggestions for it through `completion/complete`.
+/// The server can suggest values through `completion/complete`.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -833,15 +827,16 @@ impl codec::Object for Prompt {
 /// Specification: [`PromptArgument`](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptArgument {
-    /// What to fill in, for people to read.
+    /// The description of the argument, for people.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The key of the argument in the `arguments` of `prompts/get`; people see it too, as this revision has no `title`.
+    /// The name of the argument, used as the key in the `arguments` of `prompts/get`. Clients also display it, because this
+    /// revision has no `title`.
     ///
     /// `name`, required.
     pub name: String,
-    /// Whether the prompt cannot be had without it; absent, it may be left out.
+    /// Whether the argument must be provided. If absent, the argument is optional.
     ///
     /// `required`, optional.
     pub required: Option<bool>,
@@ -889,7 +884,6 @@ impl codec::Decode for PromptArgument {
 impl codec::DecodeInPlace for PromptArgument {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             name: codec::DecodeInPlace::blank(unread),
@@ -945,9 +939,9 @@ impl codec::Object for PromptArgument {
     }
 }
 
-/// Tells the client that `prompts/list` would now yield something else.
+/// Notifies the client that the list of prompts has changed.
 ///
-/// Sent without being asked for, if the server's `prompts` capability has `listChanged`.
+/// The server sends it without a subscription if its `prompts` capability has `listChanged`.
 ///
 /// The `notifications/prompts/list_changed` notification, sent by the server.
 ///
@@ -1008,8 +1002,7 @@ impl codec::Decode for PromptListChangedNotification {
 
 impl codec::DecodeInPlace for PromptListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1074,17 +1067,17 @@ impl crate::Notification for PromptListChangedNotification {
     type Params = Option<PromptListChangedNotificationParams>;
 }
 
-/// Parameters of the server's notice that its list of prompts has changed: metadata only.
+/// The parameters of the `notifications/prompts/list_changed` notification, which contain only metadata.
 ///
-/// It needs no subscription. The client may fetch the list again.
+/// The server sends it without a subscription. The client can list the prompts again when it receives the notification.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`PromptListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptListChangedNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1129,8 +1122,7 @@ impl codec::Decode for PromptListChangedNotificationParams {
 
 impl codec::DecodeInPlace for PromptListChangedNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1180,9 +1172,9 @@ impl codec::Object for PromptListChangedNotificationParams {
     }
 }
 
-/// One message of a prompt, to be put before a model.
+/// A message of a prompt.
 ///
-/// It resembles [`SamplingMessage`](super::SamplingMessage), but may also embed resources of the server.
+/// It is similar to [`SamplingMessage`](super::SamplingMessage), but can also embed resources of the server.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1191,11 +1183,11 @@ impl codec::Object for PromptListChangedNotificationParams {
 /// Specification: [`PromptMessage`](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
-    /// What is said: text, an image or another kind of content, or a resource.
+    /// The content of the message: text, an image or other media, or a resource.
     ///
     /// `content`, required.
     pub content: CallToolResultContentItem,
-    /// Whose words they are, the user's or the model's.
+    /// The author of the message: the user or the model.
     ///
     /// `role`, required.
     pub role: Role,
@@ -1233,7 +1225,6 @@ impl codec::Decode for PromptMessage {
 impl codec::DecodeInPlace for PromptMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             content: codec::DecodeInPlace::blank(unread),
             role: codec::DecodeInPlace::blank(unread),

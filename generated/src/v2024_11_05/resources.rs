@@ -5,7 +5,7 @@
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{Annotations, EmptyResult};
 
-/// A resource, or a part of one, as binary data.
+/// Binary contents of a resource or of a part of one.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -14,15 +14,15 @@ use super::{Annotations, EmptyResult};
 /// Specification: [`BlobResourceContents`](https://modelcontextprotocol.io/specification/2024-11-05/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobResourceContents {
-    /// The bytes, as base64.
+    /// The data, encoded as base64.
     ///
     /// `blob`, required.
     pub blob: String,
-    /// The MIME type of the decoded bytes; absent where the server does not know it.
+    /// The MIME type of the decoded data. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    /// The URI of these contents. It may identify a part of the requested resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -64,7 +64,6 @@ impl codec::Decode for BlobResourceContents {
 impl codec::DecodeInPlace for BlobResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             blob: codec::DecodeInPlace::blank(unread),
             mime_type: None,
@@ -125,7 +124,7 @@ impl codec::Object for BlobResourceContents {
     }
 }
 
-/// The contents of a resource or of a part of it, as text or as binary data.
+/// The text or binary contents of a resource or of a part of one.
 ///
 /// Which one a value is:
 ///
@@ -137,9 +136,9 @@ impl codec::Object for BlobResourceContents {
 /// Used by [`EmbeddedResource`](super::EmbeddedResource), [`ReadResourceResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextOrBlobResourceContents {
-    /// [`TextResourceContents`]: A resource, or a part of one, as text.
+    /// [`TextResourceContents`]: Text contents of a resource or of a part of one.
     TextResourceContents(TextResourceContents),
-    /// [`BlobResourceContents`]: A resource, or a part of one, as binary data.
+    /// [`BlobResourceContents`]: Binary contents of a resource or of a part of one.
     BlobResourceContents(BlobResourceContents),
 }
 
@@ -166,7 +165,6 @@ impl codec::Decode for TextOrBlobResourceContents {
 impl codec::DecodeInPlace for TextOrBlobResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::BlobResourceContents(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -181,7 +179,7 @@ impl codec::DecodeInPlace for TextOrBlobResourceContents {
                         path: &["text"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -189,7 +187,7 @@ impl codec::DecodeInPlace for TextOrBlobResourceContents {
                         path: &["blob"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -225,10 +223,10 @@ impl codec::Encode for TextOrBlobResourceContents {
     }
 }
 
-/// Lists the server's resource templates, from which clients build URIs to read.
+/// Lists the resource templates of the server.
 ///
-/// The answer is a [`ListResourceTemplatesResult`], which may be one page of several. Needs the server's `resources`
-/// capability.
+/// Clients use the templates to build URIs to read. The result is a [`ListResourceTemplatesResult`] with one page of the
+/// list. Requires the server's `resources` capability.
 ///
 /// The `resources/templates/list` request, sent by the client.
 ///
@@ -289,8 +287,7 @@ impl codec::Decode for ListResourceTemplatesRequest {
 
 impl codec::DecodeInPlace for ListResourceTemplatesRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -349,7 +346,7 @@ impl crate::Request for ListResourceTemplatesRequest {
     type Result = ListResourceTemplatesResult;
 }
 
-/// From where on a client wants the list of resource templates.
+/// The page of resource templates to return.
 ///
 /// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
 ///
@@ -358,7 +355,7 @@ impl crate::Request for ListResourceTemplatesRequest {
 /// Used by [`ListResourceTemplatesRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesRequestParams {
-    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
@@ -403,8 +400,7 @@ impl codec::Decode for ListResourceTemplatesRequestParams {
 
 impl codec::DecodeInPlace for ListResourceTemplatesRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -454,7 +450,7 @@ impl codec::Object for ListResourceTemplatesRequestParams {
     }
 }
 
-/// One page of the resource templates that a server offers.
+/// A page of the server's resource templates.
 ///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
 ///
@@ -463,16 +459,16 @@ impl codec::Object for ListResourceTemplatesRequestParams {
 /// Specification: [`ListResourceTemplatesResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// The templates on this page.
+    /// The resource templates on this page.
     ///
     /// `resourceTemplates`, required.
     pub resource_templates: Vec<ResourceTemplate>,
@@ -524,7 +520,6 @@ impl codec::Decode for ListResourceTemplatesResult {
 impl codec::DecodeInPlace for ListResourceTemplatesResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -580,9 +575,9 @@ impl codec::Object for ListResourceTemplatesResult {
     }
 }
 
-/// Lists the resources that the server can read.
+/// Lists the resources of the server.
 ///
-/// The answer is a [`ListResourcesResult`], which may be one page of several. Needs the server's `resources` capability.
+/// The result is a [`ListResourcesResult`] with one page of the list. Requires the server's `resources` capability.
 ///
 /// The `resources/list` request, sent by the client.
 ///
@@ -640,8 +635,7 @@ impl codec::Decode for ListResourcesRequest {
 
 impl codec::DecodeInPlace for ListResourcesRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -700,7 +694,7 @@ impl crate::Request for ListResourcesRequest {
     type Result = ListResourcesResult;
 }
 
-/// From where on a client wants the list of resources.
+/// The page of resources to return.
 ///
 /// The parameters of [`ListResourcesRequest`] (`resources/list`).
 ///
@@ -709,7 +703,7 @@ impl crate::Request for ListResourcesRequest {
 /// Used by [`ListResourcesRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesRequestParams {
-    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
@@ -754,8 +748,7 @@ impl codec::Decode for ListResourcesRequestParams {
 
 impl codec::DecodeInPlace for ListResourcesRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -805,9 +798,9 @@ impl codec::Object for ListResourcesRequestParams {
     }
 }
 
-/// One page of the resources that a server offers.
+/// A page of the server's resources.
 ///
-/// It need not be all that can be read: templates and links in tool results may lead to others.
+/// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`).
 ///
@@ -816,12 +809,12 @@ impl codec::Object for ListResourcesRequestParams {
 /// Specification: [`ListResourcesResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
@@ -873,7 +866,6 @@ impl codec::Decode for ListResourcesResult {
 impl codec::DecodeInPlace for ListResourcesResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -931,8 +923,8 @@ impl codec::Object for ListResourcesResult {
 
 /// Reads a resource by its URI.
 ///
-/// The answer is a [`ReadResourceResult`], which may hold several contents, such as the files of a directory. A URI that
-/// names nothing is an error (-32002). Needs the server's `resources` capability.
+/// The result is a [`ReadResourceResult`]. It can hold several contents, such as the files of a directory. A resource that
+/// does not exist is an error (-32002). Requires the server's `resources` capability.
 ///
 /// The `resources/read` request, sent by the client.
 ///
@@ -979,7 +971,6 @@ impl codec::Decode for ReadResourceRequest {
 impl codec::DecodeInPlace for ReadResourceRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1043,9 +1034,9 @@ impl crate::Request for ReadResourceRequest {
     type Result = ReadResourceResult;
 }
 
-/// Which resource a client reads.
+/// The URI of a resource to read.
 ///
-/// The server must validate the URI, and should check that the caller may have what it names.
+/// The server must validate the URI. It should also check that the client is allowed to read the resource.
 ///
 /// The parameters of [`ReadResourceRequest`] (`resources/read`).
 ///
@@ -1054,7 +1045,7 @@ impl crate::Request for ReadResourceRequest {
 /// Used by [`ReadResourceRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
-    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -1088,7 +1079,6 @@ impl codec::Decode for ReadResourceRequestParams {
 impl codec::DecodeInPlace for ReadResourceRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1138,10 +1128,11 @@ impl codec::Object for ReadResourceRequestParams {
     }
 }
 
-/// The contents of a resource, as the server read them.
+/// The contents of a resource.
 ///
-/// A resource that does not exist is a JSON-RPC error, -32002 up to 2025-11-25 and -32602 (invalid params) from 2026-07-28
-/// on, where clients should still understand the old code. An empty list of contents must not stand for it there.
+/// A resource that does not exist is an error: -32002 up to 2025-11-25, and -32602 (invalid params) since 2026-07-28.
+/// Clients should still accept -32002 in the newer revision. Since 2026-07-28, a server must not respond with empty
+/// contents for a missing resource.
 ///
 /// The result of [`ReadResourceRequest`] (`resources/read`).
 ///
@@ -1150,12 +1141,12 @@ impl codec::Object for ReadResourceRequestParams {
 /// Specification: [`ReadResourceResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#readresourceresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The contents, each with a URI of its own: several where the resource has parts, as a directory has files.
+    /// The contents, each with its own URI. A resource with several parts, such as a directory, has several contents.
     ///
     /// `contents`, required.
     pub contents: Vec<TextOrBlobResourceContents>,
@@ -1196,7 +1187,6 @@ impl codec::Decode for ReadResourceResult {
 impl codec::DecodeInPlace for ReadResourceResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             contents: codec::DecodeInPlace::blank(unread),
@@ -1249,10 +1239,10 @@ impl codec::Object for ReadResourceResult {
     }
 }
 
-/// Something that a server can be asked to read, such as a file, a database schema or an application's data.
+/// A resource that the server can read, such as a file, a database schema or application data.
 ///
-/// The application decides what of it becomes context for a model. The scheme `https` is for what a client can fetch from
-/// the web by itself; `file` need not mean a real file system.
+/// The application decides which resources become context for a model. The `https` scheme is for resources that the client
+/// can fetch directly from the web. The `file` scheme need not refer to a real file system.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1261,27 +1251,28 @@ impl codec::Object for ReadResourceResult {
 /// Specification: [`Resource`](https://modelcontextprotocol.io/specification/2024-11-05/schema#resource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// What the resource is, in words that may be given to the model as a hint.
+    /// The description of the resource, which a client may pass to the model as a hint.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The MIME type of the contents; absent where the server does not know it.
+    /// The MIME type of the contents. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The name for people, as a user interface shows it.
+    /// The display name of the resource.
     ///
     /// `name`, required.
     pub name: String,
-    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context usage.
+    /// If absent, the size is unknown.
     ///
     /// `size`, optional.
     pub size: Option<i64>,
-    /// The URI that identifies it and by which it is read (RFC 3986, any scheme).
+    /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -1351,7 +1342,6 @@ impl codec::Decode for Resource {
 impl codec::DecodeInPlace for Resource {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             annotations: None,
             description: None,
@@ -1421,9 +1411,9 @@ impl codec::Object for Resource {
     }
 }
 
-/// Tells the client that `resources/list` would now yield something else.
+/// Notifies the client that the list of resources has changed.
 ///
-/// Sent without being asked for, if the server's `resources` capability has `listChanged`.
+/// The server sends it without a subscription if its `resources` capability has `listChanged`.
 ///
 /// The `notifications/resources/list_changed` notification, sent by the server.
 ///
@@ -1484,8 +1474,7 @@ impl codec::Decode for ResourceListChangedNotification {
 
 impl codec::DecodeInPlace for ResourceListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1550,15 +1539,15 @@ impl crate::Notification for ResourceListChangedNotification {
     type Params = Option<ResourceListChangedNotificationParams>;
 }
 
-/// What comes with the notice that the server's resources have changed: metadata at most.
+/// The parameters of the `notifications/resources/list_changed` notification, which contain only metadata.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ResourceListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceListChangedNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1603,8 +1592,7 @@ impl codec::Decode for ResourceListChangedNotificationParams {
 
 impl codec::DecodeInPlace for ResourceListChangedNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1654,9 +1642,9 @@ impl codec::Object for ResourceListChangedNotificationParams {
     }
 }
 
-/// A family of resources whose URIs follow one pattern.
+/// A template for the URIs of a group of resources.
 ///
-/// A client fills in the variables and reads the URI that results. The server may offer completion for the values.
+/// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1665,23 +1653,23 @@ impl codec::Object for ResourceListChangedNotificationParams {
 /// Specification: [`ResourceTemplate`](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// Hints on the use of these resources, such as for whom they are and how much they matter.
+    /// Hints for the display and use of the resources, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// What the template is for, in words that may be given to the model as a hint.
+    /// The description of the template, which a client may pass to the model as a hint.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The MIME type that all of these resources have; absent where they differ or it is unknown.
+    /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The name for people of this kind of resource, as a user interface shows it.
+    /// The display name of the kind of resource that the template describes.
     ///
     /// `name`, required.
     pub name: String,
-    /// The pattern, a URI template of RFC 6570 such as `file:///{path}`.
+    /// The URI template (RFC 6570), such as `file:///{path}`.
     ///
     /// `uriTemplate`, required.
     pub uri_template: String,
@@ -1743,7 +1731,6 @@ impl codec::Decode for ResourceTemplate {
 impl codec::DecodeInPlace for ResourceTemplate {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             annotations: None,
             description: None,
@@ -1810,10 +1797,10 @@ impl codec::Object for ResourceTemplate {
     }
 }
 
-/// Tells the client that a resource has changed and may be worth reading again.
+/// Notifies the client that a resource has changed, so that the client can read it again.
 ///
-/// Sent for resources that `resources/subscribe` named, and possibly for parts of them. Needs `subscribe` in the server's
-/// `resources` capability.
+/// The server sends it for resources that the client subscribed to with `resources/subscribe`, and possibly for parts of
+/// them. Requires `subscribe` in the server's `resources` capability.
 ///
 /// The `notifications/resources/updated` notification, sent by the server.
 ///
@@ -1860,7 +1847,6 @@ impl codec::Decode for ResourceUpdatedNotification {
 impl codec::DecodeInPlace for ResourceUpdatedNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1927,14 +1913,16 @@ impl crate::Notification for ResourceUpdatedNotification {
     type Params = ResourceUpdatedNotificationParams;
 }
 
-/// Which resource has changed, so that a client that subscribed to it may want to read it again.
+/// The URI of a resource that has changed.
+///
+/// A client that subscribed to the resource may want to read it again.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ResourceUpdatedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotificationParams {
-    /// The URI of what changed, which may be a part of the resource subscribed to.
+    /// The URI of the changed resource. It may identify a part of the subscribed resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -1968,7 +1956,6 @@ impl codec::Decode for ResourceUpdatedNotificationParams {
 impl codec::DecodeInPlace for ResourceUpdatedNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2018,10 +2005,10 @@ impl codec::Object for ResourceUpdatedNotificationParams {
     }
 }
 
-/// Subscribes to changes of one resource.
+/// Subscribes to changes of a resource.
 ///
-/// The answer is empty; from then on the server sends `notifications/resources/updated` whenever the resource changes,
-/// until `resources/unsubscribe`. Needs `subscribe` in the server's `resources` capability.
+/// The result is empty. The server then sends `notifications/resources/updated` when the resource changes, until the client
+/// sends `resources/unsubscribe`. Requires `subscribe` in the server's `resources` capability.
 ///
 /// The `resources/subscribe` request, sent by the client.
 ///
@@ -2068,7 +2055,6 @@ impl codec::Decode for SubscribeRequest {
 impl codec::DecodeInPlace for SubscribeRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2132,9 +2118,9 @@ impl crate::Request for SubscribeRequest {
     type Result = EmptyResult;
 }
 
-/// Which resource a client wants to hear of whenever it changes.
+/// The URI of a resource to watch for changes.
 ///
-/// In 2026-07-28 a `SubscriptionFilter` takes its place.
+/// Revision 2026-07-28 replaces it with `SubscriptionFilter`.
 ///
 /// The parameters of [`SubscribeRequest`] (`resources/subscribe`).
 ///
@@ -2143,7 +2129,7 @@ impl crate::Request for SubscribeRequest {
 /// Used by [`SubscribeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequestParams {
-    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2177,7 +2163,6 @@ impl codec::Decode for SubscribeRequestParams {
 impl codec::DecodeInPlace for SubscribeRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2227,7 +2212,7 @@ impl codec::Object for SubscribeRequestParams {
     }
 }
 
-/// A resource, or a part of one, as text.
+/// Text contents of a resource or of a part of one.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2236,15 +2221,15 @@ impl codec::Object for SubscribeRequestParams {
 /// Specification: [`TextResourceContents`](https://modelcontextprotocol.io/specification/2024-11-05/schema#textresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
-    /// The MIME type of the text, such as `text/markdown`; absent where the server does not know it.
+    /// The MIME type of the text, such as `text/markdown`. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The text. Whatever is not really text belongs in [`BlobResourceContents`].
+    /// The text. Data that cannot be represented as text belongs in [`BlobResourceContents`].
     ///
     /// `text`, required.
     pub text: String,
-    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    /// The URI of these contents. It may identify a part of the requested resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2286,7 +2271,6 @@ impl codec::Decode for TextResourceContents {
 impl codec::DecodeInPlace for TextResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             mime_type: None,
             text: codec::DecodeInPlace::blank(unread),
@@ -2347,9 +2331,9 @@ impl codec::Object for TextResourceContents {
     }
 }
 
-/// Ends a subscription made with `resources/subscribe`.
+/// Cancels a subscription made with `resources/subscribe`.
 ///
-/// The answer is empty. Needs `subscribe` in the server's `resources` capability.
+/// The result is empty. Requires `subscribe` in the server's `resources` capability.
 ///
 /// The `resources/unsubscribe` request, sent by the client.
 ///
@@ -2396,7 +2380,6 @@ impl codec::Decode for UnsubscribeRequest {
 impl codec::DecodeInPlace for UnsubscribeRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2460,7 +2443,7 @@ impl crate::Request for UnsubscribeRequest {
     type Result = EmptyResult;
 }
 
-/// Which resource a client no longer wants to hear of.
+/// The URI of a resource to stop watching.
 ///
 /// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`).
 ///
@@ -2469,7 +2452,7 @@ impl crate::Request for UnsubscribeRequest {
 /// Used by [`UnsubscribeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequestParams {
-    /// The URI of the resource, the one that the client subscribed to.
+    /// The URI of the subscribed resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2503,7 +2486,6 @@ impl codec::Decode for UnsubscribeRequestParams {
 impl codec::DecodeInPlace for UnsubscribeRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),

@@ -5,9 +5,9 @@
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 use super::Meta;
 
-/// Asks the client for its roots, the directories and files that the server may work on.
+/// Lists the roots of the client, the directories and files that the server should work on.
 ///
-/// The answer is a [`ListRootsResult`]. The server should keep within the roots. Needs the client's `roots` capability.
+/// The result is a [`ListRootsResult`]. The server should stay within the roots. Requires the client's `roots` capability.
 ///
 /// The `roots/list` request, sent by the server.
 ///
@@ -65,8 +65,7 @@ impl codec::Decode for ListRootsRequest {
 
 impl codec::DecodeInPlace for ListRootsRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -125,7 +124,7 @@ impl crate::Request for ListRootsRequest {
     type Result = ListRootsResult;
 }
 
-/// Parameters of the request by which a server asks for the client's roots: metadata only.
+/// The metadata of a server's request for the client's roots.
 ///
 /// The parameters of [`ListRootsRequest`] (`roots/list`).
 ///
@@ -134,8 +133,8 @@ impl crate::Request for ListRootsRequest {
 /// Used by [`ListRootsRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -180,8 +179,7 @@ impl codec::Decode for ListRootsRequestParams {
 
 impl codec::DecodeInPlace for ListRootsRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -231,7 +229,7 @@ impl codec::Object for ListRootsRequestParams {
     }
 }
 
-/// The client's answer to `roots/list`: the directories and files on which the server is meant to work.
+/// The directories and files that the server should work on.
 ///
 /// The result of [`ListRootsRequest`] (`roots/list`).
 ///
@@ -240,12 +238,12 @@ impl codec::Object for ListRootsRequestParams {
 /// Specification: [`ListRootsResult`](https://modelcontextprotocol.io/specification/2024-11-05/schema#listrootsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The roots, possibly none.
+    /// The roots. The list may be empty.
     ///
     /// `roots`, required.
     pub roots: Vec<Root>,
@@ -286,7 +284,6 @@ impl codec::Decode for ListRootsResult {
 impl codec::DecodeInPlace for ListRootsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             roots: codec::DecodeInPlace::blank(unread),
@@ -339,10 +336,10 @@ impl codec::Object for ListRootsResult {
     }
 }
 
-/// A directory or file of the client's on which a server is meant to work.
+/// A directory or file of the client that a server should work on.
 ///
-/// It is guidance, not access control: nothing in the protocol keeps a server inside its roots, although it should respect
-/// them, and check paths against them. A client should ask its user before it gives a root away.
+/// Roots are guidance, not access control. Servers should respect the roots and validate paths against them, but the
+/// protocol does not enforce this. A client should ask its user for consent before it shares a root.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -351,11 +348,11 @@ impl codec::Object for ListRootsResult {
 /// Specification: [`Root`](https://modelcontextprotocol.io/specification/2024-11-05/schema#root)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
-    /// A name for people to read, for example that of the project.
+    /// The display name of the root, such as the name of a project.
     ///
     /// `name`, optional.
     pub name: Option<String>,
-    /// Where the root is: a URI, which has to begin with `file://` so far. A later revision may admit other schemes.
+    /// The URI of the root. It must begin with `file://`. Later revisions may allow other schemes.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -396,7 +393,6 @@ impl codec::Decode for Root {
 impl codec::DecodeInPlace for Root {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: None,
             uri: codec::DecodeInPlace::blank(unread),
@@ -449,10 +445,10 @@ impl codec::Object for Root {
     }
 }
 
-/// Tells the server that the client's roots have changed.
+/// Notifies the server that the client's roots have changed.
 ///
-/// Sent whenever a root is added, removed or altered, if the client's `roots` capability has `listChanged`; the server
-/// should then ask with `roots/list` again.
+/// The client sends it when a root is added, removed or modified, if its `roots` capability has `listChanged`. The server
+/// should then send `roots/list` again.
 ///
 /// The `notifications/roots/list_changed` notification, sent by the client.
 ///
@@ -513,8 +509,7 @@ impl codec::Decode for RootsListChangedNotification {
 
 impl codec::DecodeInPlace for RootsListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -576,17 +571,17 @@ impl crate::Notification for RootsListChangedNotification {
     type Params = Option<RootsListChangedNotificationParams>;
 }
 
-/// Parameters of the client's notice that its roots have changed: metadata only.
+/// The parameters of the `notifications/roots/list_changed` notification, which contain only metadata.
 ///
-/// The server is expected to ask for the roots again.
+/// The server should request the roots again when it receives the notification.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`RootsListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RootsListChangedNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -631,8 +626,7 @@ impl codec::Decode for RootsListChangedNotificationParams {
 
 impl codec::DecodeInPlace for RootsListChangedNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),

@@ -5,10 +5,10 @@
 use crate::{Error, Extra, JsonObject, KnownMembers, Number, codec};
 use super::TextOrBlobResourceContents;
 
-/// Hints from the server on how a client may use or show something, such as for whom it is and how much it matters.
+/// Hints for the client about how to use or display an object.
 ///
-/// A client may filter and sort by them, or pick what goes into the model's context. They are the server's own claims, and
-/// nothing obliges a client to follow them.
+/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server sets
+/// them, and clients are free to ignore them.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -17,11 +17,11 @@ use super::TextOrBlobResourceContents;
 /// Specification: [`Annotations`](https://modelcontextprotocol.io/specification/2025-03-26/schema#annotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotations {
-    /// For whom it is meant: the user, the model, or both. Absence says nothing about it.
+    /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
     ///
     /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
-    /// How much it matters, between 0 (can be left out) and 1 (as good as required).
+    /// The importance of the object, from 0 (optional) to 1 (effectively required).
     ///
     /// `priority`, optional.
     pub priority: Option<AnnotationsPriority>,
@@ -73,8 +73,7 @@ impl codec::Decode for Annotations {
 
 impl codec::DecodeInPlace for Annotations {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             audience: None,
             priority: None,
@@ -127,7 +126,7 @@ impl codec::Object for Annotations {
     }
 }
 
-/// How much something matters: 1 means as good as required, 0 that it can be left out.
+/// The importance of an object, from 0 (optional) to 1 (effectively required).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
@@ -188,15 +187,9 @@ impl codec::Decode for AnnotationsPriority {
 impl codec::DecodeInPlace for AnnotationsPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -208,7 +201,7 @@ impl codec::Encode for AnnotationsPriority {
     }
 }
 
-/// A sound recording, for a model or from one.
+/// Audio sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"audio"`.
 ///
@@ -219,15 +212,15 @@ impl codec::Encode for AnnotationsPriority {
 /// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2025-03-26/schema#audiocontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioContent {
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The recording's bytes, as base64.
+    /// The audio data, encoded as base64.
     ///
     /// `data`, required.
     pub data: String,
-    /// The MIME type of `data`, such as `audio/wav`. Which ones work depends on the provider of the model.
+    /// The MIME type of `data`, such as `audio/wav`. The supported types depend on the model provider.
     ///
     /// `mimeType`, required.
     pub mime_type: String,
@@ -274,7 +267,6 @@ impl codec::Decode for AudioContent {
 impl codec::DecodeInPlace for AudioContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             annotations: None,
             data: codec::DecodeInPlace::blank(unread),
@@ -337,19 +329,19 @@ impl codec::Object for AudioContent {
     }
 }
 
-/// A place in a paged listing, handed out by the server.
+/// A position in a paginated list, issued by the server.
 ///
-/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept should be
-/// answered with invalid params (-32602).
+/// Cursors are opaque. Clients must not parse or modify them, or persist them across sessions. The server should respond to
+/// an invalid cursor with the invalid params error (-32602).
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2025-03-26/schema#cursor)
 pub type Cursor = String;
 
-/// A resource whose contents travel along, inside a prompt message or a tool's result.
+/// The contents of a resource, embedded in a prompt message or a tool result.
 ///
-/// How it is shown to the user or given to the model is for the client to decide.
+/// The client decides how to show it to the user or pass it to the model.
 ///
 /// On the wire, `type` is `"resource"`.
 ///
@@ -360,11 +352,11 @@ pub type Cursor = String;
 /// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2025-03-26/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The contents, text or binary, together with their URI.
+    /// The text or binary contents, with their URI.
     ///
     /// `resource`, required.
     pub resource: TextOrBlobResourceContents,
@@ -405,7 +397,6 @@ impl codec::Decode for EmbeddedResource {
 impl codec::DecodeInPlace for EmbeddedResource {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             annotations: None,
             resource: codec::DecodeInPlace::blank(unread),
@@ -465,7 +456,7 @@ impl codec::Object for EmbeddedResource {
     }
 }
 
-/// The result of a request that succeeded and has nothing else to tell.
+/// The result of a successful request that returns no data.
 ///
 /// The result of [`PingRequest`](super::PingRequest) (`ping`).
 ///
@@ -474,7 +465,7 @@ impl codec::Object for EmbeddedResource {
 /// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#emptyresult)
 pub type EmptyResult = Result;
 
-/// A picture, for a model or from one.
+/// An image sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"image"`.
 ///
@@ -485,15 +476,15 @@ pub type EmptyResult = Result;
 /// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2025-03-26/schema#imagecontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The picture's bytes, as base64.
+    /// The image data, encoded as base64.
     ///
     /// `data`, required.
     pub data: String,
-    /// The MIME type of `data`, such as `image/png`. Which ones work depends on the provider of the model.
+    /// The MIME type of `data`, such as `image/png`. The supported types depend on the model provider.
     ///
     /// `mimeType`, required.
     pub mime_type: String,
@@ -540,7 +531,6 @@ impl codec::Decode for ImageContent {
 impl codec::DecodeInPlace for ImageContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             annotations: None,
             data: codec::DecodeInPlace::blank(unread),
@@ -610,8 +600,8 @@ impl codec::Object for ImageContent {
 /// Used by [`JsonRpcRequestParams`](super::JsonRpcRequestParams), [`ListRootsRequestParams`](super::ListRootsRequestParams), [`PingRequestParams`](super::PingRequestParams), [`RequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
-    /// Asks for progress notifications, which will carry this token; it must differ from those of the sender's other open
-    /// requests. The receiver may send none.
+    /// The token that progress notifications for this request repeat. It must be unique among the sender's active requests. If
+    /// absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     ///
     /// `progressToken`, optional.
     pub progress_token: Option<ProgressToken>,
@@ -659,8 +649,7 @@ impl codec::Decode for Meta {
 
 impl codec::DecodeInPlace for Meta {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             progress_token: None,
             extra: Extra::default(),
@@ -710,7 +699,7 @@ impl codec::Object for Meta {
     }
 }
 
-/// What every notification has in common: a method and, mostly, parameters.
+/// The members shared by all notifications: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -762,7 +751,6 @@ impl codec::Decode for Notification {
 impl codec::DecodeInPlace for Notification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -815,15 +803,15 @@ impl codec::Object for Notification {
     }
 }
 
-/// Parameters that any notification may have: metadata, and nothing else.
+/// The parameters that any notification can have, which contain only metadata.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`Notification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -868,8 +856,7 @@ impl codec::Decode for NotificationParams {
 
 impl codec::DecodeInPlace for NotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -919,7 +906,7 @@ impl codec::Object for NotificationParams {
     }
 }
 
-/// What requests have in common whose answer may come in pages.
+/// The members shared by requests for paginated lists.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -971,7 +958,6 @@ impl codec::Decode for PaginatedRequest {
 impl codec::DecodeInPlace for PaginatedRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -1024,14 +1010,14 @@ impl codec::Object for PaginatedRequest {
     }
 }
 
-/// From where on a listing is wanted.
+/// The page of a list to return.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`PaginatedRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
-    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
@@ -1076,8 +1062,7 @@ impl codec::Decode for PaginatedRequestParams {
 
 impl codec::DecodeInPlace for PaginatedRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -1127,22 +1112,22 @@ impl codec::Object for PaginatedRequestParams {
     }
 }
 
-/// What results have in common that may be one page of several.
+/// The members shared by results that contain a page of a list.
 ///
-/// How long a page is, the server decides, and pages may differ in length. Between two pages the list may change, so that
-/// entries turn up twice or not at all.
+/// The server determines the page size, which can vary between pages. If the list changes while a client pages through it,
+/// entries can appear twice or be missing.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2025-03-26/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
@@ -1194,8 +1179,7 @@ impl codec::Decode for PaginatedResult {
 
 impl codec::DecodeInPlace for PaginatedResult {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             next_cursor: None,
@@ -1248,9 +1232,9 @@ impl codec::Object for PaginatedResult {
     }
 }
 
-/// A string or an integer that ties progress notifications to the request they tell about.
+/// A string or integer that matches progress notifications to their request.
 ///
-/// Whoever sends the request picks it, in any way, but differently from those of its other open requests.
+/// The sender of the request chooses the token. It must be unique among the sender's active requests.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1259,7 +1243,7 @@ impl codec::Object for PaginatedResult {
 /// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2025-03-26/schema#progresstoken)
 pub type ProgressToken = crate::ProgressToken;
 
-/// What every request has in common: a method and, mostly, parameters.
+/// The members shared by all requests: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1311,7 +1295,6 @@ impl codec::Decode for Request {
 impl codec::DecodeInPlace for Request {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -1364,15 +1347,15 @@ impl codec::Object for Request {
     }
 }
 
-/// Parameters that any request may have: metadata, and nothing else.
+/// The parameters that any request can have, which contain only metadata.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`Request`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -1417,8 +1400,7 @@ impl codec::Decode for RequestParams {
 
 impl codec::DecodeInPlace for RequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1468,20 +1450,20 @@ impl codec::Object for RequestParams {
     }
 }
 
-/// What text and binary contents of a resource have in common.
+/// The members shared by text and binary resource contents.
 ///
-/// On the wire it is always one of [`TextResourceContents`](super::TextResourceContents) and [`BlobResourceContents`](super::BlobResourceContents).
+/// On the wire, the contents are always a [`TextResourceContents`](super::TextResourceContents) or a [`BlobResourceContents`](super::BlobResourceContents).
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2025-03-26/schema#resourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
-    /// The MIME type of the contents; absent where the server does not know it.
+    /// The MIME type of the contents. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    /// The URI of these contents. It may identify a part of the requested resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -1522,7 +1504,6 @@ impl codec::Decode for ResourceContents {
 impl codec::DecodeInPlace for ResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             mime_type: None,
             uri: codec::DecodeInPlace::blank(unread),
@@ -1575,7 +1556,7 @@ impl codec::Object for ResourceContents {
     }
 }
 
-/// Any result: what all of them have in common, and room for what each has besides.
+/// Any result, with the members shared by all results and any additional members.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1584,8 +1565,8 @@ impl codec::Object for ResourceContents {
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2025-03-26/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1630,8 +1611,7 @@ impl codec::Decode for Result {
 
 impl codec::DecodeInPlace for Result {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1681,7 +1661,7 @@ impl codec::Object for Result {
     }
 }
 
-/// One of the two sides of a conversation with a model.
+/// The sender or recipient of a message in a conversation with a model.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1690,11 +1670,11 @@ impl codec::Object for Result {
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2025-03-26/schema#role)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// The model.
+    /// The language model.
     ///
     /// `"assistant"`
     Assistant,
-    /// The person who talks to the model.
+    /// The user who talks to the model.
     ///
     /// `"user"`
     User,
@@ -1742,22 +1722,16 @@ impl codec::Encode for Role {
 
 impl codec::DecodeInPlace for Role {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Assistant
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// Text, for a model or from one.
+/// Text sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"text"`.
 ///
@@ -1768,11 +1742,11 @@ impl codec::DecodeInPlace for Role {
 /// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2025-03-26/schema#textcontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The text itself.
+    /// The text.
     ///
     /// `text`, required.
     pub text: String,
@@ -1813,7 +1787,6 @@ impl codec::Decode for TextContent {
 impl codec::DecodeInPlace for TextContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             annotations: None,
             text: codec::DecodeInPlace::blank(unread),

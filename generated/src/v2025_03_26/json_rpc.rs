@@ -5,16 +5,16 @@
 use crate::{Extra, JsonObject, KnownMembers, Value, codec};
 use super::{Meta, RequestId, Result};
 
-/// Requests and notifications sent together, as one JSON array.
+/// A batch of requests and notifications, sent as a JSON array.
 ///
-/// Sending batches is optional, taking them is not. `initialize` must not be part of one.
+/// Implementations may send batches and must accept them. `initialize` must not be part of a batch.
 ///
 /// Since revision 2025-03-26.
 ///
 /// Specification: [`JSONRPCBatchRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcbatchrequest)
 pub type JsonRpcBatchRequest = Vec<JsonRpcRequestOrNotification>;
 
-/// An entry of a batch: a request, or a notification.
+/// An element of a batch: a request or a notification.
 ///
 /// Which one a value is:
 ///
@@ -26,9 +26,9 @@ pub type JsonRpcBatchRequest = Vec<JsonRpcRequestOrNotification>;
 /// Used by [`JsonRpcBatchRequest`], [`JsonRpcMessage`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcRequestOrNotification {
-    /// [`JsonRpcRequest`]: A request of whatever method: a message that gets an answer.
+    /// [`JsonRpcRequest`]: A request of any method, which expects a response.
     JsonRpcRequest(JsonRpcRequest),
-    /// [`JsonRpcNotification`]: A notification of whatever method: a message that gets no answer.
+    /// [`JsonRpcNotification`]: A notification of any method, which receives no response.
     JsonRpcNotification(JsonRpcNotification),
 }
 
@@ -55,7 +55,6 @@ impl codec::Decode for JsonRpcRequestOrNotification {
 impl codec::DecodeInPlace for JsonRpcRequestOrNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::JsonRpcNotification(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -70,11 +69,11 @@ impl codec::DecodeInPlace for JsonRpcRequestOrNotification {
                         path: &["id"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -110,16 +109,16 @@ impl codec::Encode for JsonRpcRequestOrNotification {
     }
 }
 
-/// The answers to a batch, as one JSON array.
+/// The responses to a batch, sent as a JSON array.
 ///
-/// Each belongs to the request whose `id` it has, in whatever order they stand; notifications get none.
+/// Match each response to its request by `id`. The responses can be in any order, and notifications receive no response.
 ///
 /// Since revision 2025-03-26.
 ///
 /// Specification: [`JSONRPCBatchResponse`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcbatchresponse)
 pub type JsonRpcBatchResponse = Vec<JsonRpcResponseOrError>;
 
-/// An entry of a batch of answers: a success, or an error.
+/// An element of a batch of responses: a successful response or an error.
 ///
 /// Which one a value is:
 ///
@@ -131,9 +130,9 @@ pub type JsonRpcBatchResponse = Vec<JsonRpcResponseOrError>;
 /// Used by [`JsonRpcBatchResponse`], [`JsonRpcMessage`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcResponseOrError {
-    /// [`JsonRpcResponse`]: The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
+    /// [`JsonRpcResponse`]: The response to a request that succeeded.
     JsonRpcResponse(JsonRpcResponse),
-    /// [`JsonRpcError`]: The answer to a request that failed.
+    /// [`JsonRpcError`]: The response to a request that failed.
     JsonRpcError(JsonRpcError),
 }
 
@@ -160,7 +159,6 @@ impl codec::Decode for JsonRpcResponseOrError {
 impl codec::DecodeInPlace for JsonRpcResponseOrError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::JsonRpcError(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -175,7 +173,7 @@ impl codec::DecodeInPlace for JsonRpcResponseOrError {
                         path: &["result"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -183,7 +181,7 @@ impl codec::DecodeInPlace for JsonRpcResponseOrError {
                         path: &["error"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -219,7 +217,7 @@ impl codec::Encode for JsonRpcResponseOrError {
     }
 }
 
-/// The answer to a request that failed.
+/// The response to a request that failed.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -230,11 +228,11 @@ impl codec::Encode for JsonRpcResponseOrError {
 /// Specification: [`JSONRPCError`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcError {
-    /// What went wrong.
+    /// The error that caused the request to fail.
     ///
     /// `error`, required.
     pub error: JsonRpcErrorError,
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -269,7 +267,6 @@ impl codec::Decode for JsonRpcError {
 impl codec::DecodeInPlace for JsonRpcError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: codec::DecodeInPlace::blank(unread),
@@ -329,23 +326,23 @@ impl codec::Object for JsonRpcError {
     }
 }
 
-/// What went wrong with a request: a code for programs, a message for people.
+/// The error object of a response, with a code for programs and a message for people.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorError {
-    /// The kind of error: -32700 and -32600 to -32603 are JSON-RPC's own, -32002 stands for a resource that was not found, and
-    /// others are the sender's.
+    /// The error code. JSON-RPC defines -32700 and -32600 to -32603. The code -32002 means that a resource was not found. The
+    /// sender defines all other codes.
     ///
     /// `code`, required.
     pub code: i64,
-    /// More about the error, in whatever form the sender likes.
+    /// Additional information about the error, in any form.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -387,7 +384,6 @@ impl codec::Decode for JsonRpcErrorError {
 impl codec::DecodeInPlace for JsonRpcErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             code: codec::DecodeInPlace::blank(unread),
             data: None,
@@ -448,7 +444,7 @@ impl codec::Object for JsonRpcErrorError {
     }
 }
 
-/// Any message that goes over the wire, either way.
+/// Any message that a client or a server sends.
 ///
 /// Which one a value is:
 ///
@@ -464,19 +460,19 @@ impl codec::Object for JsonRpcErrorError {
 /// Specification: [`JSONRPCMessage`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcMessage {
-    /// [`JsonRpcRequest`]: A request of whatever method: a message that gets an answer.
+    /// [`JsonRpcRequest`]: A request of any method, which expects a response.
     JsonRpcRequest(JsonRpcRequest),
-    /// [`JsonRpcNotification`]: A notification of whatever method: a message that gets no answer.
+    /// [`JsonRpcNotification`]: A notification of any method, which receives no response.
     JsonRpcNotification(JsonRpcNotification),
-    /// A batch of requests and notifications, a [`JsonRpcBatchRequest`].
+    /// A batch of requests and notifications ([`JsonRpcBatchRequest`]).
     ///
     /// A list of JsonRpcRequestOrNotification.
     JsonRpcRequestOrNotificationArray(Vec<JsonRpcRequestOrNotification>),
-    /// [`JsonRpcResponse`]: The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
+    /// [`JsonRpcResponse`]: The response to a request that succeeded.
     JsonRpcResponse(JsonRpcResponse),
-    /// [`JsonRpcError`]: The answer to a request that failed.
+    /// [`JsonRpcError`]: The response to a request that failed.
     JsonRpcError(JsonRpcError),
-    /// A batch of answers, a [`JsonRpcBatchResponse`].
+    /// A batch of responses ([`JsonRpcBatchResponse`]).
     ///
     /// A list of JsonRpcResponseOrError.
     JsonRpcResponseOrErrorArray(Vec<JsonRpcResponseOrError>),
@@ -529,7 +525,6 @@ impl codec::Decode for JsonRpcMessage {
 impl codec::DecodeInPlace for JsonRpcMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::JsonRpcRequestOrNotificationArray(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -548,7 +543,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["id"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -557,7 +552,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["method"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -566,7 +561,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["result"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -575,7 +570,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["error"],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -584,11 +579,11 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["0", "method"],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::ARRAY)],
-                member: 5,
+                variant: 5,
             },
         ];
         match json.union(GUARDS)? {
@@ -670,9 +665,9 @@ impl codec::Encode for JsonRpcMessage {
     }
 }
 
-/// A notification of whatever method: a message that gets no answer.
+/// A notification of any method, which receives no response.
 ///
-/// It has no `id`; that is what tells it from a request.
+/// Unlike a request, it has no `id`.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -728,7 +723,6 @@ impl codec::Decode for JsonRpcNotification {
 impl codec::DecodeInPlace for JsonRpcNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -788,15 +782,15 @@ impl codec::Object for JsonRpcNotification {
     }
 }
 
-/// The parameters of a notification whose method is not looked at: metadata, and the rest as it came.
+/// The parameters of a notification of any method: metadata and any additional members, unchanged.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -841,8 +835,7 @@ impl codec::Decode for JsonRpcNotificationParams {
 
 impl codec::DecodeInPlace for JsonRpcNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -892,7 +885,7 @@ impl codec::Object for JsonRpcNotificationParams {
     }
 }
 
-/// A request of whatever method: a message that gets an answer.
+/// A request of any method, which expects a response.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -903,7 +896,7 @@ impl codec::Object for JsonRpcNotificationParams {
 /// Specification: [`JSONRPCRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -953,7 +946,6 @@ impl codec::Decode for JsonRpcRequest {
 impl codec::DecodeInPlace for JsonRpcRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             method: codec::DecodeInPlace::blank(unread),
@@ -1016,15 +1008,15 @@ impl codec::Object for JsonRpcRequest {
     }
 }
 
-/// The parameters of a request whose method is not looked at: metadata, and the rest as it came.
+/// The parameters of a request of any method: metadata and any additional members, unchanged.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -1069,8 +1061,7 @@ impl codec::Decode for JsonRpcRequestParams {
 
 impl codec::DecodeInPlace for JsonRpcRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1120,7 +1111,9 @@ impl codec::Object for JsonRpcRequestParams {
     }
 }
 
-/// The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
+/// The response to a request that succeeded.
+///
+/// The response to a request that failed is a [`JsonRpcError`].
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -1131,11 +1124,11 @@ impl codec::Object for JsonRpcRequestParams {
 /// Specification: [`JSONRPCResponse`](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: Result,
@@ -1170,7 +1163,6 @@ impl codec::Decode for JsonRpcResponse {
 impl codec::DecodeInPlace for JsonRpcResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),

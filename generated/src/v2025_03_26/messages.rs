@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Methods, messages and envelopes by direction.
-use crate::{Error, Message, NotificationSet, RequestSet, codec};
+use crate::{Error, Message, MethodSet, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelledNotification, CompleteRequest, CreateMessageRequest,
     GetPromptRequest, InitializeRequest, InitializedNotification, ListPromptsRequest,
@@ -17,23 +17,23 @@ use super::{
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the receiver that the sender no longer wants the answer to one of its requests. |
-/// | `notifications/initialized` | [`InitializedNotification`](super::InitializedNotification) | Tells the server that the client is ready for normal operation. |
-/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request has come. |
-/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`](super::RootsListChangedNotification) | Tells the server that the client's roots have changed. |
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Cancels a request that the sender of the notification has issued. |
+/// | `notifications/initialized` | [`InitializedNotification`](super::InitializedNotification) | Notifies the server that the client is ready for normal operation. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Reports the progress of a request. |
+/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`](super::RootsListChangedNotification) | Notifies the server that the client's roots have changed. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientNotification`](https://modelcontextprotocol.io/specification/2025-03-26/schema#clientnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`CancelledNotification`](super::CancelledNotification): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// [`CancelledNotification`](super::CancelledNotification): Cancels a request that the sender of the notification has issued.
     Cancelled(CancelledNotification),
-    /// [`InitializedNotification`](super::InitializedNotification): Tells the server that the client is ready for normal operation.
+    /// [`InitializedNotification`](super::InitializedNotification): Notifies the server that the client is ready for normal operation.
     Initialized(InitializedNotification),
-    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request has come.
+    /// [`ProgressNotification`](super::ProgressNotification): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`RootsListChangedNotification`](super::RootsListChangedNotification): Tells the server that the client's roots have changed.
+    /// [`RootsListChangedNotification`](super::RootsListChangedNotification): Notifies the server that the client's roots have changed.
     RootsListChanged(RootsListChangedNotification),
 }
 
@@ -73,7 +73,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/cancelled")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -82,7 +82,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/initialized")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -91,7 +91,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/progress")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -102,25 +102,19 @@ impl codec::Decode for ClientNotification {
                         ],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
         ];
-        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ClientNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::Initialized(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -141,50 +135,50 @@ impl codec::Encode for ClientNotification {
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `initialize` | [`InitializeRequest`](super::InitializeRequest) | Opens the session: states the client's protocol version, capabilities and name. |
-/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the other side is alive. |
-/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources that the server can read. |
-/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the server's resource templates, from which clients build URIs to read. |
+/// | `initialize` | [`InitializeRequest`](super::InitializeRequest) | Initializes the session and negotiates the revision and the capabilities. |
+/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the peer is still responsive. |
+/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources of the server. |
+/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the resource templates of the server. |
 /// | `resources/read` | [`ReadResourceRequest`](super::ReadResourceRequest) | Reads a resource by its URI. |
-/// | `resources/subscribe` | [`SubscribeRequest`](super::SubscribeRequest) | Subscribes to changes of one resource. |
-/// | `resources/unsubscribe` | [`UnsubscribeRequest`](super::UnsubscribeRequest) | Ends a subscription made with `resources/subscribe`. |
-/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts that the server offers. |
-/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Fetches a prompt with its arguments filled in. |
-/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools that the server offers. |
+/// | `resources/subscribe` | [`SubscribeRequest`](super::SubscribeRequest) | Subscribes to changes of a resource. |
+/// | `resources/unsubscribe` | [`UnsubscribeRequest`](super::UnsubscribeRequest) | Cancels a subscription made with `resources/subscribe`. |
+/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts of the server. |
+/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Gets a prompt with its arguments filled in. |
+/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools of the server. |
 /// | `tools/call` | [`CallToolRequest`](super::CallToolRequest) | Calls a tool of the server. |
-/// | `logging/setLevel` | [`SetLevelRequest`](super::SetLevelRequest) | Sets how severe a log message has to be for the server to send it. |
-/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Asks for suggestions to complete an argument of a prompt or a variable of a resource template. |
+/// | `logging/setLevel` | [`SetLevelRequest`](super::SetLevelRequest) | Sets the minimum severity of the log messages that the server sends. |
+/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Requests suggestions for an argument of a prompt or a variable of a resource template. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#clientrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`InitializeRequest`](super::InitializeRequest): Opens the session: states the client's protocol version, capabilities and name.
+    /// [`InitializeRequest`](super::InitializeRequest): Initializes the session and negotiates the revision and the capabilities.
     Initialize(InitializeRequest),
-    /// [`PingRequest`](super::PingRequest): Checks that the other side is alive.
+    /// [`PingRequest`](super::PingRequest): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources that the server can read.
+    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources of the server.
     ListResources(ListResourcesRequest),
-    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the server's resource templates, from which clients build URIs to read.
+    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the resource templates of the server.
     ListResourceTemplates(ListResourceTemplatesRequest),
     /// [`ReadResourceRequest`](super::ReadResourceRequest): Reads a resource by its URI.
     ReadResource(ReadResourceRequest),
-    /// [`SubscribeRequest`](super::SubscribeRequest): Subscribes to changes of one resource.
+    /// [`SubscribeRequest`](super::SubscribeRequest): Subscribes to changes of a resource.
     Subscribe(SubscribeRequest),
-    /// [`UnsubscribeRequest`](super::UnsubscribeRequest): Ends a subscription made with `resources/subscribe`.
+    /// [`UnsubscribeRequest`](super::UnsubscribeRequest): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe(UnsubscribeRequest),
-    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts that the server offers.
+    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts of the server.
     ListPrompts(ListPromptsRequest),
-    /// [`GetPromptRequest`](super::GetPromptRequest): Fetches a prompt with its arguments filled in.
+    /// [`GetPromptRequest`](super::GetPromptRequest): Gets a prompt with its arguments filled in.
     GetPrompt(GetPromptRequest),
-    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools that the server offers.
+    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools of the server.
     ListTools(ListToolsRequest),
     /// [`CallToolRequest`](super::CallToolRequest): Calls a tool of the server.
     CallTool(CallToolRequest),
-    /// [`SetLevelRequest`](super::SetLevelRequest): Sets how severe a log message has to be for the server to send it.
+    /// [`SetLevelRequest`](super::SetLevelRequest): Sets the minimum severity of the log messages that the server sends.
     SetLevel(SetLevelRequest),
-    /// [`CompleteRequest`](super::CompleteRequest): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+    /// [`CompleteRequest`](super::CompleteRequest): Requests suggestions for an argument of a prompt or a variable of a resource template.
     Complete(CompleteRequest),
 }
 
@@ -278,7 +272,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("initialize")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -287,7 +281,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("ping")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -296,7 +290,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/list")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -305,7 +299,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/templates/list")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -314,7 +308,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/read")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -323,7 +317,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/subscribe")],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -332,7 +326,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/unsubscribe")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
             codec::Guard {
                 when: &[
@@ -341,7 +335,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("prompts/list")],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
             codec::Guard {
                 when: &[
@@ -350,7 +344,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("prompts/get")],
                     },
                 ],
-                member: 8,
+                variant: 8,
             },
             codec::Guard {
                 when: &[
@@ -359,7 +353,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tools/list")],
                     },
                 ],
-                member: 9,
+                variant: 9,
             },
             codec::Guard {
                 when: &[
@@ -368,7 +362,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tools/call")],
                     },
                 ],
-                member: 10,
+                variant: 10,
             },
             codec::Guard {
                 when: &[
@@ -377,7 +371,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("logging/setLevel")],
                     },
                 ],
-                member: 11,
+                variant: 11,
             },
             codec::Guard {
                 when: &[
@@ -386,25 +380,19 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("completion/complete")],
                     },
                 ],
-                member: 12,
+                variant: 12,
             },
         ];
-        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ClientRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ListPrompts(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -430,9 +418,9 @@ impl codec::Encode for ClientRequest {
     }
 }
 
-/// Any result with which a client answers a request of the server.
+/// Any result that a client sends in response to a request.
 ///
-/// A result does not say which request it answers, so its members only get their types once the request is known.
+/// A result does not contain the method of its request. Match it to its request before you decode its members.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `CreateMessageResult`, `ListRootsResult`. Which of them a value is follows from the request that it answers.
 ///
@@ -445,32 +433,32 @@ pub type ClientResult = Result;
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the receiver that the sender no longer wants the answer to one of its requests. |
-/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request has come. |
-/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Tells the client that `resources/list` would now yield something else. |
-/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Tells the client that a resource has changed and may be worth reading again. |
-/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Tells the client that `prompts/list` would now yield something else. |
-/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Tells the client that `tools/list` would now yield something else. |
-/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Carries a log message of the server. |
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Cancels a request that the sender of the notification has issued. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Reports the progress of a request. |
+/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Notifies the client that the list of resources has changed. |
+/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Notifies the client that a resource has changed, so that the client can read it again. |
+/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Notifies the client that the list of prompts has changed. |
+/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Notifies the client that the list of tools has changed. |
+/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Sends a log message of the server to the client. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerNotification`](https://modelcontextprotocol.io/specification/2025-03-26/schema#servernotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`CancelledNotification`](super::CancelledNotification): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// [`CancelledNotification`](super::CancelledNotification): Cancels a request that the sender of the notification has issued.
     Cancelled(CancelledNotification),
-    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request has come.
+    /// [`ProgressNotification`](super::ProgressNotification): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Tells the client that `resources/list` would now yield something else.
+    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Notifies the client that the list of resources has changed.
     ResourceListChanged(ResourceListChangedNotification),
-    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Tells the client that a resource has changed and may be worth reading again.
+    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Notifies the client that a resource has changed, so that the client can read it again.
     ResourceUpdated(ResourceUpdatedNotification),
-    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Tells the client that `prompts/list` would now yield something else.
+    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Notifies the client that the list of prompts has changed.
     PromptListChanged(PromptListChangedNotification),
-    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Tells the client that `tools/list` would now yield something else.
+    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Notifies the client that the list of tools has changed.
     ToolListChanged(ToolListChangedNotification),
-    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Carries a log message of the server.
+    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Sends a log message of the server to the client.
     LoggingMessage(LoggingMessageNotification),
 }
 
@@ -528,7 +516,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/cancelled")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -537,7 +525,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/progress")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -548,7 +536,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -557,7 +545,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/resources/updated")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -568,7 +556,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -579,7 +567,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -588,25 +576,19 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/message")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
         ];
-        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ServerNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -630,20 +612,20 @@ impl codec::Encode for ServerNotification {
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the other side is alive. |
-/// | `sampling/createMessage` | [`CreateMessageRequest`](super::CreateMessageRequest) | Asks the client to have its language model continue a conversation. |
-/// | `roots/list` | [`ListRootsRequest`](super::ListRootsRequest) | Asks the client for its roots, the directories and files that the server may work on. |
+/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the peer is still responsive. |
+/// | `sampling/createMessage` | [`CreateMessageRequest`](super::CreateMessageRequest) | Requests a message from the client's language model. |
+/// | `roots/list` | [`ListRootsRequest`](super::ListRootsRequest) | Lists the roots of the client, the directories and files that the server should work on. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerRequest`](https://modelcontextprotocol.io/specification/2025-03-26/schema#serverrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {
-    /// [`PingRequest`](super::PingRequest): Checks that the other side is alive.
+    /// [`PingRequest`](super::PingRequest): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`CreateMessageRequest`](super::CreateMessageRequest): Asks the client to have its language model continue a conversation.
+    /// [`CreateMessageRequest`](super::CreateMessageRequest): Requests a message from the client's language model.
     CreateMessage(Box<CreateMessageRequest>),
-    /// [`ListRootsRequest`](super::ListRootsRequest): Asks the client for its roots, the directories and files that the server may work on.
+    /// [`ListRootsRequest`](super::ListRootsRequest): Lists the roots of the client, the directories and files that the server should work on.
     ListRoots(ListRootsRequest),
 }
 
@@ -677,7 +659,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("ping")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -686,7 +668,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("sampling/createMessage")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -695,25 +677,19 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("roots/list")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
         ];
-        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ServerRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ListRoots(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -729,9 +705,9 @@ impl codec::Encode for ServerRequest {
     }
 }
 
-/// Any result with which a server answers a request of the client.
+/// Any result that a server sends in response to a request.
 ///
-/// A result does not say which request it answers, so its members only get their types once the request is known.
+/// A result does not contain the method of its request. Match it to its request before you decode its members.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `InitializeResult`, `ListResourcesResult`, `ListResourceTemplatesResult`, `ReadResourceResult`, `ListPromptsResult`, `GetPromptResult`, `ListToolsResult`, `CallToolResult`, `CompleteResult`. Which of them a value is follows from the request that it answers.
 ///
@@ -743,31 +719,31 @@ pub type ServerResult = Result;
 /// Methods of the requests that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientRequestMethod {
-    /// `initialize` ([`InitializeRequest`](super::InitializeRequest)): Opens the session: states the client's protocol version, capabilities and name.
+    /// `initialize` ([`InitializeRequest`](super::InitializeRequest)): Initializes the session and negotiates the revision and the capabilities.
     Initialize,
-    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the other side is alive.
+    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the peer is still responsive.
     Ping,
-    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources that the server can read.
+    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources of the server.
     ListResources,
-    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the server's resource templates, from which clients build URIs to read.
+    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the resource templates of the server.
     ListResourceTemplates,
     /// `resources/read` ([`ReadResourceRequest`](super::ReadResourceRequest)): Reads a resource by its URI.
     ReadResource,
-    /// `resources/subscribe` ([`SubscribeRequest`](super::SubscribeRequest)): Subscribes to changes of one resource.
+    /// `resources/subscribe` ([`SubscribeRequest`](super::SubscribeRequest)): Subscribes to changes of a resource.
     Subscribe,
-    /// `resources/unsubscribe` ([`UnsubscribeRequest`](super::UnsubscribeRequest)): Ends a subscription made with `resources/subscribe`.
+    /// `resources/unsubscribe` ([`UnsubscribeRequest`](super::UnsubscribeRequest)): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe,
-    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts that the server offers.
+    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts of the server.
     ListPrompts,
-    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Fetches a prompt with its arguments filled in.
+    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Gets a prompt with its arguments filled in.
     GetPrompt,
-    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools that the server offers.
+    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools of the server.
     ListTools,
     /// `tools/call` ([`CallToolRequest`](super::CallToolRequest)): Calls a tool of the server.
     CallTool,
-    /// `logging/setLevel` ([`SetLevelRequest`](super::SetLevelRequest)): Sets how severe a log message has to be for the server to send it.
+    /// `logging/setLevel` ([`SetLevelRequest`](super::SetLevelRequest)): Sets the minimum severity of the log messages that the server sends.
     SetLevel,
-    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Requests suggestions for an argument of a prompt or a variable of a resource template.
     Complete,
 }
 
@@ -823,7 +799,7 @@ impl ::std::str::FromStr for ClientRequestMethod {
     }
 }
 
-impl RequestSet for ClientRequest {
+impl MethodSet for ClientRequest {
     const METHODS: &'static [&'static str] = &[
         "initialize",
         "ping",
@@ -839,9 +815,9 @@ impl RequestSet for ClientRequest {
         "logging/setLevel",
         "completion/complete",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Initialize(codec::Decode::decode(json)?),
                 1 => Self::Ping(codec::Decode::decode(json)?),
                 2 => Self::ListResources(codec::Decode::decode(json)?),
@@ -875,19 +851,17 @@ impl RequestSet for ClientRequest {
             Self::Complete(_) => "completion/complete",
         }
     }
-    fn set_id(&mut self, id: crate::RequestId) {
-        let _ = id;
-    }
 }
 
+impl RequestSet for ClientRequest {}
 /// Methods of the requests that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerRequestMethod {
-    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the other side is alive.
+    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the peer is still responsive.
     Ping,
-    /// `sampling/createMessage` ([`CreateMessageRequest`](super::CreateMessageRequest)): Asks the client to have its language model continue a conversation.
+    /// `sampling/createMessage` ([`CreateMessageRequest`](super::CreateMessageRequest)): Requests a message from the client's language model.
     CreateMessage,
-    /// `roots/list` ([`ListRootsRequest`](super::ListRootsRequest)): Asks the client for its roots, the directories and files that the server may work on.
+    /// `roots/list` ([`ListRootsRequest`](super::ListRootsRequest)): Lists the roots of the client, the directories and files that the server should work on.
     ListRoots,
 }
 
@@ -919,15 +893,15 @@ impl ::std::str::FromStr for ServerRequestMethod {
     }
 }
 
-impl RequestSet for ServerRequest {
+impl MethodSet for ServerRequest {
     const METHODS: &'static [&'static str] = &[
         "ping",
         "sampling/createMessage",
         "roots/list",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Ping(codec::Decode::decode(json)?),
                 1 => Self::CreateMessage(codec::Decode::decode(json)?),
                 _ => Self::ListRoots(codec::Decode::decode(json)?),
@@ -941,21 +915,19 @@ impl RequestSet for ServerRequest {
             Self::ListRoots(_) => "roots/list",
         }
     }
-    fn set_id(&mut self, id: crate::RequestId) {
-        let _ = id;
-    }
 }
 
+impl RequestSet for ServerRequest {}
 /// Methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientNotificationMethod {
-    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Cancels a request that the sender of the notification has issued.
     Cancelled,
-    /// `notifications/initialized` ([`InitializedNotification`](super::InitializedNotification)): Tells the server that the client is ready for normal operation.
+    /// `notifications/initialized` ([`InitializedNotification`](super::InitializedNotification)): Notifies the server that the client is ready for normal operation.
     Initialized,
-    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request has come.
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Reports the progress of a request.
     Progress,
-    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`](super::RootsListChangedNotification)): Tells the server that the client's roots have changed.
+    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`](super::RootsListChangedNotification)): Notifies the server that the client's roots have changed.
     RootsListChanged,
 }
 
@@ -993,16 +965,16 @@ impl ::std::str::FromStr for ClientNotificationMethod {
     }
 }
 
-impl NotificationSet for ClientNotification {
+impl MethodSet for ClientNotification {
     const METHODS: &'static [&'static str] = &[
         "notifications/cancelled",
         "notifications/initialized",
         "notifications/progress",
         "notifications/roots/list_changed",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Cancelled(codec::Decode::decode(json)?),
                 1 => Self::Initialized(codec::Decode::decode(json)?),
                 2 => Self::Progress(codec::Decode::decode(json)?),
@@ -1020,22 +992,23 @@ impl NotificationSet for ClientNotification {
     }
 }
 
+impl NotificationSet for ClientNotification {}
 /// Methods of the notifications that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerNotificationMethod {
-    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Cancels a request that the sender of the notification has issued.
     Cancelled,
-    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request has come.
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Reports the progress of a request.
     Progress,
-    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Tells the client that `resources/list` would now yield something else.
+    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Notifies the client that the list of resources has changed.
     ResourceListChanged,
-    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Tells the client that a resource has changed and may be worth reading again.
+    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Notifies the client that a resource has changed, so that the client can read it again.
     ResourceUpdated,
-    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Tells the client that `prompts/list` would now yield something else.
+    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Notifies the client that the list of prompts has changed.
     PromptListChanged,
-    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Tells the client that `tools/list` would now yield something else.
+    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Notifies the client that the list of tools has changed.
     ToolListChanged,
-    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Carries a log message of the server.
+    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Sends a log message of the server to the client.
     LoggingMessage,
 }
 
@@ -1079,7 +1052,7 @@ impl ::std::str::FromStr for ServerNotificationMethod {
     }
 }
 
-impl NotificationSet for ServerNotification {
+impl MethodSet for ServerNotification {
     const METHODS: &'static [&'static str] = &[
         "notifications/cancelled",
         "notifications/progress",
@@ -1089,9 +1062,9 @@ impl NotificationSet for ServerNotification {
         "notifications/tools/list_changed",
         "notifications/message",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Cancelled(codec::Decode::decode(json)?),
                 1 => Self::Progress(codec::Decode::decode(json)?),
                 2 => Self::ResourceListChanged(codec::Decode::decode(json)?),
@@ -1115,6 +1088,7 @@ impl NotificationSet for ServerNotification {
     }
 }
 
+impl NotificationSet for ServerNotification {}
 /// A message that a client sends, as it stands on the wire.
 pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 

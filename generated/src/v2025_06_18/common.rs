@@ -5,10 +5,10 @@
 use crate::{Error, Extra, JsonObject, KnownMembers, Number, codec};
 use super::TextOrBlobResourceContents;
 
-/// Hints from the server on how a client may use or show something, such as for whom it is and how much it matters.
+/// Hints for the client about how to use or display an object.
 ///
-/// A client may filter and sort by them, or pick what goes into the model's context. They are the server's own claims, and
-/// nothing obliges a client to follow them.
+/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server sets
+/// them, and clients are free to ignore them.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -17,15 +17,15 @@ use super::TextOrBlobResourceContents;
 /// Specification: [`Annotations`](https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotations {
-    /// For whom it is meant: the user, the model, or both. Absence says nothing about it.
+    /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
     ///
     /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
-    /// When the resource last changed: an ISO 8601 timestamp, such as `2025-01-12T15:00:58Z`.
+    /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`.
     ///
     /// `lastModified`, optional. Since revision 2025-06-18.
     pub last_modified: Option<String>,
-    /// How much it matters, between 0 (can be left out) and 1 (as good as required).
+    /// The importance of the object, from 0 (optional) to 1 (effectively required).
     ///
     /// `priority`, optional.
     pub priority: Option<AnnotationsPriority>,
@@ -84,8 +84,7 @@ impl codec::Decode for Annotations {
 
 impl codec::DecodeInPlace for Annotations {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             audience: None,
             last_modified: None,
@@ -141,7 +140,7 @@ impl codec::Object for Annotations {
     }
 }
 
-/// How much something matters: 1 means as good as required, 0 that it can be left out.
+/// The importance of an object, from 0 (optional) to 1 (effectively required).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
@@ -202,15 +201,9 @@ impl codec::Decode for AnnotationsPriority {
 impl codec::DecodeInPlace for AnnotationsPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -222,7 +215,7 @@ impl codec::Encode for AnnotationsPriority {
     }
 }
 
-/// A sound recording, for a model or from one.
+/// Audio sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"audio"`.
 ///
@@ -233,20 +226,20 @@ impl codec::Encode for AnnotationsPriority {
 /// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2025-06-18/schema#audiocontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioContent {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The recording's bytes, as base64.
+    /// The audio data, encoded as base64.
     ///
     /// `data`, required.
     pub data: String,
-    /// The MIME type of `data`, such as `audio/wav`. Which ones work depends on the provider of the model.
+    /// The MIME type of `data`, such as `audio/wav`. The supported types depend on the model provider.
     ///
     /// `mimeType`, required.
     pub mime_type: String,
@@ -301,7 +294,6 @@ impl codec::Decode for AudioContent {
 impl codec::DecodeInPlace for AudioContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -367,20 +359,21 @@ impl codec::Object for AudioContent {
     }
 }
 
-/// The name and title that many definitions have in common.
+/// The name and title shared by several types.
 ///
-/// It never travels by itself: the definitions that have these members repeat them.
+/// This type does not appear on the wire as a separate object. Other types include its members.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Specification: [`BaseMetadata`](https://modelcontextprotocol.io/specification/2025-06-18/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaseMetadata {
-    /// An identifier for programs; people see it only where there is no `title`.
+    /// The programmatic name. It is displayed only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The name for people to read, free of jargon; absent, show `name`, or for a tool first the `title` of its [`ToolAnnotations`](super::ToolAnnotations).
+    /// The display name, easy to understand without domain knowledge. If absent, `name` is displayed. For a tool, the `title`
+    /// of its [`ToolAnnotations`](super::ToolAnnotations) takes precedence over `name`.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -421,7 +414,6 @@ impl codec::Decode for BaseMetadata {
 impl codec::DecodeInPlace for BaseMetadata {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             title: None,
@@ -474,10 +466,10 @@ impl codec::Object for BaseMetadata {
     }
 }
 
-/// One piece of a prompt message or of a tool's result.
+/// A content block in a prompt message or a tool result.
 ///
-/// Every kind of block can carry [`Annotations`]. What a server sends in here is untrusted input to whoever reads it, a
-/// model above all.
+/// Each kind of block can carry [`Annotations`]. Treat the content as untrusted input, especially before you pass it to a
+/// model.
 ///
 /// Which one a value is:
 ///
@@ -494,15 +486,15 @@ impl codec::Object for BaseMetadata {
 /// Specification: [`ContentBlock`](https://modelcontextprotocol.io/specification/2025-06-18/schema#contentblock)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContentBlock {
-    /// [`TextContent`]: Text, for a model or from one.
+    /// [`TextContent`]: Text sent to or produced by a language model.
     TextContent(TextContent),
-    /// [`ImageContent`]: A picture, for a model or from one.
+    /// [`ImageContent`]: An image sent to or produced by a language model.
     ImageContent(ImageContent),
-    /// [`AudioContent`]: A sound recording, for a model or from one.
+    /// [`AudioContent`]: Audio sent to or produced by a language model.
     AudioContent(AudioContent),
-    /// [`ResourceLink`]: A pointer to a resource of the server, inside a prompt message or a tool's result.
+    /// [`ResourceLink`]: A link to a resource of the server, in a prompt message or a tool result.
     ResourceLink(Box<ResourceLink>),
-    /// [`EmbeddedResource`]: A resource whose contents travel along, inside a prompt message or a tool's result.
+    /// [`EmbeddedResource`]: The contents of a resource, embedded in a prompt message or a tool result.
     EmbeddedResource(Box<EmbeddedResource>),
 }
 
@@ -547,7 +539,6 @@ impl codec::Decode for ContentBlock {
 impl codec::DecodeInPlace for ContentBlock {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::AudioContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -563,7 +554,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -572,7 +563,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -581,7 +572,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -590,7 +581,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("resource_link")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -599,7 +590,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("resource")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
         ];
         match json.union(GUARDS)? {
@@ -662,20 +653,20 @@ impl codec::Encode for ContentBlock {
     }
 }
 
-/// A place in a paged listing, handed out by the server.
+/// A position in a paginated list, issued by the server.
 ///
-/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept should be
-/// answered with invalid params (-32602).
+/// Cursors are opaque. Clients must not parse or modify them, or persist them across sessions. The server should respond to
+/// an invalid cursor with the invalid params error (-32602).
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2025-06-18/schema#cursor)
 pub type Cursor = String;
 
-/// A resource whose contents travel along, inside a prompt message or a tool's result.
+/// The contents of a resource, embedded in a prompt message or a tool result.
 ///
-/// How it is shown to the user or given to the model is for the client to decide. A server that sends such blocks should
-/// have the `resources` capability. Where the URI alone will do, there is [`ResourceLink`].
+/// The client decides how to show it to the user or pass it to the model. A server that sends embedded resources should
+/// declare the `resources` capability. To send only the URI, use [`ResourceLink`].
 ///
 /// On the wire, `type` is `"resource"`.
 ///
@@ -686,16 +677,16 @@ pub type Cursor = String;
 /// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2025-06-18/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The contents, text or binary, together with their URI.
+    /// The text or binary contents, with their URI.
     ///
     /// `resource`, required.
     pub resource: TextOrBlobResourceContents,
@@ -748,7 +739,6 @@ impl codec::Decode for EmbeddedResource {
 impl codec::DecodeInPlace for EmbeddedResource {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -811,7 +801,7 @@ impl codec::Object for EmbeddedResource {
     }
 }
 
-/// The result of a request that succeeded and has nothing else to tell.
+/// The result of a successful request that returns no data.
 ///
 /// The result of [`PingRequest`](super::PingRequest) (`ping`).
 ///
@@ -820,7 +810,7 @@ impl codec::Object for EmbeddedResource {
 /// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#emptyresult)
 pub type EmptyResult = Result;
 
-/// A picture, for a model or from one.
+/// An image sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"image"`.
 ///
@@ -831,20 +821,20 @@ pub type EmptyResult = Result;
 /// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2025-06-18/schema#imagecontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The picture's bytes, as base64.
+    /// The image data, encoded as base64.
     ///
     /// `data`, required.
     pub data: String,
-    /// The MIME type of `data`, such as `image/png`. Which ones work depends on the provider of the model.
+    /// The MIME type of `data`, such as `image/png`. The supported types depend on the model provider.
     ///
     /// `mimeType`, required.
     pub mime_type: String,
@@ -899,7 +889,6 @@ impl codec::Decode for ImageContent {
 impl codec::DecodeInPlace for ImageContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -972,8 +961,8 @@ impl codec::Object for ImageContent {
 /// Used by [`JsonRpcRequestParams`](super::JsonRpcRequestParams), [`ListRootsRequestParams`](super::ListRootsRequestParams), [`PingRequestParams`](super::PingRequestParams), [`RequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
-    /// Asks for progress notifications, which will carry this token; it must differ from those of the sender's other open
-    /// requests. The receiver may send none.
+    /// The token that progress notifications for this request repeat. It must be unique among the sender's active requests. If
+    /// absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     ///
     /// `progressToken`, optional.
     pub progress_token: Option<ProgressToken>,
@@ -1021,8 +1010,7 @@ impl codec::Decode for Meta {
 
 impl codec::DecodeInPlace for Meta {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             progress_token: None,
             extra: Extra::default(),
@@ -1072,7 +1060,7 @@ impl codec::Object for Meta {
     }
 }
 
-/// What every notification has in common: a method and, mostly, parameters.
+/// The members shared by all notifications: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1124,7 +1112,6 @@ impl codec::Decode for Notification {
 impl codec::DecodeInPlace for Notification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -1177,15 +1164,15 @@ impl codec::Object for Notification {
     }
 }
 
-/// Parameters that any notification may have: metadata, and nothing else.
+/// The parameters that any notification can have, which contain only metadata.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`Notification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1230,8 +1217,7 @@ impl codec::Decode for NotificationParams {
 
 impl codec::DecodeInPlace for NotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1281,7 +1267,7 @@ impl codec::Object for NotificationParams {
     }
 }
 
-/// What requests have in common whose answer may come in pages.
+/// The members shared by requests for paginated lists.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1333,7 +1319,6 @@ impl codec::Decode for PaginatedRequest {
 impl codec::DecodeInPlace for PaginatedRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -1386,14 +1371,14 @@ impl codec::Object for PaginatedRequest {
     }
 }
 
-/// From where on a listing is wanted.
+/// The page of a list to return.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`PaginatedRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
-    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
@@ -1438,8 +1423,7 @@ impl codec::Decode for PaginatedRequestParams {
 
 impl codec::DecodeInPlace for PaginatedRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -1489,22 +1473,22 @@ impl codec::Object for PaginatedRequestParams {
     }
 }
 
-/// What results have in common that may be one page of several.
+/// The members shared by results that contain a page of a list.
 ///
-/// How long a page is, the server decides, and pages may differ in length. Between two pages the list may change, so that
-/// entries turn up twice or not at all.
+/// The server determines the page size, which can vary between pages. If the list changes while a client pages through it,
+/// entries can appear twice or be missing.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
@@ -1556,8 +1540,7 @@ impl codec::Decode for PaginatedResult {
 
 impl codec::DecodeInPlace for PaginatedResult {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             next_cursor: None,
@@ -1610,9 +1593,9 @@ impl codec::Object for PaginatedResult {
     }
 }
 
-/// A string or an integer that ties progress notifications to the request they tell about.
+/// A string or integer that matches progress notifications to their request.
 ///
-/// Whoever sends the request picks it, in any way, but differently from those of its other open requests.
+/// The sender of the request chooses the token. It must be unique among the sender's active requests.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1621,7 +1604,7 @@ impl codec::Object for PaginatedResult {
 /// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2025-06-18/schema#progresstoken)
 pub type ProgressToken = crate::ProgressToken;
 
-/// What every request has in common: a method and, mostly, parameters.
+/// The members shared by all requests: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1673,7 +1656,6 @@ impl codec::Decode for Request {
 impl codec::DecodeInPlace for Request {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -1726,15 +1708,15 @@ impl codec::Object for Request {
     }
 }
 
-/// Parameters that any request may have: metadata, and nothing else.
+/// The parameters that any request can have, which contain only metadata.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`Request`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -1779,8 +1761,7 @@ impl codec::Decode for RequestParams {
 
 impl codec::DecodeInPlace for RequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1830,25 +1811,25 @@ impl codec::Object for RequestParams {
     }
 }
 
-/// What text and binary contents of a resource have in common.
+/// The members shared by text and binary resource contents.
 ///
-/// On the wire it is always one of [`TextResourceContents`](super::TextResourceContents) and [`BlobResourceContents`](super::BlobResourceContents).
+/// On the wire, the contents are always a [`TextResourceContents`](super::TextResourceContents) or a [`BlobResourceContents`](super::BlobResourceContents).
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// The MIME type of the contents; absent where the server does not know it.
+    /// The MIME type of the contents. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    /// The URI of these contents. It may identify a part of the requested resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -1896,7 +1877,6 @@ impl codec::Decode for ResourceContents {
 impl codec::DecodeInPlace for ResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             mime_type: None,
@@ -1952,9 +1932,10 @@ impl codec::Object for ResourceContents {
     }
 }
 
-/// A pointer to a resource of the server, inside a prompt message or a tool's result.
+/// A link to a resource of the server, in a prompt message or a tool result.
 ///
-/// It carries no contents: `resources/read` fetches them. A link that a tool returns need not appear in `resources/list`.
+/// The link does not include the contents. Use `resources/read` to fetch them. A link returned by a tool need not appear in
+/// `resources/list`.
 ///
 /// On the wire, `type` is `"resource_link"`.
 ///
@@ -1965,36 +1946,37 @@ impl codec::Object for ResourceContents {
 /// Specification: [`ResourceLink`](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcelink)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLink {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// What the resource is, in words that may be given to the model as a hint.
+    /// The description of the resource, which a client may pass to the model as a hint.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The MIME type of the contents; absent where the server does not know it.
+    /// The MIME type of the contents. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The name for programs; people see it only where `title` is absent.
+    /// The programmatic name of the resource. Clients display it only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context usage.
+    /// If absent, the size is unknown.
     ///
     /// `size`, optional.
     pub size: Option<i64>,
-    /// The name for people. Without it a client shows `name`.
+    /// The display name of the resource. If absent, clients display `name`.
     ///
     /// `title`, optional.
     pub title: Option<String>,
-    /// The URI to read, of any scheme; what it means is the server's affair.
+    /// The URI to read. It can use any scheme, and the server decides how to interpret it.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2081,7 +2063,6 @@ impl codec::Decode for ResourceLink {
 impl codec::DecodeInPlace for ResourceLink {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -2159,7 +2140,7 @@ impl codec::Object for ResourceLink {
     }
 }
 
-/// Any result: what all of them have in common, and room for what each has besides.
+/// Any result, with the members shared by all results and any additional members.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2168,8 +2149,8 @@ impl codec::Object for ResourceLink {
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2025-06-18/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -2214,8 +2195,7 @@ impl codec::Decode for Result {
 
 impl codec::DecodeInPlace for Result {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -2265,7 +2245,7 @@ impl codec::Object for Result {
     }
 }
 
-/// One of the two sides of a conversation with a model.
+/// The sender or recipient of a message in a conversation with a model.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2274,11 +2254,11 @@ impl codec::Object for Result {
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2025-06-18/schema#role)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// The model.
+    /// The language model.
     ///
     /// `"assistant"`
     Assistant,
-    /// The person who talks to the model.
+    /// The user who talks to the model.
     ///
     /// `"user"`
     User,
@@ -2326,22 +2306,16 @@ impl codec::Encode for Role {
 
 impl codec::DecodeInPlace for Role {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Assistant
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// Text, for a model or from one.
+/// Text sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"text"`.
 ///
@@ -2352,16 +2326,16 @@ impl codec::DecodeInPlace for Role {
 /// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2025-06-18/schema#textcontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The text itself.
+    /// The text.
     ///
     /// `text`, required.
     pub text: String,
@@ -2409,7 +2383,6 @@ impl codec::Decode for TextContent {
 impl codec::DecodeInPlace for TextContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,

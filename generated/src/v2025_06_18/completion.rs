@@ -4,10 +4,10 @@
 //! The area `completion` of the protocol.
 use crate::{Extra, JsonObject, KnownMembers, Map, Revision, codec};
 
-/// Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+/// Requests suggestions for an argument of a prompt or a variable of a resource template.
 ///
-/// Sent while a user is typing; clients should debounce it. The answer is a [`CompleteResult`] with at most 100 values, the
-/// most relevant first. Needs the server's `completions` capability.
+/// Clients send it while the user types and should debounce it. The result is a [`CompleteResult`] with at most 100 values,
+/// most relevant first. Requires the server's `completions` capability.
 ///
 /// The `completion/complete` request, sent by the client.
 ///
@@ -54,7 +54,6 @@ impl codec::Decode for CompleteRequest {
 impl codec::DecodeInPlace for CompleteRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -118,9 +117,9 @@ impl crate::Request for CompleteRequest {
     type Result = CompleteResult;
 }
 
-/// The argument for which a client wants suggestions, while its user types.
+/// The argument to complete and the text entered so far.
 ///
-/// A client should not ask at every keystroke, and a server should limit the rate at which it answers.
+/// Clients should debounce these requests while the user types. Servers should limit their rate.
 ///
 /// The parameters of [`CompleteRequest`] (`completion/complete`).
 ///
@@ -129,15 +128,15 @@ impl crate::Request for CompleteRequest {
 /// Used by [`CompleteRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
-    /// The argument in question, with what has been typed so far.
+    /// The argument to complete, with the text entered so far.
     ///
     /// `argument`, required.
     pub argument: CompleteRequestParamsArgument,
-    /// What has been chosen already and may narrow the suggestions down; absence means nothing has.
+    /// The arguments that already have values, which can narrow the suggestions. If absent, no other argument has a value yet.
     ///
     /// `context`, optional. Since revision 2025-06-18.
     pub context: Option<CompleteRequestParamsContext>,
-    /// The prompt, by name, or the resource template, by URI, to which the argument belongs.
+    /// The prompt (by name) or the resource template (by URI) that the argument belongs to.
     ///
     /// `ref`, required.
     pub r#ref: PromptOrResourceTemplateReference,
@@ -185,7 +184,6 @@ impl codec::Decode for CompleteRequestParams {
 impl codec::DecodeInPlace for CompleteRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             argument: codec::DecodeInPlace::blank(unread),
             context: None,
@@ -246,18 +244,18 @@ impl codec::Object for CompleteRequestParams {
     }
 }
 
-/// The argument to be completed, and what has been typed of it.
+/// The name and the current text of the argument to complete.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParamsArgument {
-    /// The argument's name: that of a [`PromptArgument`](super::PromptArgument), or of a variable in the URI template.
+    /// The name of a [`PromptArgument`](super::PromptArgument) or of a variable in the URI template.
     ///
     /// `name`, required.
     pub name: String,
-    /// What has been typed so far, possibly nothing; the server looks for values that match it.
+    /// The text entered so far, which may be empty. The server returns values that match it.
     ///
     /// `value`, required.
     pub value: String,
@@ -292,7 +290,6 @@ impl codec::Decode for CompleteRequestParamsArgument {
 impl codec::DecodeInPlace for CompleteRequestParamsArgument {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             value: codec::DecodeInPlace::blank(unread),
@@ -350,14 +347,14 @@ impl codec::Object for CompleteRequestParamsArgument {
     }
 }
 
-/// What else is known when an argument is completed.
+/// Additional context for a completion.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParamsContext {
-    /// The values of the prompt's other arguments, or of the template's other variables, that have been chosen before, by name.
+    /// The values already chosen for other arguments of the prompt or other variables of the template, by name.
     ///
     /// `arguments`, optional.
     pub arguments: Option<Map<String, String>>,
@@ -402,8 +399,7 @@ impl codec::Decode for CompleteRequestParamsContext {
 
 impl codec::DecodeInPlace for CompleteRequestParamsContext {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             arguments: None,
             extra: Extra::default(),
@@ -453,7 +449,7 @@ impl codec::Object for CompleteRequestParamsContext {
     }
 }
 
-/// Whose argument is to be completed: that of a prompt, or of a resource template.
+/// A reference to the prompt or resource template whose argument is being completed.
 ///
 /// Which one a value is:
 ///
@@ -465,9 +461,9 @@ impl codec::Object for CompleteRequestParamsContext {
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptOrResourceTemplateReference {
-    /// [`PromptReference`]: Points to a prompt by its name, for instance to have one of its arguments completed.
+    /// [`PromptReference`]: A reference to a prompt by name, for example to complete one of its arguments.
     PromptReference(PromptReference),
-    /// [`ResourceTemplateReference`]: The resource or the resource template whose argument a client wants completed.
+    /// [`ResourceTemplateReference`]: A reference to the resource or resource template whose argument is being completed.
     ResourceTemplateReference(ResourceTemplateReference),
 }
 
@@ -494,7 +490,6 @@ impl codec::Decode for PromptOrResourceTemplateReference {
 impl codec::DecodeInPlace for PromptOrResourceTemplateReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::PromptReference(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -510,7 +505,7 @@ impl codec::DecodeInPlace for PromptOrResourceTemplateReference {
                         any_of: &[codec::Literal::Str("ref/prompt")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -519,7 +514,7 @@ impl codec::DecodeInPlace for PromptOrResourceTemplateReference {
                         any_of: &[codec::Literal::Str("ref/resource")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -555,9 +550,10 @@ impl codec::Encode for PromptOrResourceTemplateReference {
     }
 }
 
-/// The server's answer to `completion/complete`: values that would suit the argument.
+/// The values suggested for an argument.
 ///
-/// Suggestions may give away what exists on a server, so it must not offer what the asker is not allowed to see.
+/// Suggestions can reveal what exists on a server. The server must not suggest values that the client is not allowed to
+/// see.
 ///
 /// The result of [`CompleteRequest`] (`completion/complete`).
 ///
@@ -566,12 +562,12 @@ impl codec::Encode for PromptOrResourceTemplateReference {
 /// Specification: [`CompleteResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#completeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The suggestions, and whether they are all that there are.
+    /// The suggested values, and whether more values match.
     ///
     /// `completion`, required.
     pub completion: CompleteResultCompletion,
@@ -612,7 +608,6 @@ impl codec::Decode for CompleteResult {
 impl codec::DecodeInPlace for CompleteResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             completion: codec::DecodeInPlace::blank(unread),
@@ -665,22 +660,23 @@ impl codec::Object for CompleteResult {
     }
 }
 
-/// Suggested values for an argument.
+/// A list of suggested values, with the number of matches.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResultCompletion {
-    /// Whether there are further suggestions besides these; it may be known even where their number is not.
+    /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
     ///
     /// `hasMore`, optional.
     pub has_more: Option<bool>,
-    /// How many suggestions there are in all, including those not listed in `values`; absent, their number is unknown.
+    /// The total number of matches, including those not in `values`. If absent, the number is unknown.
     ///
     /// `total`, optional.
     pub total: Option<i64>,
-    /// The suggestions, best match first. A server must not list more than 100, but the schema of this revision sets no bound, so a longer list still decodes.
+    /// The suggested values, most relevant first. A server must not send more than 100, but the schema of this revision does
+    /// not enforce the limit, so longer lists still decode.
     ///
     /// `values`, required.
     pub values: Vec<String>,
@@ -728,7 +724,6 @@ impl codec::Decode for CompleteResultCompletion {
 impl codec::DecodeInPlace for CompleteResultCompletion {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             has_more: None,
             total: None,
@@ -784,7 +779,7 @@ impl codec::Object for CompleteResultCompletion {
     }
 }
 
-/// Points to a prompt by its name, for instance to have one of its arguments completed.
+/// A reference to a prompt by name, for example to complete one of its arguments.
 ///
 /// On the wire, `type` is `"ref/prompt"`.
 ///
@@ -795,11 +790,11 @@ impl codec::Object for CompleteResultCompletion {
 /// Specification: [`PromptReference`](https://modelcontextprotocol.io/specification/2025-06-18/schema#promptreference)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptReference {
-    /// The `name` of the [`Prompt`](super::Prompt), which alone decides which one is meant.
+    /// The `name` of the [`Prompt`](super::Prompt). It alone identifies the prompt.
     ///
     /// `name`, required.
     pub name: String,
-    /// The prompt's name for people to read; it plays no part in finding the prompt.
+    /// The display name of the prompt. It is not used to find the prompt.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
@@ -840,7 +835,6 @@ impl codec::Decode for PromptReference {
 impl codec::DecodeInPlace for PromptReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             title: None,
@@ -900,7 +894,7 @@ impl codec::Object for PromptReference {
     }
 }
 
-/// The resource or the resource template whose argument a client wants completed.
+/// A reference to the resource or resource template whose argument is being completed.
 ///
 /// On the wire, `type` is `"ref/resource"`.
 ///
@@ -911,7 +905,7 @@ impl codec::Object for PromptReference {
 /// Specification: [`ResourceTemplateReference`](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcetemplatereference)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplateReference {
-    /// The URI of the resource, or the URI template (RFC 6570) just as the server listed it.
+    /// The URI of the resource, or the URI template (RFC 6570) exactly as listed by the server.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -945,7 +939,6 @@ impl codec::Decode for ResourceTemplateReference {
 impl codec::DecodeInPlace for ResourceTemplateReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),

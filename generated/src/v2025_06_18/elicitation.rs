@@ -4,7 +4,7 @@
 //! The area `elicitation` of the protocol.
 use crate::{Error, Extra, JsonObject, KnownMembers, Map, Number, Revision, codec};
 
-/// A field of a form that is either true or false.
+/// A form field for a boolean.
 ///
 /// On the wire, `type` is `"boolean"`.
 ///
@@ -15,15 +15,15 @@ use crate::{Error, Extra, JsonObject, KnownMembers, Map, Number, Revision, codec
 /// Specification: [`BooleanSchema`](https://modelcontextprotocol.io/specification/2025-06-18/schema#booleanschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BooleanSchema {
-    /// The value with which the form starts.
+    /// The initial value of the field.
     ///
     /// `default`, optional.
     pub default: Option<bool>,
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -87,8 +87,7 @@ impl codec::Decode for BooleanSchema {
 
 impl codec::DecodeInPlace for BooleanSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             default: None,
             description: None,
@@ -146,10 +145,10 @@ impl codec::Object for BooleanSchema {
     }
 }
 
-/// Asks the user for information, by way of the client.
+/// Requests input from the user through the client.
 ///
-/// The client draws a form from a flat JSON Schema and returns what was filled in; nothing sensitive must be asked for in
-/// this way. The answer is an [`ElicitResult`], which says whether the user accepted, declined or dismissed. Needs the
+/// The client shows a form generated from a flat JSON Schema and returns the values. Servers must not request sensitive
+/// data. The result is an [`ElicitResult`], which reports whether the user accepted, declined or cancelled. Requires the
 /// client's `elicitation` capability.
 ///
 /// The `elicitation/create` request, sent by the server.
@@ -197,7 +196,6 @@ impl codec::Decode for ElicitRequest {
 impl codec::DecodeInPlace for ElicitRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -261,9 +259,10 @@ impl crate::Request for ElicitRequest {
     type Result = ElicitResult;
 }
 
-/// What a server asks of the user: to fill in a form.
+/// A form that the server asks the user to fill in.
 ///
-/// Passwords, keys and other sensitive data must not be asked for. The client should make plain which server is asking, let the user look over the answers before they leave, and offer a way to refuse.
+/// Servers must not use it to request passwords, keys or other sensitive data. The client should show which server sent the
+/// request, let the user review the values before they are sent, and offer a way to decline.
 ///
 /// The parameters of [`ElicitRequest`] (`elicitation/create`).
 ///
@@ -272,7 +271,7 @@ impl crate::Request for ElicitRequest {
 /// Used by [`ElicitRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestParams {
-    /// What to tell the user: which information is wanted, and what for.
+    /// The message shown to the user. It explains which information is needed and why.
     ///
     /// `message`, required.
     pub message: String,
@@ -314,7 +313,6 @@ impl codec::Decode for ElicitRequestParams {
 impl codec::DecodeInPlace for ElicitRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             message: codec::DecodeInPlace::blank(unread),
             requested_schema: codec::DecodeInPlace::blank(unread),
@@ -372,9 +370,10 @@ impl codec::Object for ElicitRequestParams {
     }
 }
 
-/// The form that a server wants filled in: a JSON Schema of a flat object, one property for each field.
+/// The fields of a form, as a JSON Schema of a flat object with one property per field.
 ///
-/// The client can build the form from it and check the answers; the server should check them again.
+/// The client can generate the form from the schema and validate the values against it. The server should validate them
+/// again.
 ///
 /// On the wire, `type` is `"object"`.
 ///
@@ -383,11 +382,11 @@ impl codec::Object for ElicitRequestParams {
 /// Used by [`ElicitRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestParamsRequestedSchema {
-    /// The fields, by the names under which [`ElicitResult`] returns their values.
+    /// The fields, by the names that [`ElicitResult`] uses for their values.
     ///
     /// `properties`, required.
     pub properties: Map<String, PrimitiveSchemaDefinition>,
-    /// The names of the fields that the user has to fill in; absent means none.
+    /// The names of the fields that the user must fill in. If absent, all fields are optional.
     ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
@@ -428,7 +427,6 @@ impl codec::Decode for ElicitRequestParamsRequestedSchema {
 impl codec::DecodeInPlace for ElicitRequestParamsRequestedSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             properties: codec::DecodeInPlace::blank(unread),
             required: None,
@@ -488,9 +486,10 @@ impl codec::Object for ElicitRequestParamsRequestedSchema {
     }
 }
 
-/// How the user reacted to a server's question.
+/// The user's response to an elicitation.
 ///
-/// The values come from outside: a server should check them against the schema that it sent, and never take them as proof of who the user is. In 2026-07-28 it is one of the `inputResponses` of the retried request.
+/// The server should validate the values against the schema that it sent. It must not use them as proof of the user's
+/// identity. In 2026-07-28 this result is one of the `inputResponses` of the retried request.
 ///
 /// The result of [`ElicitRequest`] (`elicitation/create`).
 ///
@@ -499,16 +498,16 @@ impl codec::Object for ElicitRequestParamsRequestedSchema {
 /// Specification: [`ElicitResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// Whether the user agreed, refused, or did neither.
+    /// The user's decision: accepted, declined or cancelled.
     ///
     /// `action`, required.
     pub action: ElicitResultAction,
-    /// The values of the form's fields, by their names. Only `accept` has them.
+    /// The values of the form's fields, by name. Present only if `action` is `accept`.
     ///
     /// `content`, optional.
     pub content: Option<Map<String, ElicitResultContentValue>>,
@@ -559,7 +558,6 @@ impl codec::Decode for ElicitResult {
 impl codec::DecodeInPlace for ElicitResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             action: codec::DecodeInPlace::blank(unread),
@@ -615,22 +613,23 @@ impl codec::Object for ElicitResult {
     }
 }
 
-/// What the user did with a server's question.
+/// The user's decision about an elicitation.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Used by [`ElicitResult`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElicitResultAction {
-    /// Agreed: submitted the form, or consented to open the page (which may not be finished yet).
+    /// The user submitted the form or agreed to open the URL. The interaction at the URL may not be complete yet.
     ///
     /// `"accept"`
     Accept,
-    /// Went away without deciding, for instance by closing the dialogue; the server may ask again later.
+    /// The user dismissed the elicitation without a decision, for example by closing the dialog. The server may ask again
+    /// later.
     ///
     /// `"cancel"`
     Cancel,
-    /// Said no; the server may offer an alternative.
+    /// The user declined explicitly. The server may offer an alternative.
     ///
     /// `"decline"`
     Decline,
@@ -678,22 +677,16 @@ impl codec::Encode for ElicitResultAction {
 
 impl codec::DecodeInPlace for ElicitResultAction {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Accept
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// What the user entered into one field of a form.
+/// The value that the user entered in a field of a form.
 ///
 /// Which one a value is:
 ///
@@ -706,15 +699,15 @@ impl codec::DecodeInPlace for ElicitResultAction {
 /// Used by [`ElicitResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitResultContentValue {
-    /// The answer to a [`StringSchema`], or the option chosen in a field that allows a single one.
+    /// The value of a [`StringSchema`], or the selected option of a single-select field.
     ///
     /// A string.
     String(String),
-    /// The answer to a [`NumberSchema`]; it may have a fraction unless an integer was asked for.
+    /// The value of a [`NumberSchema`]. It can have a fraction unless the field requires an integer.
     ///
     /// A number.
     Number(Number),
-    /// The answer to a [`BooleanSchema`].
+    /// The value of a [`BooleanSchema`].
     ///
     /// A boolean.
     Boolean(bool),
@@ -755,7 +748,6 @@ impl codec::Decode for ElicitResultContentValue {
 impl codec::DecodeInPlace for ElicitResultContentValue {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::String(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -766,7 +758,7 @@ impl codec::DecodeInPlace for ElicitResultContentValue {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::STRING)],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -774,11 +766,11 @@ impl codec::DecodeInPlace for ElicitResultContentValue {
                         codec::JsonTypes::INTEGER.union(codec::JsonTypes::FRACTION),
                     ),
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::BOOLEAN)],
-                member: 2,
+                variant: 2,
             },
         ];
         match json.union(GUARDS)? {
@@ -815,7 +807,7 @@ impl codec::Encode for ElicitResultContentValue {
     }
 }
 
-/// A field of a form that offers options, of which the user chooses one.
+/// A form field with a list of options from which the user selects one.
 ///
 /// On the wire, `type` is `"string"`.
 ///
@@ -826,19 +818,20 @@ impl codec::Encode for ElicitResultContentValue {
 /// Specification: [`EnumSchema`](https://modelcontextprotocol.io/specification/2025-06-18/schema#enumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnumSchema {
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The options, each the value to be returned.
+    /// The values of the options.
     ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
-    /// The labels to show for the options, in the order of `enum`; absent means that the values themselves are shown. The next revision puts a title on each option instead.
+    /// The display names of the options, in the order of `enum`. If absent, the values are displayed. Since 2025-11-25, each
+    /// option has a title instead.
     ///
     /// `enumNames`, optional.
     pub enum_names: Option<Vec<String>>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -899,7 +892,6 @@ impl codec::Decode for EnumSchema {
 impl codec::DecodeInPlace for EnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             r#enum: codec::DecodeInPlace::blank(unread),
@@ -965,7 +957,7 @@ impl codec::Object for EnumSchema {
     }
 }
 
-/// A field of a form that takes a number.
+/// A form field for a number.
 ///
 /// Since revision 2025-06-18.
 ///
@@ -974,23 +966,23 @@ impl codec::Object for EnumSchema {
 /// Specification: [`NumberSchema`](https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberSchema {
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The largest number allowed, itself included; absent means no limit.
+    /// The largest allowed value, inclusive. If absent, the value has no upper limit.
     ///
     /// `maximum`, optional.
     pub maximum: Option<Number>,
-    /// The smallest number allowed, itself included; absent means no limit.
+    /// The smallest allowed value, inclusive. If absent, the value has no lower limit.
     ///
     /// `minimum`, optional.
     pub minimum: Option<Number>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
-    /// Whether fractions are allowed.
+    /// The kind of number: integers only, or any number.
     ///
     /// `type`, required.
     pub r#type: NumberSchemaType,
@@ -1058,7 +1050,6 @@ impl codec::Decode for NumberSchema {
 impl codec::DecodeInPlace for NumberSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             maximum: None,
@@ -1120,18 +1111,18 @@ impl codec::Object for NumberSchema {
     }
 }
 
-/// Which numbers a field of a form takes.
+/// The kind of number that a form field accepts.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Used by [`NumberSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NumberSchemaType {
-    /// Whole numbers only.
+    /// An integer.
     ///
     /// `"integer"`
     Integer,
-    /// Numbers with or without a fraction.
+    /// A number with or without a fraction.
     ///
     /// `"number"`
     Number,
@@ -1179,24 +1170,18 @@ impl codec::Encode for NumberSchemaType {
 
 impl codec::DecodeInPlace for NumberSchemaType {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Integer
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// One field of a form, as a small subset of JSON Schema.
+/// The schema of a form field, restricted to a small subset of JSON Schema.
 ///
-/// A field is a string, a number, a boolean, or a choice of one option; there are no objects and no lists.
+/// A field is a string, a number, a boolean or a single-select list. Objects and arrays are not supported.
 ///
 /// Which one a value is:
 ///
@@ -1212,13 +1197,13 @@ impl codec::DecodeInPlace for NumberSchemaType {
 /// Specification: [`PrimitiveSchemaDefinition`](https://modelcontextprotocol.io/specification/2025-06-18/schema#primitiveschemadefinition)
 #[derive(Clone, Debug, PartialEq)]
 pub enum PrimitiveSchemaDefinition {
-    /// [`StringSchema`]: A field of a form that takes text.
+    /// [`StringSchema`]: A form field for text.
     StringSchema(StringSchema),
-    /// [`NumberSchema`]: A field of a form that takes a number.
+    /// [`NumberSchema`]: A form field for a number.
     NumberSchema(NumberSchema),
-    /// [`BooleanSchema`]: A field of a form that is either true or false.
+    /// [`BooleanSchema`]: A form field for a boolean.
     BooleanSchema(BooleanSchema),
-    /// [`EnumSchema`]: A field of a form that offers options, of which the user chooses one.
+    /// [`EnumSchema`]: A form field with a list of options from which the user selects one.
     EnumSchema(EnumSchema),
 }
 
@@ -1257,7 +1242,6 @@ impl codec::Decode for PrimitiveSchemaDefinition {
 impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::BooleanSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1276,7 +1260,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["enum"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -1285,7 +1269,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         any_of: &[codec::Literal::Str("string")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1297,7 +1281,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         ],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1306,7 +1290,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         any_of: &[codec::Literal::Str("boolean")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
         ];
         match json.union(GUARDS)? {
@@ -1359,7 +1343,7 @@ impl codec::Encode for PrimitiveSchemaDefinition {
     }
 }
 
-/// A field of a form that takes text.
+/// A form field for text.
 ///
 /// On the wire, `type` is `"string"`.
 ///
@@ -1370,23 +1354,23 @@ impl codec::Encode for PrimitiveSchemaDefinition {
 /// Specification: [`StringSchema`](https://modelcontextprotocol.io/specification/2025-06-18/schema#stringschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct StringSchema {
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// What the text has to be; absent means anything.
+    /// The required format of the text. If absent, any text is allowed.
     ///
     /// `format`, optional.
     pub format: Option<StringSchemaFormat>,
-    /// The greatest length allowed, in characters; absent means no limit.
+    /// The maximum length in characters. If absent, the length has no upper limit.
     ///
     /// `maxLength`, optional.
     pub max_length: Option<i64>,
-    /// The least length allowed, in characters; absent means no limit.
+    /// The minimum length in characters. If absent, the length has no lower limit.
     ///
     /// `minLength`, optional.
     pub min_length: Option<i64>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -1466,8 +1450,7 @@ impl codec::Decode for StringSchema {
 
 impl codec::DecodeInPlace for StringSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             description: None,
             format: None,
@@ -1531,26 +1514,26 @@ impl codec::Object for StringSchema {
     }
 }
 
-/// What the text in a field of a form has to be, as a `format` of JSON Schema.
+/// The format of the text in a form field, as a JSON Schema `format`.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Used by [`StringSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StringSchemaFormat {
-    /// A date, such as `2025-06-18` (`full-date` of RFC 3339).
+    /// A date such as `2025-06-18` (RFC 3339 `full-date`).
     ///
     /// `"date"`
     Date,
-    /// A date and a time with an offset, such as `2025-06-18T12:00:00Z` (`date-time` of RFC 3339).
+    /// A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
     ///
     /// `"date-time"`
     DateTime,
-    /// An e-mail address.
+    /// An email address.
     ///
     /// `"email"`
     Email,
-    /// A URI with its scheme (RFC 3986), no relative reference.
+    /// An absolute URI (RFC 3986). Relative references are not allowed.
     ///
     /// `"uri"`
     Uri,
@@ -1603,16 +1586,10 @@ impl codec::Encode for StringSchemaFormat {
 
 impl codec::DecodeInPlace for StringSchemaFormat {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Date
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }

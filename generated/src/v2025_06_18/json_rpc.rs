@@ -5,7 +5,7 @@
 use crate::{Extra, JsonObject, KnownMembers, Value, codec};
 use super::{Meta, RequestId, Result};
 
-/// The answer to a request that failed.
+/// The response to a request that failed.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -16,11 +16,11 @@ use super::{Meta, RequestId, Result};
 /// Specification: [`JSONRPCError`](https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcError {
-    /// What went wrong.
+    /// The error that caused the request to fail.
     ///
     /// `error`, required.
     pub error: JsonRpcErrorError,
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -55,7 +55,6 @@ impl codec::Decode for JsonRpcError {
 impl codec::DecodeInPlace for JsonRpcError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: codec::DecodeInPlace::blank(unread),
@@ -115,23 +114,23 @@ impl codec::Object for JsonRpcError {
     }
 }
 
-/// What went wrong with a request: a code for programs, a message for people.
+/// The error object of a response, with a code for programs and a message for people.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorError {
-    /// The kind of error: -32700 and -32600 to -32603 are JSON-RPC's own, -32002 stands for a resource that was not found, and
-    /// others are the sender's.
+    /// The error code. JSON-RPC defines -32700 and -32600 to -32603. The code -32002 means that a resource was not found. The
+    /// sender defines all other codes.
     ///
     /// `code`, required.
     pub code: i64,
-    /// More about the error, in whatever form the sender likes.
+    /// Additional information about the error, in any form.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -173,7 +172,6 @@ impl codec::Decode for JsonRpcErrorError {
 impl codec::DecodeInPlace for JsonRpcErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             code: codec::DecodeInPlace::blank(unread),
             data: None,
@@ -234,7 +232,7 @@ impl codec::Object for JsonRpcErrorError {
     }
 }
 
-/// Any message that goes over the wire, either way.
+/// Any message that a client or a server sends.
 ///
 /// Which one a value is:
 ///
@@ -248,13 +246,13 @@ impl codec::Object for JsonRpcErrorError {
 /// Specification: [`JSONRPCMessage`](https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcMessage {
-    /// [`JsonRpcRequest`]: A request of whatever method: a message that gets an answer.
+    /// [`JsonRpcRequest`]: A request of any method, which expects a response.
     JsonRpcRequest(JsonRpcRequest),
-    /// [`JsonRpcNotification`]: A notification of whatever method: a message that gets no answer.
+    /// [`JsonRpcNotification`]: A notification of any method, which receives no response.
     JsonRpcNotification(JsonRpcNotification),
-    /// [`JsonRpcResponse`]: The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
+    /// [`JsonRpcResponse`]: The response to a request that succeeded.
     JsonRpcResponse(JsonRpcResponse),
-    /// [`JsonRpcError`]: The answer to a request that failed.
+    /// [`JsonRpcError`]: The response to a request that failed.
     JsonRpcError(JsonRpcError),
 }
 
@@ -293,7 +291,6 @@ impl codec::Decode for JsonRpcMessage {
 impl codec::DecodeInPlace for JsonRpcMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::JsonRpcNotification(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -311,7 +308,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["id"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -319,7 +316,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["method"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -327,7 +324,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["result"],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -335,7 +332,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["error"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
         ];
         match json.union(GUARDS)? {
@@ -391,9 +388,9 @@ impl codec::Encode for JsonRpcMessage {
     }
 }
 
-/// A notification of whatever method: a message that gets no answer.
+/// A notification of any method, which receives no response.
 ///
-/// It has no `id`; that is what tells it from a request.
+/// Unlike a request, it has no `id`.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -449,7 +446,6 @@ impl codec::Decode for JsonRpcNotification {
 impl codec::DecodeInPlace for JsonRpcNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -509,15 +505,15 @@ impl codec::Object for JsonRpcNotification {
     }
 }
 
-/// The parameters of a notification whose method is not looked at: metadata, and the rest as it came.
+/// The parameters of a notification of any method: metadata and any additional members, unchanged.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -562,8 +558,7 @@ impl codec::Decode for JsonRpcNotificationParams {
 
 impl codec::DecodeInPlace for JsonRpcNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -613,7 +608,7 @@ impl codec::Object for JsonRpcNotificationParams {
     }
 }
 
-/// A request of whatever method: a message that gets an answer.
+/// A request of any method, which expects a response.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -624,7 +619,7 @@ impl codec::Object for JsonRpcNotificationParams {
 /// Specification: [`JSONRPCRequest`](https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -674,7 +669,6 @@ impl codec::Decode for JsonRpcRequest {
 impl codec::DecodeInPlace for JsonRpcRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             method: codec::DecodeInPlace::blank(unread),
@@ -737,15 +731,15 @@ impl codec::Object for JsonRpcRequest {
     }
 }
 
-/// The parameters of a request whose method is not looked at: metadata, and the rest as it came.
+/// The parameters of a request of any method: metadata and any additional members, unchanged.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`JsonRpcRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -790,8 +784,7 @@ impl codec::Decode for JsonRpcRequestParams {
 
 impl codec::DecodeInPlace for JsonRpcRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -841,7 +834,9 @@ impl codec::Object for JsonRpcRequestParams {
     }
 }
 
-/// The answer to a request that succeeded; for one that failed there is [`JsonRpcError`].
+/// The response to a request that succeeded.
+///
+/// The response to a request that failed is a [`JsonRpcError`].
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -852,11 +847,11 @@ impl codec::Object for JsonRpcRequestParams {
 /// Specification: [`JSONRPCResponse`](https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: Result,
@@ -891,7 +886,6 @@ impl codec::Decode for JsonRpcResponse {
 impl codec::DecodeInPlace for JsonRpcResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),

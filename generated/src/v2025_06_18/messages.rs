@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Methods, messages and envelopes by direction.
-use crate::{Error, Message, NotificationSet, RequestSet, codec};
+use crate::{Error, Message, MethodSet, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelledNotification, CompleteRequest, CreateMessageRequest,
     ElicitRequest, GetPromptRequest, InitializeRequest, InitializedNotification,
@@ -18,23 +18,23 @@ use super::{
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the receiver that the sender no longer wants the answer to one of its requests. |
-/// | `notifications/initialized` | [`InitializedNotification`](super::InitializedNotification) | Tells the server that the client is ready for normal operation. |
-/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request has come. |
-/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`](super::RootsListChangedNotification) | Tells the server that the client's roots have changed. |
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Cancels a request that the sender of the notification has issued. |
+/// | `notifications/initialized` | [`InitializedNotification`](super::InitializedNotification) | Notifies the server that the client is ready for normal operation. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Reports the progress of a request. |
+/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`](super::RootsListChangedNotification) | Notifies the server that the client's roots have changed. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientNotification`](https://modelcontextprotocol.io/specification/2025-06-18/schema#clientnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`CancelledNotification`](super::CancelledNotification): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// [`CancelledNotification`](super::CancelledNotification): Cancels a request that the sender of the notification has issued.
     Cancelled(CancelledNotification),
-    /// [`InitializedNotification`](super::InitializedNotification): Tells the server that the client is ready for normal operation.
+    /// [`InitializedNotification`](super::InitializedNotification): Notifies the server that the client is ready for normal operation.
     Initialized(InitializedNotification),
-    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request has come.
+    /// [`ProgressNotification`](super::ProgressNotification): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`RootsListChangedNotification`](super::RootsListChangedNotification): Tells the server that the client's roots have changed.
+    /// [`RootsListChangedNotification`](super::RootsListChangedNotification): Notifies the server that the client's roots have changed.
     RootsListChanged(RootsListChangedNotification),
 }
 
@@ -74,7 +74,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/cancelled")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -83,7 +83,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/initialized")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -92,7 +92,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/progress")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -103,25 +103,19 @@ impl codec::Decode for ClientNotification {
                         ],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
         ];
-        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ClientNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::Initialized(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -142,50 +136,50 @@ impl codec::Encode for ClientNotification {
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `initialize` | [`InitializeRequest`](super::InitializeRequest) | Opens the session: states the client's protocol version, capabilities and name. |
-/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the other side is alive. |
-/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources that the server can read. |
-/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the server's resource templates, from which clients build URIs to read. |
+/// | `initialize` | [`InitializeRequest`](super::InitializeRequest) | Initializes the session and negotiates the revision and the capabilities. |
+/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the peer is still responsive. |
+/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources of the server. |
+/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the resource templates of the server. |
 /// | `resources/read` | [`ReadResourceRequest`](super::ReadResourceRequest) | Reads a resource by its URI. |
-/// | `resources/subscribe` | [`SubscribeRequest`](super::SubscribeRequest) | Subscribes to changes of one resource. |
-/// | `resources/unsubscribe` | [`UnsubscribeRequest`](super::UnsubscribeRequest) | Ends a subscription made with `resources/subscribe`. |
-/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts that the server offers. |
-/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Fetches a prompt with its arguments filled in. |
-/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools that the server offers. |
+/// | `resources/subscribe` | [`SubscribeRequest`](super::SubscribeRequest) | Subscribes to changes of a resource. |
+/// | `resources/unsubscribe` | [`UnsubscribeRequest`](super::UnsubscribeRequest) | Cancels a subscription made with `resources/subscribe`. |
+/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts of the server. |
+/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Gets a prompt with its arguments filled in. |
+/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools of the server. |
 /// | `tools/call` | [`CallToolRequest`](super::CallToolRequest) | Calls a tool of the server. |
-/// | `logging/setLevel` | [`SetLevelRequest`](super::SetLevelRequest) | Sets how severe a log message has to be for the server to send it. |
-/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Asks for suggestions to complete an argument of a prompt or a variable of a resource template. |
+/// | `logging/setLevel` | [`SetLevelRequest`](super::SetLevelRequest) | Sets the minimum severity of the log messages that the server sends. |
+/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Requests suggestions for an argument of a prompt or a variable of a resource template. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientRequest`](https://modelcontextprotocol.io/specification/2025-06-18/schema#clientrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`InitializeRequest`](super::InitializeRequest): Opens the session: states the client's protocol version, capabilities and name.
+    /// [`InitializeRequest`](super::InitializeRequest): Initializes the session and negotiates the revision and the capabilities.
     Initialize(Box<InitializeRequest>),
-    /// [`PingRequest`](super::PingRequest): Checks that the other side is alive.
+    /// [`PingRequest`](super::PingRequest): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources that the server can read.
+    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources of the server.
     ListResources(ListResourcesRequest),
-    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the server's resource templates, from which clients build URIs to read.
+    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the resource templates of the server.
     ListResourceTemplates(ListResourceTemplatesRequest),
     /// [`ReadResourceRequest`](super::ReadResourceRequest): Reads a resource by its URI.
     ReadResource(ReadResourceRequest),
-    /// [`SubscribeRequest`](super::SubscribeRequest): Subscribes to changes of one resource.
+    /// [`SubscribeRequest`](super::SubscribeRequest): Subscribes to changes of a resource.
     Subscribe(SubscribeRequest),
-    /// [`UnsubscribeRequest`](super::UnsubscribeRequest): Ends a subscription made with `resources/subscribe`.
+    /// [`UnsubscribeRequest`](super::UnsubscribeRequest): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe(UnsubscribeRequest),
-    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts that the server offers.
+    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts of the server.
     ListPrompts(ListPromptsRequest),
-    /// [`GetPromptRequest`](super::GetPromptRequest): Fetches a prompt with its arguments filled in.
+    /// [`GetPromptRequest`](super::GetPromptRequest): Gets a prompt with its arguments filled in.
     GetPrompt(GetPromptRequest),
-    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools that the server offers.
+    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools of the server.
     ListTools(ListToolsRequest),
     /// [`CallToolRequest`](super::CallToolRequest): Calls a tool of the server.
     CallTool(CallToolRequest),
-    /// [`SetLevelRequest`](super::SetLevelRequest): Sets how severe a log message has to be for the server to send it.
+    /// [`SetLevelRequest`](super::SetLevelRequest): Sets the minimum severity of the log messages that the server sends.
     SetLevel(SetLevelRequest),
-    /// [`CompleteRequest`](super::CompleteRequest): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+    /// [`CompleteRequest`](super::CompleteRequest): Requests suggestions for an argument of a prompt or a variable of a resource template.
     Complete(CompleteRequest),
 }
 
@@ -279,7 +273,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("initialize")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -288,7 +282,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("ping")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -297,7 +291,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/list")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -306,7 +300,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/templates/list")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -315,7 +309,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/read")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -324,7 +318,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/subscribe")],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -333,7 +327,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/unsubscribe")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
             codec::Guard {
                 when: &[
@@ -342,7 +336,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("prompts/list")],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
             codec::Guard {
                 when: &[
@@ -351,7 +345,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("prompts/get")],
                     },
                 ],
-                member: 8,
+                variant: 8,
             },
             codec::Guard {
                 when: &[
@@ -360,7 +354,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tools/list")],
                     },
                 ],
-                member: 9,
+                variant: 9,
             },
             codec::Guard {
                 when: &[
@@ -369,7 +363,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tools/call")],
                     },
                 ],
-                member: 10,
+                variant: 10,
             },
             codec::Guard {
                 when: &[
@@ -378,7 +372,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("logging/setLevel")],
                     },
                 ],
-                member: 11,
+                variant: 11,
             },
             codec::Guard {
                 when: &[
@@ -387,25 +381,19 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("completion/complete")],
                     },
                 ],
-                member: 12,
+                variant: 12,
             },
         ];
-        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ClientRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ListPrompts(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -431,9 +419,9 @@ impl codec::Encode for ClientRequest {
     }
 }
 
-/// Any result with which a client answers a request of the server.
+/// Any result that a client sends in response to a request.
 ///
-/// A result does not say which request it answers, so its members only get their types once the request is known.
+/// A result does not contain the method of its request. Match it to its request before you decode its members.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `CreateMessageResult`, `ListRootsResult`, `ElicitResult`. Which of them a value is follows from the request that it answers.
 ///
@@ -446,32 +434,32 @@ pub type ClientResult = Result;
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the receiver that the sender no longer wants the answer to one of its requests. |
-/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request has come. |
-/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Tells the client that `resources/list` would now yield something else. |
-/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Tells the client that a resource has changed and may be worth reading again. |
-/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Tells the client that `prompts/list` would now yield something else. |
-/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Tells the client that `tools/list` would now yield something else. |
-/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Carries a log message of the server. |
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Cancels a request that the sender of the notification has issued. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Reports the progress of a request. |
+/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Notifies the client that the list of resources has changed. |
+/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Notifies the client that a resource has changed, so that the client can read it again. |
+/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Notifies the client that the list of prompts has changed. |
+/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Notifies the client that the list of tools has changed. |
+/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Sends a log message of the server to the client. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerNotification`](https://modelcontextprotocol.io/specification/2025-06-18/schema#servernotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`CancelledNotification`](super::CancelledNotification): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// [`CancelledNotification`](super::CancelledNotification): Cancels a request that the sender of the notification has issued.
     Cancelled(CancelledNotification),
-    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request has come.
+    /// [`ProgressNotification`](super::ProgressNotification): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Tells the client that `resources/list` would now yield something else.
+    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Notifies the client that the list of resources has changed.
     ResourceListChanged(ResourceListChangedNotification),
-    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Tells the client that a resource has changed and may be worth reading again.
+    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Notifies the client that a resource has changed, so that the client can read it again.
     ResourceUpdated(ResourceUpdatedNotification),
-    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Tells the client that `prompts/list` would now yield something else.
+    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Notifies the client that the list of prompts has changed.
     PromptListChanged(PromptListChangedNotification),
-    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Tells the client that `tools/list` would now yield something else.
+    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Notifies the client that the list of tools has changed.
     ToolListChanged(ToolListChangedNotification),
-    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Carries a log message of the server.
+    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Sends a log message of the server to the client.
     LoggingMessage(LoggingMessageNotification),
 }
 
@@ -529,7 +517,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/cancelled")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -538,7 +526,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/progress")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -549,7 +537,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -558,7 +546,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/resources/updated")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -569,7 +557,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -580,7 +568,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -589,25 +577,19 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/message")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
         ];
-        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ServerNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -631,23 +613,23 @@ impl codec::Encode for ServerNotification {
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the other side is alive. |
-/// | `sampling/createMessage` | [`CreateMessageRequest`](super::CreateMessageRequest) | Asks the client to have its language model continue a conversation. |
-/// | `roots/list` | [`ListRootsRequest`](super::ListRootsRequest) | Asks the client for its roots, the directories and files that the server may work on. |
-/// | `elicitation/create` | [`ElicitRequest`](super::ElicitRequest) | Asks the user for information, by way of the client. |
+/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the peer is still responsive. |
+/// | `sampling/createMessage` | [`CreateMessageRequest`](super::CreateMessageRequest) | Requests a message from the client's language model. |
+/// | `roots/list` | [`ListRootsRequest`](super::ListRootsRequest) | Lists the roots of the client, the directories and files that the server should work on. |
+/// | `elicitation/create` | [`ElicitRequest`](super::ElicitRequest) | Requests input from the user through the client. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerRequest`](https://modelcontextprotocol.io/specification/2025-06-18/schema#serverrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {
-    /// [`PingRequest`](super::PingRequest): Checks that the other side is alive.
+    /// [`PingRequest`](super::PingRequest): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`CreateMessageRequest`](super::CreateMessageRequest): Asks the client to have its language model continue a conversation.
+    /// [`CreateMessageRequest`](super::CreateMessageRequest): Requests a message from the client's language model.
     CreateMessage(Box<CreateMessageRequest>),
-    /// [`ListRootsRequest`](super::ListRootsRequest): Asks the client for its roots, the directories and files that the server may work on.
+    /// [`ListRootsRequest`](super::ListRootsRequest): Lists the roots of the client, the directories and files that the server should work on.
     ListRoots(ListRootsRequest),
-    /// [`ElicitRequest`](super::ElicitRequest): Asks the user for information, by way of the client.
+    /// [`ElicitRequest`](super::ElicitRequest): Requests input from the user through the client.
     Elicit(ElicitRequest),
 }
 
@@ -687,7 +669,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("ping")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -696,7 +678,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("sampling/createMessage")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -705,7 +687,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("roots/list")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -714,25 +696,19 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("elicitation/create")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
         ];
-        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ServerRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ListRoots(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -749,9 +725,9 @@ impl codec::Encode for ServerRequest {
     }
 }
 
-/// Any result with which a server answers a request of the client.
+/// Any result that a server sends in response to a request.
 ///
-/// A result does not say which request it answers, so its members only get their types once the request is known.
+/// A result does not contain the method of its request. Match it to its request before you decode its members.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `InitializeResult`, `ListResourcesResult`, `ListResourceTemplatesResult`, `ReadResourceResult`, `ListPromptsResult`, `GetPromptResult`, `ListToolsResult`, `CallToolResult`, `CompleteResult`. Which of them a value is follows from the request that it answers.
 ///
@@ -763,31 +739,31 @@ pub type ServerResult = Result;
 /// Methods of the requests that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientRequestMethod {
-    /// `initialize` ([`InitializeRequest`](super::InitializeRequest)): Opens the session: states the client's protocol version, capabilities and name.
+    /// `initialize` ([`InitializeRequest`](super::InitializeRequest)): Initializes the session and negotiates the revision and the capabilities.
     Initialize,
-    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the other side is alive.
+    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the peer is still responsive.
     Ping,
-    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources that the server can read.
+    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources of the server.
     ListResources,
-    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the server's resource templates, from which clients build URIs to read.
+    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the resource templates of the server.
     ListResourceTemplates,
     /// `resources/read` ([`ReadResourceRequest`](super::ReadResourceRequest)): Reads a resource by its URI.
     ReadResource,
-    /// `resources/subscribe` ([`SubscribeRequest`](super::SubscribeRequest)): Subscribes to changes of one resource.
+    /// `resources/subscribe` ([`SubscribeRequest`](super::SubscribeRequest)): Subscribes to changes of a resource.
     Subscribe,
-    /// `resources/unsubscribe` ([`UnsubscribeRequest`](super::UnsubscribeRequest)): Ends a subscription made with `resources/subscribe`.
+    /// `resources/unsubscribe` ([`UnsubscribeRequest`](super::UnsubscribeRequest)): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe,
-    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts that the server offers.
+    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts of the server.
     ListPrompts,
-    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Fetches a prompt with its arguments filled in.
+    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Gets a prompt with its arguments filled in.
     GetPrompt,
-    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools that the server offers.
+    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools of the server.
     ListTools,
     /// `tools/call` ([`CallToolRequest`](super::CallToolRequest)): Calls a tool of the server.
     CallTool,
-    /// `logging/setLevel` ([`SetLevelRequest`](super::SetLevelRequest)): Sets how severe a log message has to be for the server to send it.
+    /// `logging/setLevel` ([`SetLevelRequest`](super::SetLevelRequest)): Sets the minimum severity of the log messages that the server sends.
     SetLevel,
-    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Requests suggestions for an argument of a prompt or a variable of a resource template.
     Complete,
 }
 
@@ -843,7 +819,7 @@ impl ::std::str::FromStr for ClientRequestMethod {
     }
 }
 
-impl RequestSet for ClientRequest {
+impl MethodSet for ClientRequest {
     const METHODS: &'static [&'static str] = &[
         "initialize",
         "ping",
@@ -859,9 +835,9 @@ impl RequestSet for ClientRequest {
         "logging/setLevel",
         "completion/complete",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Initialize(codec::Decode::decode(json)?),
                 1 => Self::Ping(codec::Decode::decode(json)?),
                 2 => Self::ListResources(codec::Decode::decode(json)?),
@@ -895,21 +871,19 @@ impl RequestSet for ClientRequest {
             Self::Complete(_) => "completion/complete",
         }
     }
-    fn set_id(&mut self, id: crate::RequestId) {
-        let _ = id;
-    }
 }
 
+impl RequestSet for ClientRequest {}
 /// Methods of the requests that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerRequestMethod {
-    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the other side is alive.
+    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the peer is still responsive.
     Ping,
-    /// `sampling/createMessage` ([`CreateMessageRequest`](super::CreateMessageRequest)): Asks the client to have its language model continue a conversation.
+    /// `sampling/createMessage` ([`CreateMessageRequest`](super::CreateMessageRequest)): Requests a message from the client's language model.
     CreateMessage,
-    /// `roots/list` ([`ListRootsRequest`](super::ListRootsRequest)): Asks the client for its roots, the directories and files that the server may work on.
+    /// `roots/list` ([`ListRootsRequest`](super::ListRootsRequest)): Lists the roots of the client, the directories and files that the server should work on.
     ListRoots,
-    /// `elicitation/create` ([`ElicitRequest`](super::ElicitRequest)): Asks the user for information, by way of the client.
+    /// `elicitation/create` ([`ElicitRequest`](super::ElicitRequest)): Requests input from the user through the client.
     Elicit,
 }
 
@@ -947,16 +921,16 @@ impl ::std::str::FromStr for ServerRequestMethod {
     }
 }
 
-impl RequestSet for ServerRequest {
+impl MethodSet for ServerRequest {
     const METHODS: &'static [&'static str] = &[
         "ping",
         "sampling/createMessage",
         "roots/list",
         "elicitation/create",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Ping(codec::Decode::decode(json)?),
                 1 => Self::CreateMessage(codec::Decode::decode(json)?),
                 2 => Self::ListRoots(codec::Decode::decode(json)?),
@@ -972,21 +946,19 @@ impl RequestSet for ServerRequest {
             Self::Elicit(_) => "elicitation/create",
         }
     }
-    fn set_id(&mut self, id: crate::RequestId) {
-        let _ = id;
-    }
 }
 
+impl RequestSet for ServerRequest {}
 /// Methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientNotificationMethod {
-    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Cancels a request that the sender of the notification has issued.
     Cancelled,
-    /// `notifications/initialized` ([`InitializedNotification`](super::InitializedNotification)): Tells the server that the client is ready for normal operation.
+    /// `notifications/initialized` ([`InitializedNotification`](super::InitializedNotification)): Notifies the server that the client is ready for normal operation.
     Initialized,
-    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request has come.
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Reports the progress of a request.
     Progress,
-    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`](super::RootsListChangedNotification)): Tells the server that the client's roots have changed.
+    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`](super::RootsListChangedNotification)): Notifies the server that the client's roots have changed.
     RootsListChanged,
 }
 
@@ -1024,16 +996,16 @@ impl ::std::str::FromStr for ClientNotificationMethod {
     }
 }
 
-impl NotificationSet for ClientNotification {
+impl MethodSet for ClientNotification {
     const METHODS: &'static [&'static str] = &[
         "notifications/cancelled",
         "notifications/initialized",
         "notifications/progress",
         "notifications/roots/list_changed",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Cancelled(codec::Decode::decode(json)?),
                 1 => Self::Initialized(codec::Decode::decode(json)?),
                 2 => Self::Progress(codec::Decode::decode(json)?),
@@ -1051,22 +1023,23 @@ impl NotificationSet for ClientNotification {
     }
 }
 
+impl NotificationSet for ClientNotification {}
 /// Methods of the notifications that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerNotificationMethod {
-    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Cancels a request that the sender of the notification has issued.
     Cancelled,
-    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request has come.
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Reports the progress of a request.
     Progress,
-    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Tells the client that `resources/list` would now yield something else.
+    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Notifies the client that the list of resources has changed.
     ResourceListChanged,
-    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Tells the client that a resource has changed and may be worth reading again.
+    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Notifies the client that a resource has changed, so that the client can read it again.
     ResourceUpdated,
-    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Tells the client that `prompts/list` would now yield something else.
+    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Notifies the client that the list of prompts has changed.
     PromptListChanged,
-    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Tells the client that `tools/list` would now yield something else.
+    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Notifies the client that the list of tools has changed.
     ToolListChanged,
-    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Carries a log message of the server.
+    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Sends a log message of the server to the client.
     LoggingMessage,
 }
 
@@ -1110,7 +1083,7 @@ impl ::std::str::FromStr for ServerNotificationMethod {
     }
 }
 
-impl NotificationSet for ServerNotification {
+impl MethodSet for ServerNotification {
     const METHODS: &'static [&'static str] = &[
         "notifications/cancelled",
         "notifications/progress",
@@ -1120,9 +1093,9 @@ impl NotificationSet for ServerNotification {
         "notifications/tools/list_changed",
         "notifications/message",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Cancelled(codec::Decode::decode(json)?),
                 1 => Self::Progress(codec::Decode::decode(json)?),
                 2 => Self::ResourceListChanged(codec::Decode::decode(json)?),
@@ -1146,6 +1119,7 @@ impl NotificationSet for ServerNotification {
     }
 }
 
+impl NotificationSet for ServerNotification {}
 /// A message that a client sends, as it stands on the wire.
 pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 

@@ -5,7 +5,7 @@
 use crate::{Extra, JsonObject, KnownMembers, Revision, codec};
 use super::{Annotations, EmptyResult};
 
-/// A resource, or a part of one, as binary data.
+/// Binary contents of a resource or of a part of one.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -14,20 +14,20 @@ use super::{Annotations, EmptyResult};
 /// Specification: [`BlobResourceContents`](https://modelcontextprotocol.io/specification/2025-06-18/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobResourceContents {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// The bytes, as base64.
+    /// The data, encoded as base64.
     ///
     /// `blob`, required.
     pub blob: String,
-    /// The MIME type of the decoded bytes; absent where the server does not know it.
+    /// The MIME type of the decoded data. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    /// The URI of these contents. It may identify a part of the requested resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -76,7 +76,6 @@ impl codec::Decode for BlobResourceContents {
 impl codec::DecodeInPlace for BlobResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             blob: codec::DecodeInPlace::blank(unread),
@@ -140,7 +139,7 @@ impl codec::Object for BlobResourceContents {
     }
 }
 
-/// The contents of a resource or of a part of it, as text or as binary data.
+/// The text or binary contents of a resource or of a part of one.
 ///
 /// Which one a value is:
 ///
@@ -152,9 +151,9 @@ impl codec::Object for BlobResourceContents {
 /// Used by [`EmbeddedResource`](super::EmbeddedResource), [`ReadResourceResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextOrBlobResourceContents {
-    /// [`TextResourceContents`]: A resource, or a part of one, as text.
+    /// [`TextResourceContents`]: Text contents of a resource or of a part of one.
     TextResourceContents(TextResourceContents),
-    /// [`BlobResourceContents`]: A resource, or a part of one, as binary data.
+    /// [`BlobResourceContents`]: Binary contents of a resource or of a part of one.
     BlobResourceContents(BlobResourceContents),
 }
 
@@ -181,7 +180,6 @@ impl codec::Decode for TextOrBlobResourceContents {
 impl codec::DecodeInPlace for TextOrBlobResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::BlobResourceContents(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -196,7 +194,7 @@ impl codec::DecodeInPlace for TextOrBlobResourceContents {
                         path: &["text"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -204,7 +202,7 @@ impl codec::DecodeInPlace for TextOrBlobResourceContents {
                         path: &["blob"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -240,10 +238,10 @@ impl codec::Encode for TextOrBlobResourceContents {
     }
 }
 
-/// Lists the server's resource templates, from which clients build URIs to read.
+/// Lists the resource templates of the server.
 ///
-/// The answer is a [`ListResourceTemplatesResult`], which may be one page of several. Needs the server's `resources`
-/// capability.
+/// Clients use the templates to build URIs to read. The result is a [`ListResourceTemplatesResult`] with one page of the
+/// list. Requires the server's `resources` capability.
 ///
 /// The `resources/templates/list` request, sent by the client.
 ///
@@ -304,8 +302,7 @@ impl codec::Decode for ListResourceTemplatesRequest {
 
 impl codec::DecodeInPlace for ListResourceTemplatesRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -364,7 +361,7 @@ impl crate::Request for ListResourceTemplatesRequest {
     type Result = ListResourceTemplatesResult;
 }
 
-/// From where on a client wants the list of resource templates.
+/// The page of resource templates to return.
 ///
 /// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
 ///
@@ -373,7 +370,7 @@ impl crate::Request for ListResourceTemplatesRequest {
 /// Used by [`ListResourceTemplatesRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesRequestParams {
-    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
@@ -418,8 +415,7 @@ impl codec::Decode for ListResourceTemplatesRequestParams {
 
 impl codec::DecodeInPlace for ListResourceTemplatesRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -469,7 +465,7 @@ impl codec::Object for ListResourceTemplatesRequestParams {
     }
 }
 
-/// One page of the resource templates that a server offers.
+/// A page of the server's resource templates.
 ///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
 ///
@@ -478,16 +474,16 @@ impl codec::Object for ListResourceTemplatesRequestParams {
 /// Specification: [`ListResourceTemplatesResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// The templates on this page.
+    /// The resource templates on this page.
     ///
     /// `resourceTemplates`, required.
     pub resource_templates: Vec<ResourceTemplate>,
@@ -539,7 +535,6 @@ impl codec::Decode for ListResourceTemplatesResult {
 impl codec::DecodeInPlace for ListResourceTemplatesResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -595,9 +590,9 @@ impl codec::Object for ListResourceTemplatesResult {
     }
 }
 
-/// Lists the resources that the server can read.
+/// Lists the resources of the server.
 ///
-/// The answer is a [`ListResourcesResult`], which may be one page of several. Needs the server's `resources` capability.
+/// The result is a [`ListResourcesResult`] with one page of the list. Requires the server's `resources` capability.
 ///
 /// The `resources/list` request, sent by the client.
 ///
@@ -655,8 +650,7 @@ impl codec::Decode for ListResourcesRequest {
 
 impl codec::DecodeInPlace for ListResourcesRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -715,7 +709,7 @@ impl crate::Request for ListResourcesRequest {
     type Result = ListResourcesResult;
 }
 
-/// From where on a client wants the list of resources.
+/// The page of resources to return.
 ///
 /// The parameters of [`ListResourcesRequest`] (`resources/list`).
 ///
@@ -724,7 +718,7 @@ impl crate::Request for ListResourcesRequest {
 /// Used by [`ListResourcesRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesRequestParams {
-    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
@@ -769,8 +763,7 @@ impl codec::Decode for ListResourcesRequestParams {
 
 impl codec::DecodeInPlace for ListResourcesRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -820,9 +813,9 @@ impl codec::Object for ListResourcesRequestParams {
     }
 }
 
-/// One page of the resources that a server offers.
+/// A page of the server's resources.
 ///
-/// It need not be all that can be read: templates and links in tool results may lead to others.
+/// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`).
 ///
@@ -831,12 +824,12 @@ impl codec::Object for ListResourcesRequestParams {
 /// Specification: [`ListResourcesResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
@@ -888,7 +881,6 @@ impl codec::Decode for ListResourcesResult {
 impl codec::DecodeInPlace for ListResourcesResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -946,8 +938,8 @@ impl codec::Object for ListResourcesResult {
 
 /// Reads a resource by its URI.
 ///
-/// The answer is a [`ReadResourceResult`], which may hold several contents, such as the files of a directory. A URI that
-/// names nothing is an error (-32002). Needs the server's `resources` capability.
+/// The result is a [`ReadResourceResult`]. It can hold several contents, such as the files of a directory. A resource that
+/// does not exist is an error (-32002). Requires the server's `resources` capability.
 ///
 /// The `resources/read` request, sent by the client.
 ///
@@ -994,7 +986,6 @@ impl codec::Decode for ReadResourceRequest {
 impl codec::DecodeInPlace for ReadResourceRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1058,9 +1049,9 @@ impl crate::Request for ReadResourceRequest {
     type Result = ReadResourceResult;
 }
 
-/// Which resource a client reads.
+/// The URI of a resource to read.
 ///
-/// The server must validate the URI, and should check that the caller may have what it names.
+/// The server must validate the URI. It should also check that the client is allowed to read the resource.
 ///
 /// The parameters of [`ReadResourceRequest`] (`resources/read`).
 ///
@@ -1069,7 +1060,7 @@ impl crate::Request for ReadResourceRequest {
 /// Used by [`ReadResourceRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
-    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -1103,7 +1094,6 @@ impl codec::Decode for ReadResourceRequestParams {
 impl codec::DecodeInPlace for ReadResourceRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1153,10 +1143,11 @@ impl codec::Object for ReadResourceRequestParams {
     }
 }
 
-/// The contents of a resource, as the server read them.
+/// The contents of a resource.
 ///
-/// A resource that does not exist is a JSON-RPC error, -32002 up to 2025-11-25 and -32602 (invalid params) from 2026-07-28
-/// on, where clients should still understand the old code. An empty list of contents must not stand for it there.
+/// A resource that does not exist is an error: -32002 up to 2025-11-25, and -32602 (invalid params) since 2026-07-28.
+/// Clients should still accept -32002 in the newer revision. Since 2026-07-28, a server must not respond with empty
+/// contents for a missing resource.
 ///
 /// The result of [`ReadResourceRequest`] (`resources/read`).
 ///
@@ -1165,12 +1156,12 @@ impl codec::Object for ReadResourceRequestParams {
 /// Specification: [`ReadResourceResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourceresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The contents, each with a URI of its own: several where the resource has parts, as a directory has files.
+    /// The contents, each with its own URI. A resource with several parts, such as a directory, has several contents.
     ///
     /// `contents`, required.
     pub contents: Vec<TextOrBlobResourceContents>,
@@ -1211,7 +1202,6 @@ impl codec::Decode for ReadResourceResult {
 impl codec::DecodeInPlace for ReadResourceResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             contents: codec::DecodeInPlace::blank(unread),
@@ -1264,10 +1254,10 @@ impl codec::Object for ReadResourceResult {
     }
 }
 
-/// Something that a server can be asked to read, such as a file, a database schema or an application's data.
+/// A resource that the server can read, such as a file, a database schema or application data.
 ///
-/// The application decides what of it becomes context for a model. The scheme `https` is for what a client can fetch from
-/// the web by itself; `file` need not mean a real file system.
+/// The application decides which resources become context for a model. The `https` scheme is for resources that the client
+/// can fetch directly from the web. The `file` scheme need not refer to a real file system.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1276,36 +1266,37 @@ impl codec::Object for ReadResourceResult {
 /// Specification: [`Resource`](https://modelcontextprotocol.io/specification/2025-06-18/schema#resource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// What the resource is, in words that may be given to the model as a hint.
+    /// The description of the resource, which a client may pass to the model as a hint.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The MIME type of the contents; absent where the server does not know it.
+    /// The MIME type of the contents. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The name for programs; people see it only where `title` is absent.
+    /// The programmatic name of the resource. Clients display it only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context usage.
+    /// If absent, the size is unknown.
     ///
     /// `size`, optional.
     pub size: Option<i64>,
-    /// The name for people. Without it a client shows `name`.
+    /// The display name of the resource. If absent, clients display `name`.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// The URI that identifies it and by which it is read (RFC 3986, any scheme).
+    /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -1391,7 +1382,6 @@ impl codec::Decode for Resource {
 impl codec::DecodeInPlace for Resource {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -1467,9 +1457,9 @@ impl codec::Object for Resource {
     }
 }
 
-/// Tells the client that `resources/list` would now yield something else.
+/// Notifies the client that the list of resources has changed.
 ///
-/// Sent without being asked for, if the server's `resources` capability has `listChanged`.
+/// The server sends it without a subscription if its `resources` capability has `listChanged`.
 ///
 /// The `notifications/resources/list_changed` notification, sent by the server.
 ///
@@ -1530,8 +1520,7 @@ impl codec::Decode for ResourceListChangedNotification {
 
 impl codec::DecodeInPlace for ResourceListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1596,15 +1585,15 @@ impl crate::Notification for ResourceListChangedNotification {
     type Params = Option<ResourceListChangedNotificationParams>;
 }
 
-/// What comes with the notice that the server's resources have changed: metadata at most.
+/// The parameters of the `notifications/resources/list_changed` notification, which contain only metadata.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ResourceListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceListChangedNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1649,8 +1638,7 @@ impl codec::Decode for ResourceListChangedNotificationParams {
 
 impl codec::DecodeInPlace for ResourceListChangedNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1700,9 +1688,9 @@ impl codec::Object for ResourceListChangedNotificationParams {
     }
 }
 
-/// A family of resources whose URIs follow one pattern.
+/// A template for the URIs of a group of resources.
 ///
-/// A client fills in the variables and reads the URI that results. The server may offer completion for the values.
+/// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1711,32 +1699,32 @@ impl codec::Object for ResourceListChangedNotificationParams {
 /// Specification: [`ResourceTemplate`](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on the use of these resources, such as for whom they are and how much they matter.
+    /// Hints for the display and use of the resources, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// What the template is for, in words that may be given to the model as a hint.
+    /// The description of the template, which a client may pass to the model as a hint.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The MIME type that all of these resources have; absent where they differ or it is unknown.
+    /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The name for programs; people see it only where `title` is absent.
+    /// The programmatic name of the template. Clients display it only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The name for people. Without it a client shows `name`.
+    /// The display name of the template. If absent, clients display `name`.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// The pattern, a URI template of RFC 6570 such as `file:///{path}`.
+    /// The URI template (RFC 6570), such as `file:///{path}`.
     ///
     /// `uriTemplate`, required.
     pub uri_template: String,
@@ -1814,7 +1802,6 @@ impl codec::Decode for ResourceTemplate {
 impl codec::DecodeInPlace for ResourceTemplate {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -1887,10 +1874,10 @@ impl codec::Object for ResourceTemplate {
     }
 }
 
-/// Tells the client that a resource has changed and may be worth reading again.
+/// Notifies the client that a resource has changed, so that the client can read it again.
 ///
-/// Sent for resources that `resources/subscribe` named, and possibly for parts of them. Needs `subscribe` in the server's
-/// `resources` capability.
+/// The server sends it for resources that the client subscribed to with `resources/subscribe`, and possibly for parts of
+/// them. Requires `subscribe` in the server's `resources` capability.
 ///
 /// The `notifications/resources/updated` notification, sent by the server.
 ///
@@ -1937,7 +1924,6 @@ impl codec::Decode for ResourceUpdatedNotification {
 impl codec::DecodeInPlace for ResourceUpdatedNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2004,14 +1990,16 @@ impl crate::Notification for ResourceUpdatedNotification {
     type Params = ResourceUpdatedNotificationParams;
 }
 
-/// Which resource has changed, so that a client that subscribed to it may want to read it again.
+/// The URI of a resource that has changed.
+///
+/// A client that subscribed to the resource may want to read it again.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ResourceUpdatedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotificationParams {
-    /// The URI of what changed, which may be a part of the resource subscribed to.
+    /// The URI of the changed resource. It may identify a part of the subscribed resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2045,7 +2033,6 @@ impl codec::Decode for ResourceUpdatedNotificationParams {
 impl codec::DecodeInPlace for ResourceUpdatedNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2095,10 +2082,10 @@ impl codec::Object for ResourceUpdatedNotificationParams {
     }
 }
 
-/// Subscribes to changes of one resource.
+/// Subscribes to changes of a resource.
 ///
-/// The answer is empty; from then on the server sends `notifications/resources/updated` whenever the resource changes,
-/// until `resources/unsubscribe`. Needs `subscribe` in the server's `resources` capability.
+/// The result is empty. The server then sends `notifications/resources/updated` when the resource changes, until the client
+/// sends `resources/unsubscribe`. Requires `subscribe` in the server's `resources` capability.
 ///
 /// The `resources/subscribe` request, sent by the client.
 ///
@@ -2145,7 +2132,6 @@ impl codec::Decode for SubscribeRequest {
 impl codec::DecodeInPlace for SubscribeRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2209,9 +2195,9 @@ impl crate::Request for SubscribeRequest {
     type Result = EmptyResult;
 }
 
-/// Which resource a client wants to hear of whenever it changes.
+/// The URI of a resource to watch for changes.
 ///
-/// In 2026-07-28 a `SubscriptionFilter` takes its place.
+/// Revision 2026-07-28 replaces it with `SubscriptionFilter`.
 ///
 /// The parameters of [`SubscribeRequest`] (`resources/subscribe`).
 ///
@@ -2220,7 +2206,7 @@ impl crate::Request for SubscribeRequest {
 /// Used by [`SubscribeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequestParams {
-    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2254,7 +2240,6 @@ impl codec::Decode for SubscribeRequestParams {
 impl codec::DecodeInPlace for SubscribeRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2304,7 +2289,7 @@ impl codec::Object for SubscribeRequestParams {
     }
 }
 
-/// A resource, or a part of one, as text.
+/// Text contents of a resource or of a part of one.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2313,20 +2298,20 @@ impl codec::Object for SubscribeRequestParams {
 /// Specification: [`TextResourceContents`](https://modelcontextprotocol.io/specification/2025-06-18/schema#textresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// The MIME type of the text, such as `text/markdown`; absent where the server does not know it.
+    /// The MIME type of the text, such as `text/markdown`. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The text. Whatever is not really text belongs in [`BlobResourceContents`].
+    /// The text. Data that cannot be represented as text belongs in [`BlobResourceContents`].
     ///
     /// `text`, required.
     pub text: String,
-    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    /// The URI of these contents. It may identify a part of the requested resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2375,7 +2360,6 @@ impl codec::Decode for TextResourceContents {
 impl codec::DecodeInPlace for TextResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             mime_type: None,
@@ -2439,9 +2423,9 @@ impl codec::Object for TextResourceContents {
     }
 }
 
-/// Ends a subscription made with `resources/subscribe`.
+/// Cancels a subscription made with `resources/subscribe`.
 ///
-/// The answer is empty. Needs `subscribe` in the server's `resources` capability.
+/// The result is empty. Requires `subscribe` in the server's `resources` capability.
 ///
 /// The `resources/unsubscribe` request, sent by the client.
 ///
@@ -2488,7 +2472,6 @@ impl codec::Decode for UnsubscribeRequest {
 impl codec::DecodeInPlace for UnsubscribeRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2552,7 +2535,7 @@ impl crate::Request for UnsubscribeRequest {
     type Result = EmptyResult;
 }
 
-/// Which resource a client no longer wants to hear of.
+/// The URI of a resource to stop watching.
 ///
 /// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`).
 ///
@@ -2561,7 +2544,7 @@ impl crate::Request for UnsubscribeRequest {
 /// Used by [`UnsubscribeRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequestParams {
-    /// The URI of the resource, the one that the client subscribed to.
+    /// The URI of the subscribed resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2595,7 +2578,6 @@ impl codec::Decode for UnsubscribeRequestParams {
 impl codec::DecodeInPlace for UnsubscribeRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),

@@ -5,10 +5,10 @@
 use crate::{Error, Extra, JsonObject, KnownMembers, Number, Revision, codec};
 use super::{AudioContent, ImageContent, Role, TextContent};
 
-/// Asks the client to have its language model continue a conversation.
+/// Requests a message from the client's language model.
 ///
-/// The client chooses the model; it should show the user the request and the outcome, and either may be changed or refused.
-/// The answer is a [`CreateMessageResult`]. Needs the client's `sampling` capability.
+/// The client selects the model. It should show the request and the result to the user, who can modify or reject each of
+/// them. The result is a [`CreateMessageResult`]. Requires the client's `sampling` capability.
 ///
 /// The `sampling/createMessage` request, sent by the server.
 ///
@@ -55,7 +55,6 @@ impl codec::Decode for CreateMessageRequest {
 impl codec::DecodeInPlace for CreateMessageRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -119,9 +118,12 @@ impl crate::Request for CreateMessageRequest {
     type Result = CreateMessageResult;
 }
 
-/// What a server asks of the client's language model: a conversation, and how to continue it.
+/// A conversation for the client's language model to continue, with the settings for generating the next message.
 ///
-/// The client decides which model answers and whether any does: a person should see the prompt first and be able to change or refuse it. A server may send this only to a client that declares the `sampling` capability. Up to 2025-11-25 a refusal is reported as an error, with the code `-1`; in 2026-07-28 this is no request of its own but one of the `inputRequests` of an `InputRequiredResult`.
+/// The client selects the model. A person should review the prompt first and be able to modify or reject it. A server may
+/// send this request only to clients that declare the `sampling` capability. Up to 2025-11-25, a rejection is an error with
+/// the code -1. In 2026-07-28, a sampling request is one of the `inputRequests` of an `InputRequiredResult`, not a
+/// separate request.
 ///
 /// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`).
 ///
@@ -130,35 +132,37 @@ impl crate::Request for CreateMessageRequest {
 /// Used by [`CreateMessageRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequestParams {
-    /// Which servers' context the client is to add to the prompt; it need not comply. Absence means `none` from 2025-11-25 on; earlier revisions leave it open.
+    /// The servers whose context the client should add to the prompt. The client may ignore it. If absent, the value defaults
+    /// to `none` since 2025-11-25. Earlier revisions define no default.
     ///
     /// `includeContext`, optional.
     pub include_context: Option<CreateMessageRequestParamsIncludeContext>,
-    /// The most tokens that the model may generate; fewer are fine.
+    /// The maximum number of tokens to generate. The client may generate fewer.
     ///
     /// `maxTokens`, required.
     pub max_tokens: i64,
-    /// The conversation so far, oldest message first.
+    /// The messages of the conversation so far, in chronological order.
     ///
     /// `messages`, required.
     pub messages: Vec<SamplingMessage>,
-    /// Parameters meant for the model's provider, in whatever format it defines; the client may hand them on, change them or drop them.
+    /// Parameters for the model provider, in a provider-specific format. The client may forward, modify or drop them.
     ///
     /// `metadata`, optional.
     pub metadata: Option<JsonObject>,
-    /// What matters in the choice of a model; advice that the client may disregard.
+    /// The preferences for selecting a model. The client may ignore them.
     ///
     /// `modelPreferences`, optional.
     pub model_preferences: Option<ModelPreferences>,
-    /// Texts that are to end the generation as soon as the model produces one of them; the client may disregard them.
+    /// The strings that stop the generation when the model produces them. The client may ignore them.
     ///
     /// `stopSequences`, optional.
     pub stop_sequences: Option<Vec<String>>,
-    /// The system prompt that the server would like; the client may change it or leave it out without saying so.
+    /// The system prompt to use. The client may modify or omit it without notice.
     ///
     /// `systemPrompt`, optional.
     pub system_prompt: Option<String>,
-    /// How varied the output may be: the higher, the more random. The model's provider defines the range, and its default applies where this is absent.
+    /// The randomness of the output. Higher values give more random output. The model provider defines the range and the
+    /// default, which applies if this member is absent.
     ///
     /// `temperature`, optional.
     pub temperature: Option<Number>,
@@ -253,7 +257,6 @@ impl codec::Decode for CreateMessageRequestParams {
 impl codec::DecodeInPlace for CreateMessageRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             include_context: None,
             max_tokens: codec::DecodeInPlace::blank(unread),
@@ -329,22 +332,22 @@ impl codec::Object for CreateMessageRequestParams {
     }
 }
 
-/// How much context from servers the client is to put into a prompt.
+/// The servers whose context the client should add to a prompt.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`CreateMessageRequestParams`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateMessageRequestParamsIncludeContext {
-    /// Context from every server to which the client is connected. From 2025-11-25 on, only for clients that declare the `sampling.context` capability.
+    /// The context of all servers that the client is connected to. Since 2025-11-25, servers should use it only if the client declares the `sampling.context` capability.
     ///
     /// `"allServers"`
     AllServers,
-    /// No context from any server; the default from 2025-11-25 on.
+    /// No context. This is the default since 2025-11-25.
     ///
     /// `"none"`
     None_,
-    /// Context from the server that asks. From 2025-11-25 on, only for clients that declare the `sampling.context` capability.
+    /// The context of the requesting server. Since 2025-11-25, servers should use it only if the client declares the `sampling.context` capability.
     ///
     /// `"thisServer"`
     ThisServer,
@@ -392,24 +395,21 @@ impl codec::Encode for CreateMessageRequestParamsIncludeContext {
 
 impl codec::DecodeInPlace for CreateMessageRequestParamsIncludeContext {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::AllServers
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// The message with which the client's language model continued the conversation.
+/// A message generated by the client's language model.
 ///
-/// A person should see it, and may hold it back or change it, before the client sends it. A `stopReason` of `toolUse` (from 2025-11-25 on) means that the server is to run tools and send the conversation again with their results; both sides should limit how often that happens. In 2026-07-28 the result is one of the `inputResponses` of the retried request.
+/// A person should review the message, and may modify or withhold it, before the client sends it. Since 2025-11-25, a
+/// `stopReason` of `toolUse` asks the server to run the tools and to send the conversation again with their results. Both
+/// the client and the server should limit the number of such rounds. In 2026-07-28, this result is one of the
+/// `inputResponses` of the retried request.
 ///
 /// The result of [`CreateMessageRequest`] (`sampling/createMessage`).
 ///
@@ -418,24 +418,25 @@ impl codec::DecodeInPlace for CreateMessageRequestParamsIncludeContext {
 /// Specification: [`CreateMessageResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessageresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// What the model produced.
+    /// The content of the message.
     ///
     /// `content`, required.
     pub content: Content,
-    /// The model that the client chose, by its name.
+    /// The name of the model that the client selected.
     ///
     /// `model`, required.
     pub model: String,
-    /// Who speaks: `assistant`, since a model does.
+    /// The role of the message. It is `assistant`, because a model generated the message.
     ///
     /// `role`, required.
     pub role: Role,
-    /// Why the generation ended; absent if unknown. Usual values are `endTurn`, `stopSequence` and `maxTokens`, and any other string is allowed.
+    /// The reason why the generation stopped. Standard values are `endTurn`, `stopSequence` and `maxTokens`. Any other string
+    /// is allowed. If absent, the reason is unknown.
     ///
     /// `stopReason`, optional.
     pub stop_reason: Option<String>,
@@ -495,7 +496,6 @@ impl codec::Decode for CreateMessageResult {
 impl codec::DecodeInPlace for CreateMessageResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -562,10 +562,10 @@ impl codec::Object for CreateMessageResult {
     }
 }
 
-/// What one message in sampling says.
+/// The content of a message in a sampling conversation.
 ///
-/// From 2025-11-25 on it is a single block or a list of blocks, and a block may also be a model's wish to use a tool, or
-/// what came of that.
+/// Since 2025-11-25, it is a single block or a list of blocks, and a block can also be a tool call that the model requests,
+/// or the result of a tool call.
 ///
 /// Which one a value is:
 ///
@@ -578,11 +578,11 @@ impl codec::Object for CreateMessageResult {
 /// Used by [`CreateMessageResult`], [`SamplingMessage`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// [`TextContent`](super::TextContent): Text, for a model or from one.
+    /// [`TextContent`](super::TextContent): Text sent to or produced by a language model.
     TextContent(TextContent),
-    /// [`ImageContent`](super::ImageContent): A picture, for a model or from one.
+    /// [`ImageContent`](super::ImageContent): An image sent to or produced by a language model.
     ImageContent(ImageContent),
-    /// [`AudioContent`](super::AudioContent): A sound recording, for a model or from one.
+    /// [`AudioContent`](super::AudioContent): Audio sent to or produced by a language model.
     AudioContent(AudioContent),
 }
 
@@ -615,7 +615,6 @@ impl codec::Decode for Content {
 impl codec::DecodeInPlace for Content {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::AudioContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -631,7 +630,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -640,7 +639,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -649,7 +648,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
         ];
         match json.union(GUARDS)? {
@@ -692,9 +691,9 @@ impl codec::Encode for Content {
     }
 }
 
-/// A suggestion of a model, or of a family of models.
+/// A hint about the model or family of models to use.
 ///
-/// Members other than `name` have no agreed meaning; the client makes of them what it likes.
+/// The specification defines no members other than `name`. The client decides how to interpret additional members.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -703,7 +702,8 @@ impl codec::Encode for Content {
 /// Specification: [`ModelHint`](https://modelcontextprotocol.io/specification/2025-06-18/schema#modelhint)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelHint {
-    /// Part of a model's name: `sonnet` fits every model whose name contains it. A client without such a model may take a comparable one of another provider.
+    /// A substring of a model name. For example, `sonnet` matches any model whose name contains it. The client may substitute a
+    /// comparable model of another provider.
     ///
     /// `name`, optional.
     pub name: Option<String>,
@@ -748,8 +748,7 @@ impl codec::Decode for ModelHint {
 
 impl codec::DecodeInPlace for ModelHint {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             name: None,
             extra: Extra::default(),
@@ -799,9 +798,10 @@ impl codec::Object for ModelHint {
     }
 }
 
-/// What a server values in the model that is to answer it.
+/// The server's preferences for selecting a model.
 ///
-/// It cannot name a model outright, as it does not know which ones the client has, so it gives hints and weighs three qualities against each other. All of it is advice: the client makes the choice.
+/// The server does not know which models are available, so it provides hints and rates the importance of three qualities.
+/// The preferences are advisory, and the client selects the model.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -810,19 +810,20 @@ impl codec::Object for ModelHint {
 /// Specification: [`ModelPreferences`](https://modelcontextprotocol.io/specification/2025-06-18/schema#modelpreferences)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelPreferences {
-    /// The weight of a low price, from 0 (irrelevant) to 1 (decisive).
+    /// The importance of low cost, from 0 (not important) to 1 (most important).
     ///
     /// `costPriority`, optional.
     pub cost_priority: Option<ModelPreferencesCostPriority>,
-    /// Models that would suit, in order: the first for which the client finds a match counts. They go before the priorities, which help to choose among several matches.
+    /// Hints about the models to use, in order of preference. The client must use the first hint that matches. Hints take
+    /// precedence over the priorities, which help to select among several matching models.
     ///
     /// `hints`, optional.
     pub hints: Option<Vec<ModelHint>>,
-    /// The weight of capability, from 0 (irrelevant) to 1 (decisive).
+    /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
     ///
     /// `intelligencePriority`, optional.
     pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
-    /// The weight of a quick answer, from 0 (irrelevant) to 1 (decisive).
+    /// The importance of low latency, from 0 (not important) to 1 (most important).
     ///
     /// `speedPriority`, optional.
     pub speed_priority: Option<ModelPreferencesSpeedPriority>,
@@ -902,8 +903,7 @@ impl codec::Decode for ModelPreferences {
 
 impl codec::DecodeInPlace for ModelPreferences {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cost_priority: None,
             hints: None,
@@ -962,7 +962,7 @@ impl codec::Object for ModelPreferences {
     }
 }
 
-/// How much a low price matters in the choice of a model, from 0 (not at all) to 1 (most of all).
+/// The importance of low cost when selecting a model, from 0 (not important) to 1 (most important).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
@@ -1023,15 +1023,9 @@ impl codec::Decode for ModelPreferencesCostPriority {
 impl codec::DecodeInPlace for ModelPreferencesCostPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1043,7 +1037,7 @@ impl codec::Encode for ModelPreferencesCostPriority {
     }
 }
 
-/// How much capability matters in the choice of a model, from 0 (not at all) to 1 (most of all).
+/// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
@@ -1104,15 +1098,9 @@ impl codec::Decode for ModelPreferencesIntelligencePriority {
 impl codec::DecodeInPlace for ModelPreferencesIntelligencePriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1124,7 +1112,7 @@ impl codec::Encode for ModelPreferencesIntelligencePriority {
     }
 }
 
-/// How much low latency matters in the choice of a model, from 0 (not at all) to 1 (most of all).
+/// The importance of low latency when selecting a model, from 0 (not important) to 1 (most important).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
@@ -1185,15 +1173,9 @@ impl codec::Decode for ModelPreferencesSpeedPriority {
 impl codec::DecodeInPlace for ModelPreferencesSpeedPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1205,7 +1187,7 @@ impl codec::Encode for ModelPreferencesSpeedPriority {
     }
 }
 
-/// One message of the conversation that a language model is to continue.
+/// A message in a conversation with a language model.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1214,11 +1196,11 @@ impl codec::Encode for ModelPreferencesSpeedPriority {
 /// Specification: [`SamplingMessage`](https://modelcontextprotocol.io/specification/2025-06-18/schema#samplingmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingMessage {
-    /// What is said.
+    /// The content of the message.
     ///
     /// `content`, required.
     pub content: Content,
-    /// Who says it.
+    /// The author of the message: the user or the model.
     ///
     /// `role`, required.
     pub role: Role,
@@ -1253,7 +1235,6 @@ impl codec::Decode for SamplingMessage {
 impl codec::DecodeInPlace for SamplingMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             content: codec::DecodeInPlace::blank(unread),
             role: codec::DecodeInPlace::blank(unread),

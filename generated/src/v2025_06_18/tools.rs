@@ -7,9 +7,9 @@ use super::ContentBlock;
 
 /// Calls a tool of the server.
 ///
-/// The answer is a [`CallToolResult`]. What goes wrong inside the tool is reported there, with `isError`, so that the model
-/// sees it; an unknown tool is a protocol error (-32602), and this revision counts invalid arguments among those too. A user
-/// should be able to refuse the call. Needs the server's `tools` capability.
+/// The result is a [`CallToolResult`]. Failures inside the tool are reported in the result, with `isError` set, so that the
+/// model can see them. An unknown tool is a protocol error (-32602). This revision also treats invalid arguments as a
+/// protocol error. A user should be able to reject the call. Requires the server's `tools` capability.
 ///
 /// The `tools/call` request, sent by the client.
 ///
@@ -56,7 +56,6 @@ impl codec::Decode for CallToolRequest {
 impl codec::DecodeInPlace for CallToolRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -120,10 +119,10 @@ impl crate::Request for CallToolRequest {
     type Result = CallToolResult;
 }
 
-/// Which tool a client calls, and with which arguments.
+/// The name and arguments of a tool to call.
 ///
-/// Arguments mostly come from a model. The server must validate them; the client should show them to the user before a call
-/// that matters, and let the user refuse.
+/// The arguments usually come from a model. The server must validate them. The client should show them to the user before
+/// sensitive calls and let the user reject the call.
 ///
 /// The parameters of [`CallToolRequest`] (`tools/call`).
 ///
@@ -132,11 +131,11 @@ impl crate::Request for CallToolRequest {
 /// Used by [`CallToolRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// The arguments by name, which must fit the tool's `inputSchema`. Absence means none.
+    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
     ///
     /// `arguments`, optional.
     pub arguments: Option<JsonObject>,
-    /// The `name` of the tool, letter case included.
+    /// The `name` of the tool. It is case-sensitive.
     ///
     /// `name`, required.
     pub name: String,
@@ -177,7 +176,6 @@ impl codec::Decode for CallToolRequestParams {
 impl codec::DecodeInPlace for CallToolRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             arguments: None,
             name: codec::DecodeInPlace::blank(unread),
@@ -230,14 +228,14 @@ impl codec::Object for CallToolRequestParams {
     }
 }
 
-/// What a tool returned, its own failures included.
+/// The result of a tool call, including failures of the tool.
 ///
-/// A tool that fails says so in here, with `isError` true and an explanation in `content`, so that the model can read it
-/// and try something else. A JSON-RPC error is for calls that never got as far as the tool: an unknown name, a malformed
-/// request, a broken server. Up to 2025-06-18 the specification names invalid arguments
-/// among the JSON-RPC errors; from 2025-11-25 on, arguments that the tool refuses are a failure of the first kind.
+/// If the tool fails, `isError` is `true` and `content` describes the error, so that the model can read it and adapt.
+/// JSON-RPC errors are for calls that do not reach the tool, such as an unknown tool, a malformed request or a server
+/// failure. Up to 2025-06-18, the specification also lists invalid arguments as a JSON-RPC error. Since 2025-11-25,
+/// arguments that the tool rejects are a failure of the tool.
 ///
-/// What a tool returns is untrusted: a client should check it before it reaches a model.
+/// Tool results are untrusted. A client should validate them before it passes them to a model.
 ///
 /// The result of [`CallToolRequest`] (`tools/call`).
 ///
@@ -246,21 +244,22 @@ impl codec::Object for CallToolRequestParams {
 /// Specification: [`CallToolResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The result for the model to read, block by block. It may be empty.
+    /// The result as content blocks for the model. The list may be empty.
     ///
     /// `content`, required.
     pub content: Vec<ContentBlock>,
-    /// Whether the tool failed; `content` then explains why. Absence means that it succeeded.
+    /// Whether the tool failed. If it did, `content` describes the error. If absent, the call succeeded.
     ///
     /// `isError`, optional.
     pub is_error: Option<bool>,
-    /// The result for programs to read: a JSON object, from 2026-07-28 on any JSON value, `null` included. It must fit the
-    /// tool's `outputSchema` where there is one, and should be repeated as text in `content` for clients that only look there.
+    /// The result for programs. It is a JSON object or, since 2026-07-28, any JSON value including `null`. It must conform to
+    /// the `outputSchema` of the tool, if the tool has one. For compatibility with older clients, `content` should repeat it as
+    /// text.
     ///
     /// `structuredContent`, optional. Since revision 2025-06-18.
     pub structured_content: Option<JsonObject>,
@@ -323,7 +322,6 @@ impl codec::Decode for CallToolResult {
 impl codec::DecodeInPlace for CallToolResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -382,9 +380,9 @@ impl codec::Object for CallToolResult {
     }
 }
 
-/// Lists the tools that the server offers.
+/// Lists the tools of the server.
 ///
-/// The answer is a [`ListToolsResult`], which may be one page of several. Needs the server's `tools` capability.
+/// The result is a [`ListToolsResult`] with one page of the list. Requires the server's `tools` capability.
 ///
 /// The `tools/list` request, sent by the client.
 ///
@@ -442,8 +440,7 @@ impl codec::Decode for ListToolsRequest {
 
 impl codec::DecodeInPlace for ListToolsRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -502,7 +499,7 @@ impl crate::Request for ListToolsRequest {
     type Result = ListToolsResult;
 }
 
-/// From where on a client wants the list of tools.
+/// The page of tools to return.
 ///
 /// The parameters of [`ListToolsRequest`] (`tools/list`).
 ///
@@ -511,7 +508,7 @@ impl crate::Request for ListToolsRequest {
 /// Used by [`ListToolsRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequestParams {
-    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
@@ -556,8 +553,7 @@ impl codec::Decode for ListToolsRequestParams {
 
 impl codec::DecodeInPlace for ListToolsRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cursor: None,
             extra: Extra::default(),
@@ -607,7 +603,7 @@ impl codec::Object for ListToolsRequestParams {
     }
 }
 
-/// One page of the tools that a server offers.
+/// A page of the server's tools.
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`).
 ///
@@ -616,16 +612,16 @@ impl codec::Object for ListToolsRequestParams {
 /// Specification: [`ListToolsResult`](https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// The tools on this page, from 2026-07-28 on in an order that should stay the same for as long as the tools do.
+    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
     ///
     /// `tools`, required.
     pub tools: Vec<Tool>,
@@ -673,7 +669,6 @@ impl codec::Decode for ListToolsResult {
 impl codec::DecodeInPlace for ListToolsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -729,10 +724,10 @@ impl codec::Object for ListToolsResult {
     }
 }
 
-/// A function of the server that a model may call.
+/// A function of the server that a model can call.
 ///
-/// Its name and description come from the server and may reach the model: a client should trust them as far as it trusts
-/// the server. A person should be able to see which tools a model has, and to refuse a call.
+/// The server provides the name and description, which may be passed to a model. Clients should trust them only as far as
+/// they trust the server. A user should be able to see which tools a model can use and to reject calls.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -741,33 +736,33 @@ impl codec::Object for ListToolsResult {
 /// Specification: [`Tool`](https://modelcontextprotocol.io/specification/2025-06-18/schema#tool)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on what the tool does to the world; not to be relied on unless the server is trusted.
+    /// Hints about the behavior of the tool. They are reliable only if the server is trusted.
     ///
     /// `annotations`, optional. Since revision 2025-03-26.
     pub annotations: Option<ToolAnnotations>,
-    /// What the tool does and when to use it, in words that a client may give to the model.
+    /// The description of the tool and its use, which a client may pass to the model.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The JSON Schema of the arguments, which are always one JSON object.
+    /// The JSON Schema of the arguments, which are always a JSON object.
     ///
     /// `inputSchema`, required.
     pub input_schema: ToolInputSchema,
-    /// The name by which it is called, unique within the server; two servers may well use the same one. From 2025-11-25 on it
-    /// should have 1 to 128 characters out of ASCII letters, digits, `_`, `-` and `.`, and letter case counts.
+    /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
+    /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
     ///
     /// `name`, required.
     pub name: String,
-    /// The JSON Schema of `structuredContent` in the tool's results. Absence promises nothing about it.
+    /// The JSON Schema of `structuredContent` in the results of the tool. If absent, the structure is not specified.
     ///
     /// `outputSchema`, optional. Since revision 2025-06-18.
     pub output_schema: Option<ToolOutputSchema>,
-    /// The name for people. Without it a client shows the `title` of `annotations`, and failing that, `name`.
+    /// The display name of the tool. If absent, clients display the `title` of `annotations`, or `name` if that is also absent.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
@@ -851,7 +846,6 @@ impl codec::Decode for Tool {
 impl codec::DecodeInPlace for Tool {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -924,11 +918,11 @@ impl codec::Object for Tool {
     }
 }
 
-/// The JSON Schema of a tool's arguments, whose root is always of type `object`.
+/// The JSON Schema of a tool's arguments. Its root has the type `object`.
 ///
-/// Keywords other than the ones named here stand in `extra`. A tool without arguments best says
-/// `{"type": "object", "additionalProperties": false}` (from 2025-11-25 on the specification recommends it); with the type
-/// alone it accepts whatever it is given.
+/// Additional keywords are in `extra`. For a tool without arguments, use
+/// `{"type": "object", "additionalProperties": false}`, which the specification recommends since 2025-11-25. With only the
+/// type, the tool accepts any arguments.
 ///
 /// On the wire, `type` is `"object"`.
 ///
@@ -937,11 +931,11 @@ impl codec::Object for Tool {
 /// Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema {
-    /// The JSON Schema of each argument, by its name.
+    /// The JSON Schema of each argument, by name.
     ///
     /// `properties`, optional.
     pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the arguments that a call must give.
+    /// The names of the required arguments.
     ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
@@ -996,8 +990,7 @@ impl codec::Decode for ToolInputSchema {
 
 impl codec::DecodeInPlace for ToolInputSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             properties: None,
             required: None,
@@ -1052,9 +1045,9 @@ impl codec::Object for ToolInputSchema {
     }
 }
 
-/// The JSON Schema of the `structuredContent` that a tool returns, whose root is always of type `object`.
+/// The JSON Schema of a tool's `structuredContent`. Its root has the type `object`.
 ///
-/// The server must keep to it, and a client should check that it does. Keywords other than the ones named here stand in
+/// The server must return results that conform to it, and a client should validate them. Additional keywords are in
 /// `extra`.
 ///
 /// On the wire, `type` is `"object"`.
@@ -1064,11 +1057,11 @@ impl codec::Object for ToolInputSchema {
 /// Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutputSchema {
-    /// The JSON Schema of each member of the result, by its name.
+    /// The JSON Schema of each member of the result, by name.
     ///
     /// `properties`, optional.
     pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the members that every result has.
+    /// The names of the required members of the result.
     ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
@@ -1123,8 +1116,7 @@ impl codec::Decode for ToolOutputSchema {
 
 impl codec::DecodeInPlace for ToolOutputSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             properties: None,
             required: None,
@@ -1179,11 +1171,11 @@ impl codec::Object for ToolOutputSchema {
     }
 }
 
-/// What a server says about how a tool behaves: hints, and no more than that.
+/// Hints about the behavior of a tool.
 ///
-/// None of it is guaranteed to be true, not even `title`. A client must take it as untrusted unless it trusts the server
-/// that it came from; what any other server says here must not settle whether a call is safe, or whether the user has to
-/// consent.
+/// All members are hints, including `title`, and they may be wrong. Clients must treat annotations as untrusted unless they
+/// come from a trusted server. Annotations of an untrusted server must not determine whether a call is safe or whether the
+/// user has to consent.
 ///
 /// Since revision 2025-03-26.
 ///
@@ -1192,23 +1184,26 @@ impl codec::Object for ToolOutputSchema {
 /// Specification: [`ToolAnnotations`](https://modelcontextprotocol.io/specification/2025-06-18/schema#toolannotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolAnnotations {
-    /// Whether a call may change or delete what is there (true) or only ever adds to it (false); true by default. It says nothing about a tool that is read-only.
+    /// Whether the tool may modify or delete existing data. If `false`, the tool only adds data. The default is `true`. It has
+    /// no meaning if `readOnlyHint` is `true`.
     ///
     /// `destructiveHint`, optional.
     pub destructive_hint: Option<bool>,
-    /// Whether a second call with equal arguments changes nothing more; false by default. It says nothing about a tool that is read-only.
+    /// Whether repeated calls with the same arguments have no further effect. The default is `false`. It has no meaning if
+    /// `readOnlyHint` is `true`.
     ///
     /// `idempotentHint`, optional.
     pub idempotent_hint: Option<bool>,
-    /// Whether the tool deals with the world outside, as a web search does (true), or only with a closed domain, such as a memory of its own (false); true by default.
+    /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as that of a
+    /// memory tool is. The default is `true`.
     ///
     /// `openWorldHint`, optional.
     pub open_world_hint: Option<bool>,
-    /// Whether the tool leaves everything as it is; false by default.
+    /// Whether the tool leaves its environment unmodified. The default is `false`.
     ///
     /// `readOnlyHint`, optional.
     pub read_only_hint: Option<bool>,
-    /// A name for people, shown where the tool itself has no `title`.
+    /// The display name of the tool, used if the `title` of the tool is absent.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -1287,8 +1282,7 @@ impl codec::Decode for ToolAnnotations {
 
 impl codec::DecodeInPlace for ToolAnnotations {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             destructive_hint: None,
             idempotent_hint: None,
@@ -1350,9 +1344,9 @@ impl codec::Object for ToolAnnotations {
     }
 }
 
-/// Tells the client that `tools/list` would now yield something else.
+/// Notifies the client that the list of tools has changed.
 ///
-/// Sent without being asked for, if the server's `tools` capability has `listChanged`.
+/// The server sends it without a subscription if its `tools` capability has `listChanged`.
 ///
 /// The `notifications/tools/list_changed` notification, sent by the server.
 ///
@@ -1413,8 +1407,7 @@ impl codec::Decode for ToolListChangedNotification {
 
 impl codec::DecodeInPlace for ToolListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1476,15 +1469,15 @@ impl crate::Notification for ToolListChangedNotification {
     type Params = Option<ToolListChangedNotificationParams>;
 }
 
-/// What comes with the notice that the server's tools have changed: metadata at most.
+/// The parameters of the `notifications/tools/list_changed` notification, which contain only metadata.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ToolListChangedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolListChangedNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1529,8 +1522,7 @@ impl codec::Decode for ToolListChangedNotificationParams {
 
 impl codec::DecodeInPlace for ToolListChangedNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),

@@ -8,11 +8,11 @@ use super::{
     RequestParams,
 };
 
-/// Tells the receiver that the sender no longer wants the answer to one of its requests.
+/// Cancels a request that the sender of the notification has issued.
 ///
-/// The receiver should stop the work and not answer. It may arrive too late, or name a request that is unknown or cannot be
-/// cancelled: then it is ignored, just as the sender ignores an answer that still comes. `initialize` cannot be cancelled,
-/// and a task is ended by `tasks/cancel` instead.
+/// The receiver should stop processing the request and should not send a response. It ignores the notification if the
+/// request is unknown, has completed or cannot be cancelled. The sender ignores a response that still arrives. `initialize`
+/// cannot be cancelled. To cancel a task, use `tasks/cancel` instead.
 ///
 /// The `notifications/cancelled` notification, sent by either side.
 ///
@@ -59,7 +59,6 @@ impl codec::Decode for CancelledNotification {
 impl codec::DecodeInPlace for CancelledNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -124,7 +123,7 @@ impl crate::Notification for CancelledNotification {
     type Params = CancelledNotificationParams;
 }
 
-/// Which request is to be given up, and why.
+/// The ID of the request to cancel and the reason.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -133,17 +132,18 @@ impl crate::Notification for CancelledNotification {
 /// Specification: [`CancelledNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// Why, in words for a log or for the user.
+    /// The reason for the cancellation, for logs or for the user.
     ///
     /// `reason`, optional.
     pub reason: Option<String>,
-    /// The id of the request to give up, one that the sender of this notification has made itself and that is still open. The
-    /// schema lets it be absent, but nothing is given up without it: a task is ended by `tasks/cancel` instead.
+    /// The ID of the request to cancel. The request must be one that the sender of the notification issued and believes to be
+    /// in progress. The schema makes the member optional, but a notification without it cancels nothing. To cancel a task, use
+    /// `tasks/cancel` instead.
     ///
     /// `requestId`, optional.
     pub request_id: Option<RequestId>,
@@ -202,8 +202,7 @@ impl codec::Decode for CancelledNotificationParams {
 
 impl codec::DecodeInPlace for CancelledNotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             reason: None,
@@ -259,12 +258,12 @@ impl codec::Object for CancelledNotificationParams {
     }
 }
 
-/// The optional features that a client offers to servers.
+/// The optional features that a client supports.
 ///
-/// A feature whose member is absent is not offered, and a server must not use it. Up to revision 2025-11-25 the client
-/// says this once, in [`InitializeRequestParams`]; from 2026-07-28 on it says it anew with every request, in
-/// `RequestMetaObject`, and a server must not infer it from earlier ones. The set is open: members of one's own are
-/// allowed.
+/// If the member for a feature is absent, the client does not support the feature and the server must not use it. Up to
+/// 2025-11-25, the client declares its capabilities once, in [`InitializeRequestParams`]. Since 2026-07-28, it declares
+/// them with each request, in `RequestMetaObject`, and a server must not infer them from earlier requests. Clients may
+/// add capabilities that the specification does not define.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -273,23 +272,24 @@ impl codec::Object for CancelledNotificationParams {
 /// Specification: [`ClientCapabilities`](https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilities {
-    /// Present if the client can put a server's questions to its user; an empty object means by form only.
+    /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object means
+    /// that only forms are supported.
     ///
     /// `elicitation`, optional. Since revision 2025-06-18.
     pub elicitation: Option<ClientCapabilitiesElicitation>,
-    /// Features outside the specification, by name, each with an object of settings.
+    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its settings.
     ///
     /// `experimental`, optional.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// Present if the client tells servers which directories and files to work on.
+    /// Support for roots. Present if the client can list the directories and files that servers should work on.
     ///
     /// `roots`, optional.
     pub roots: Option<ClientCapabilitiesRoots>,
-    /// Present if the client lets servers have messages generated by its language model.
+    /// Support for sampling. Present if servers can request messages from the client's language model.
     ///
     /// `sampling`, optional.
     pub sampling: Option<ClientCapabilitiesSampling>,
-    /// Present if the client can answer requests by tasks; says which requests.
+    /// Support for tasks. Present if the client can run requests as tasks. The members list the supported requests.
     ///
     /// `tasks`, optional. Since revision 2025-11-25.
     pub tasks: Option<ClientCapabilitiesTasks>,
@@ -377,8 +377,7 @@ impl codec::Decode for ClientCapabilities {
 
 impl codec::DecodeInPlace for ClientCapabilities {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             elicitation: None,
             experimental: None,
@@ -440,21 +439,22 @@ impl codec::Object for ClientCapabilities {
     }
 }
 
-/// The modes in which a client can ask its user on a server's behalf.
+/// The elicitation modes that a client supports.
 ///
-/// An empty object means `form` alone. A server must not use a mode that is not declared. The members mark modes by being
-/// present; what the objects hold is not defined.
+/// An empty object means that the client supports only `form`. A server must not use a mode that the client does not
+/// declare. Each member declares a mode by its presence. Its contents are not defined.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesElicitation {
-    /// Present if the client can show a form and hand over what the user fills in.
+    /// Support for form mode. Present if the client can show a form and return the values.
     ///
     /// `form`, optional.
     pub form: Option<JsonObject>,
-    /// Present if the client can send the user to a URL, where secrets may be entered that must not pass through the client.
+    /// Support for URL mode. Present if the client can direct the user to a URL, where the user can enter secrets that must not
+    /// pass through the client.
     ///
     /// `url`, optional.
     pub url: Option<JsonObject>,
@@ -506,8 +506,7 @@ impl codec::Decode for ClientCapabilitiesElicitation {
 
 impl codec::DecodeInPlace for ClientCapabilitiesElicitation {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             form: None,
             url: None,
@@ -560,14 +559,14 @@ impl codec::Object for ClientCapabilitiesElicitation {
     }
 }
 
-/// How a client supports roots.
+/// The client's support for roots.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesRoots {
-    /// Whether the client announces changes of its roots by `notifications/roots/list_changed`; absent, it does not.
+    /// Whether the client sends `notifications/roots/list_changed` when its roots change. If absent, it does not.
     ///
     /// `listChanged`, optional.
     pub list_changed: Option<bool>,
@@ -612,8 +611,7 @@ impl codec::Decode for ClientCapabilitiesRoots {
 
 impl codec::DecodeInPlace for ClientCapabilitiesRoots {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),
@@ -663,23 +661,24 @@ impl codec::Object for ClientCapabilitiesRoots {
     }
 }
 
-/// How a client supports sampling: an empty object stands for plain messages, without tools.
+/// The client's support for sampling.
 ///
-/// The members mark features by being present; what the objects hold is not defined.
+/// An empty object means that the client supports messages without tools. Each member declares a feature by its presence.
+/// Its contents are not defined.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesSampling {
-    /// Present if the client can add context of MCP servers to a prompt; where it is absent, a server should leave `includeContext` at `none`.
+    /// Support for `includeContext`. If absent, a server should omit `includeContext` or set it to `none`.
     ///
     /// `context`, optional.
     #[deprecated(
         note = "since revision 2025-11-25: Do without includeContext, or set it to none."
     )]
     pub context: Option<JsonObject>,
-    /// Present if the model may be given tools; where it is absent, a server must not send `tools` or `toolChoice`.
+    /// Support for tool use. If absent, a server must not send `tools` or `toolChoice`.
     ///
     /// `tools`, optional.
     pub tools: Option<JsonObject>,
@@ -734,8 +733,7 @@ impl codec::Decode for ClientCapabilitiesSampling {
 
 impl codec::DecodeInPlace for ClientCapabilitiesSampling {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             context: None,
             tools: None,
@@ -788,22 +786,22 @@ impl codec::Object for ClientCapabilitiesSampling {
     }
 }
 
-/// What a client can do with tasks: run a server's requests as tasks, list them, cancel them.
+/// The client's support for tasks.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesTasks {
-    /// Present if the client answers `tasks/cancel`; usually an empty object.
+    /// Support for `tasks/cancel`. Usually an empty object. If absent, the client does not support the method.
     ///
     /// `cancel`, optional.
     pub cancel: Option<JsonObject>,
-    /// Present if the client answers `tasks/list`; usually an empty object.
+    /// Support for `tasks/list`. Usually an empty object. If absent, the client does not support the method.
     ///
     /// `list`, optional.
     pub list: Option<JsonObject>,
-    /// The requests that the client can run as tasks; what is not named here, it cannot.
+    /// The requests that the client can run as tasks. Requests that are not listed cannot run as tasks.
     ///
     /// `requests`, optional.
     pub requests: Option<ClientCapabilitiesTasksRequests>,
@@ -865,8 +863,7 @@ impl codec::Decode for ClientCapabilitiesTasks {
 
 impl codec::DecodeInPlace for ClientCapabilitiesTasks {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cancel: None,
             list: None,
@@ -929,11 +926,11 @@ impl codec::Object for ClientCapabilitiesTasks {
 /// Used by [`ClientCapabilitiesTasks`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesTasksRequests {
-    /// Which requests for elicitation.
+    /// The elicitation requests that the client can run as tasks.
     ///
     /// `elicitation`, optional.
     pub elicitation: Option<ClientCapabilitiesTasksRequestsElicitation>,
-    /// Which requests for sampling.
+    /// The sampling requests that the client can run as tasks.
     ///
     /// `sampling`, optional.
     pub sampling: Option<ClientCapabilitiesTasksRequestsSampling>,
@@ -991,8 +988,7 @@ impl codec::Decode for ClientCapabilitiesTasksRequests {
 
 impl codec::DecodeInPlace for ClientCapabilitiesTasksRequests {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             elicitation: None,
             sampling: None,
@@ -1045,14 +1041,15 @@ impl codec::Object for ClientCapabilitiesTasksRequests {
     }
 }
 
-/// The requests for elicitation that a client can run as tasks.
+/// The elicitation requests that a client can run as tasks.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`ClientCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesTasksRequestsElicitation {
-    /// Present if the client can run `elicitation/create` as a task; usually an empty object.
+    /// Support for `elicitation/create` as a task. Usually an empty object. If absent, the client cannot run the request as a
+    /// task.
     ///
     /// `create`, optional.
     pub create: Option<JsonObject>,
@@ -1097,8 +1094,7 @@ impl codec::Decode for ClientCapabilitiesTasksRequestsElicitation {
 
 impl codec::DecodeInPlace for ClientCapabilitiesTasksRequestsElicitation {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             create: None,
             extra: Extra::default(),
@@ -1148,14 +1144,15 @@ impl codec::Object for ClientCapabilitiesTasksRequestsElicitation {
     }
 }
 
-/// The requests for sampling that a client can run as tasks.
+/// The sampling requests that a client can run as tasks.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`ClientCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesTasksRequestsSampling {
-    /// Present if the client can run `sampling/createMessage` as a task; usually an empty object.
+    /// Support for `sampling/createMessage` as a task. Usually an empty object. If absent, the client cannot run the request as
+    /// a task.
     ///
     /// `createMessage`, optional.
     pub create_message: Option<JsonObject>,
@@ -1200,8 +1197,7 @@ impl codec::Decode for ClientCapabilitiesTasksRequestsSampling {
 
 impl codec::DecodeInPlace for ClientCapabilitiesTasksRequestsSampling {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             create_message: None,
             extra: Extra::default(),
@@ -1251,10 +1247,10 @@ impl codec::Object for ClientCapabilitiesTasksRequestsSampling {
     }
 }
 
-/// The name and version of the software at one end, client or server.
+/// The name and version of a client or server implementation.
 ///
-/// Each side reports this about itself and nobody verifies it: use it for display, logs and debugging, not to choose a
-/// behaviour and never for a security decision.
+/// The values are self-reported and not verified. Use them for display, logging and debugging. Peers should not base their
+/// behavior or security decisions on them.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1263,27 +1259,27 @@ impl codec::Object for ClientCapabilitiesTasksRequestsSampling {
 /// Specification: [`Implementation`](https://modelcontextprotocol.io/specification/2025-11-25/schema#implementation)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Implementation {
-    /// What the software does, for people to read.
+    /// A description of the software, for people.
     ///
     /// `description`, optional. Since revision 2025-11-25.
     pub description: Option<String>,
-    /// Pictures of the software for a user interface, one for each size or theme.
+    /// Icons of the software for a user interface, in one or more sizes or themes.
     ///
     /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// An identifier for programs; people see it only where there is no `title`.
+    /// The programmatic name of the software. It is displayed only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The name for people to read; absent, show `name`.
+    /// The display name of the software. If absent, `name` is displayed.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// The version of the software, in whichever scheme it uses.
+    /// The version of the software, in any versioning scheme.
     ///
     /// `version`, required.
     pub version: String,
-    /// The address of the software's website, a URI; follow it with the caution due to any link from outside.
+    /// The URL of the software's website. Treat it like any other untrusted link.
     ///
     /// `websiteUrl`, optional. Since revision 2025-11-25.
     pub website_url: Option<String>,
@@ -1353,7 +1349,6 @@ impl codec::Decode for Implementation {
 impl codec::DecodeInPlace for Implementation {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             icons: None,
@@ -1423,11 +1418,12 @@ impl codec::Object for Implementation {
     }
 }
 
-/// Opens the session: states the client's protocol version, capabilities and name.
+/// Initializes the session and negotiates the revision and the capabilities.
 ///
-/// It comes first; until it is answered the client should send nothing but pings, and it cannot be cancelled. The
-/// [`InitializeResult`] names the version to speak: the one asked for if the server has it, else another; a client that
-/// does not speak that one disconnects. Then the client sends `notifications/initialized`.
+/// It is the first request of a session and cannot be cancelled. Until the server responds, the client should send no
+/// requests except pings. The [`InitializeResult`] contains the requested revision if the server supports it, and another
+/// supported revision otherwise. A client that does not support that revision must disconnect. Otherwise it sends
+/// `notifications/initialized`.
 ///
 /// The `initialize` request, sent by the client.
 ///
@@ -1440,7 +1436,7 @@ impl codec::Object for Implementation {
 /// Specification: [`InitializeRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -1482,7 +1478,6 @@ impl codec::Decode for InitializeRequest {
 impl codec::DecodeInPlace for InitializeRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -1551,9 +1546,10 @@ impl crate::Request for InitializeRequest {
     type Result = InitializeResult;
 }
 
-/// What a client says of itself when it opens a connection.
+/// The protocol revision, capabilities and implementation of a client.
 ///
-/// It is the first request on the connection. The server's choice of a revision comes back in [`InitializeResult`].
+/// The client sends it in the first request of a session. The server responds with an [`InitializeResult`], which names the
+/// revision of the session.
 ///
 /// The parameters of [`InitializeRequest`] (`initialize`).
 ///
@@ -1564,20 +1560,21 @@ impl crate::Request for InitializeRequest {
 /// Specification: [`InitializeRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// The optional features that the client offers.
+    /// The optional features that the client supports.
     ///
     /// `capabilities`, required.
     pub capabilities: ClientCapabilities,
-    /// The client's software.
+    /// The name and version of the client.
     ///
     /// `clientInfo`, required.
     pub client_info: Implementation,
-    /// The revision that the client asks for, such as `2025-11-25`: the newest that it speaks, as a rule.
+    /// The revision that the client requests, such as `2025-11-25`. This should be the newest revision that the client
+    /// supports.
     ///
     /// `protocolVersion`, required.
     pub protocol_version: String,
@@ -1629,7 +1626,6 @@ impl codec::Decode for InitializeRequestParams {
 impl codec::DecodeInPlace for InitializeRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             capabilities: codec::DecodeInPlace::blank(unread),
@@ -1693,10 +1689,10 @@ impl codec::Object for InitializeRequestParams {
     }
 }
 
-/// The server's answer to `initialize`: the revision to speak, and what the server offers.
+/// The revision of the session and the features of the server.
 ///
-/// The client then sends `notifications/initialized`, and ordinary traffic begins. A client that cannot speak the chosen
-/// revision disconnects instead.
+/// After this result, the client sends `notifications/initialized` and normal operation begins. A client that does not
+/// support the revision must disconnect.
 ///
 /// The result of [`InitializeRequest`] (`initialize`).
 ///
@@ -1705,24 +1701,26 @@ impl codec::Object for InitializeRequestParams {
 /// Specification: [`InitializeResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializeresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The optional features that the server offers.
+    /// The optional features that the server supports.
     ///
     /// `capabilities`, required.
     pub capabilities: ServerCapabilities,
-    /// Advice on using the server, written for a model; a host may put it into the system prompt. The server wrote it, so it deserves no more trust than the server.
+    /// Instructions for using the server, written for a language model. A host can add them to the system prompt. They are only
+    /// as trustworthy as the server.
     ///
     /// `instructions`, optional.
     pub instructions: Option<String>,
-    /// The revision that holds from here on: the requested one if the server speaks it, otherwise one that it does speak, as a rule its newest.
+    /// The revision of the session. If the server supports the requested revision, it must respond with that revision.
+    /// Otherwise it must respond with another revision that it supports, which should be its newest.
     ///
     /// `protocolVersion`, required.
     pub protocol_version: String,
-    /// The server's software.
+    /// The name and version of the server.
     ///
     /// `serverInfo`, required.
     pub server_info: Implementation,
@@ -1782,7 +1780,6 @@ impl codec::Decode for InitializeResult {
 impl codec::DecodeInPlace for InitializeResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             capabilities: codec::DecodeInPlace::blank(unread),
@@ -1849,9 +1846,10 @@ impl codec::Object for InitializeResult {
     }
 }
 
-/// Tells the server that the client is ready for normal operation.
+/// Notifies the server that the client is ready for normal operation.
 ///
-/// Sent once, after the answer to `initialize`. Before it arrives the server should send no requests but pings.
+/// The client sends it once, after the result of `initialize`. Before the server receives it, it should send no requests
+/// except pings.
 ///
 /// The `notifications/initialized` notification, sent by the client.
 ///
@@ -1909,8 +1907,7 @@ impl codec::Decode for InitializedNotification {
 
 impl codec::DecodeInPlace for InitializedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1975,10 +1972,11 @@ impl crate::Notification for InitializedNotification {
     type Params = Option<NotificationParams>;
 }
 
-/// Carries a log message of the server.
+/// Sends a log message of the server to the client.
 ///
-/// Sent for messages at least as severe as `logging/setLevel` asked for; without such a request the server decides what to
-/// send. It must hold no credentials or personal data. Needs the server's `logging` capability.
+/// The server sends messages at or above the level set with `logging/setLevel`. If the client has set no level, the server
+/// decides which messages to send. A message must not contain credentials or personal data. Requires the server's `logging`
+/// capability.
 ///
 /// The `notifications/message` notification, sent by the server.
 ///
@@ -2025,7 +2023,6 @@ impl codec::Decode for LoggingMessageNotification {
 impl codec::DecodeInPlace for LoggingMessageNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2090,10 +2087,10 @@ impl crate::Notification for LoggingMessageNotification {
     type Params = LoggingMessageNotificationParams;
 }
 
-/// One message of the server's log, sent to the client.
+/// A log message of the server.
 ///
-/// The client chooses the level with `logging/setLevel`; until it does, the server decides what to send. A message must
-/// hold no credentials, no personal data and nothing of the server's inside that would help an attacker.
+/// The client sets the minimum level with `logging/setLevel`. Before that, the server decides which messages to send. A
+/// message must not contain credentials, personal data or internal details that could help an attacker.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2102,20 +2099,20 @@ impl crate::Notification for LoggingMessageNotification {
 /// Specification: [`LoggingMessageNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// What is logged: any JSON value, for example a string, or an object with details.
+    /// The data to log. Any JSON value is allowed, for example a string or an object.
     ///
     /// `data`, required.
     pub data: Value,
-    /// How severe the message is.
+    /// The severity of the message.
     ///
     /// `level`, required.
     pub level: LoggingLevel,
-    /// The name of the part of the server that logs, for example `database`.
+    /// The name of the logger, such as `database`.
     ///
     /// `logger`, optional.
     pub logger: Option<String>,
@@ -2164,7 +2161,6 @@ impl codec::Decode for LoggingMessageNotificationParams {
 impl codec::DecodeInPlace for LoggingMessageNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             data: codec::DecodeInPlace::blank(unread),
@@ -2228,10 +2224,10 @@ impl codec::Object for LoggingMessageNotificationParams {
     }
 }
 
-/// Checks that the other side is alive.
+/// Checks that the peer is still responsive.
 ///
-/// Either side may send it at any time, even before the session is initialised. The receiver answers at once with an empty
-/// result; if none comes, the sender may take the connection for dead.
+/// The client and the server may send it at any time, even before the session is initialized. The receiver must respond
+/// promptly with an empty result. If it does not, the sender may consider the connection stale.
 ///
 /// The `ping` request, sent by either side.
 ///
@@ -2244,7 +2240,7 @@ impl codec::Object for LoggingMessageNotificationParams {
 /// Specification: [`PingRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PingRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -2289,7 +2285,6 @@ impl codec::Decode for PingRequest {
 impl codec::DecodeInPlace for PingRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -2358,11 +2353,11 @@ impl crate::Request for PingRequest {
     type Result = EmptyResult;
 }
 
-/// Tells how far a request has come.
+/// Reports the progress of a request.
 ///
-/// Sent by the side that works on the request, as often as it likes, if the request's `_meta` has a `progressToken`;
-/// `progress` grows each time. It stops when the request is answered; if the answer is a task, the token serves on until
-/// that task is completed, failed or cancelled.
+/// The receiver of the request may send it any number of times if the `_meta` of the request contains a `progressToken`.
+/// The `progress` value must increase each time. The notifications must stop when the request is complete. If the result is
+/// a [`CreateTaskResult`](super::CreateTaskResult), the token remains valid until the task is completed, failed or cancelled.
 ///
 /// The `notifications/progress` notification, sent by either side.
 ///
@@ -2409,7 +2404,6 @@ impl codec::Decode for ProgressNotification {
 impl codec::DecodeInPlace for ProgressNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2474,7 +2468,7 @@ impl crate::Notification for ProgressNotification {
     type Params = ProgressNotificationParams;
 }
 
-/// How far a request has come, and which request it is.
+/// The progress of a request.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2483,25 +2477,25 @@ impl crate::Notification for ProgressNotification {
 /// Specification: [`ProgressNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#progressnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// What is being done at the moment, in words for people.
+    /// A description of the current progress, for people.
     ///
     /// `message`, optional. Since revision 2025-03-26.
     pub message: Option<String>,
-    /// How much is done, in the unit of `total`. It grows from one notification to the next, even where no `total` is known,
-    /// and may have a fraction.
+    /// The progress so far, in the unit of `total`. It must increase with each notification, even if `total` is unknown. It can
+    /// have a fraction.
     ///
     /// `progress`, required.
     pub progress: Number,
-    /// The token from the `_meta` of the request that this is about.
+    /// The progress token from the `_meta` of the request.
     ///
     /// `progressToken`, required.
     pub progress_token: ProgressToken,
-    /// How much there is to do altogether. Absence means that it is not known.
+    /// The value of `progress` at completion. If absent, the total is unknown.
     ///
     /// `total`, optional.
     pub total: Option<Number>,
@@ -2566,7 +2560,6 @@ impl codec::Decode for ProgressNotificationParams {
 impl codec::DecodeInPlace for ProgressNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             message: None,
@@ -2633,11 +2626,11 @@ impl codec::Object for ProgressNotificationParams {
     }
 }
 
-/// The optional features that a server offers to clients.
+/// The optional features that a server supports.
 ///
-/// A feature whose member is absent is not offered, and a client should not use its methods. The server says this in its
-/// answer to `initialize` or, from revision 2026-07-28 on, to `server/discover`. The set is open: members of one's own are
-/// allowed.
+/// If the member for a feature is absent, the server does not support the feature and a client should not use its methods.
+/// The server declares its capabilities in the result of `initialize` or, since 2026-07-28, of `server/discover`. Servers
+/// may add capabilities that the specification does not define.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2646,31 +2639,31 @@ impl codec::Object for ProgressNotificationParams {
 /// Specification: [`ServerCapabilities`](https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilities {
-    /// Present if the server suggests values for the arguments of prompts and resource templates.
+    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource templates.
     ///
     /// `completions`, optional. Since revision 2025-03-26.
     pub completions: Option<JsonObject>,
-    /// Features outside the specification, by name, each with an object of settings.
+    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its settings.
     ///
     /// `experimental`, optional.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// Present if the server sends log messages; one that does must declare it.
+    /// Support for log messages. A server that sends log messages must declare this capability.
     ///
     /// `logging`, optional.
     pub logging: Option<JsonObject>,
-    /// Present if the server has prompts, although its list of them may be empty.
+    /// Support for prompts. The list of prompts can be empty.
     ///
     /// `prompts`, optional.
     pub prompts: Option<ServerCapabilitiesPrompts>,
-    /// Present if the server has resources to read, although its list of them may be empty.
+    /// Support for resources. The list of resources can be empty.
     ///
     /// `resources`, optional.
     pub resources: Option<ServerCapabilitiesResources>,
-    /// Present if the server can answer requests by tasks; says which requests.
+    /// Support for tasks. Present if the server can run requests as tasks. The members list the supported requests.
     ///
     /// `tasks`, optional. Since revision 2025-11-25.
     pub tasks: Option<ServerCapabilitiesTasks>,
-    /// Present if the server has tools to call, although its list of them may be empty.
+    /// Support for tools. The list of tools can be empty.
     ///
     /// `tools`, optional.
     pub tools: Option<ServerCapabilitiesTools>,
@@ -2774,8 +2767,7 @@ impl codec::Decode for ServerCapabilities {
 
 impl codec::DecodeInPlace for ServerCapabilities {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             completions: None,
             experimental: None,
@@ -2843,14 +2835,14 @@ impl codec::Object for ServerCapabilities {
     }
 }
 
-/// How a server supports prompts.
+/// The server's support for prompts.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesPrompts {
-    /// Whether the server announces changes of its prompts by `notifications/prompts/list_changed`; absent, it does not.
+    /// Whether the server sends `notifications/prompts/list_changed` when its prompts change. If absent, it does not.
     ///
     /// `listChanged`, optional.
     pub list_changed: Option<bool>,
@@ -2895,8 +2887,7 @@ impl codec::Decode for ServerCapabilitiesPrompts {
 
 impl codec::DecodeInPlace for ServerCapabilitiesPrompts {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),
@@ -2946,18 +2937,18 @@ impl codec::Object for ServerCapabilitiesPrompts {
     }
 }
 
-/// How a server supports resources.
+/// The server's support for resources.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesResources {
-    /// Whether the server announces changes of its list by `notifications/resources/list_changed`; absent, it does not.
+    /// Whether the server sends `notifications/resources/list_changed` when its resources change. If absent, it does not.
     ///
     /// `listChanged`, optional.
     pub list_changed: Option<bool>,
-    /// Whether a client may subscribe to single resources with `resources/subscribe`; absent, it may not.
+    /// Whether a client can subscribe to individual resources with `resources/subscribe`. If absent, it cannot.
     ///
     /// `subscribe`, optional.
     pub subscribe: Option<bool>,
@@ -3009,8 +3000,7 @@ impl codec::Decode for ServerCapabilitiesResources {
 
 impl codec::DecodeInPlace for ServerCapabilitiesResources {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             subscribe: None,
@@ -3063,22 +3053,22 @@ impl codec::Object for ServerCapabilitiesResources {
     }
 }
 
-/// What a server can do with tasks: run a client's requests as tasks, list them, cancel them.
+/// The server's support for tasks.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesTasks {
-    /// Present if the server answers `tasks/cancel`; usually an empty object.
+    /// Support for `tasks/cancel`. Usually an empty object. If absent, the server does not support the method.
     ///
     /// `cancel`, optional.
     pub cancel: Option<JsonObject>,
-    /// Present if the server answers `tasks/list`; usually an empty object.
+    /// Support for `tasks/list`. Usually an empty object. If absent, the server does not support the method.
     ///
     /// `list`, optional.
     pub list: Option<JsonObject>,
-    /// The requests that the server can run as tasks; what is not named here, it cannot.
+    /// The requests that the server can run as tasks. Requests that are not listed cannot run as tasks.
     ///
     /// `requests`, optional.
     pub requests: Option<ServerCapabilitiesTasksRequests>,
@@ -3140,8 +3130,7 @@ impl codec::Decode for ServerCapabilitiesTasks {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTasks {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cancel: None,
             list: None,
@@ -3204,7 +3193,7 @@ impl codec::Object for ServerCapabilitiesTasks {
 /// Used by [`ServerCapabilitiesTasks`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesTasksRequests {
-    /// Which requests about tools.
+    /// The tool requests that the server can run as tasks.
     ///
     /// `tools`, optional.
     pub tools: Option<ServerCapabilitiesTasksRequestsTools>,
@@ -3252,8 +3241,7 @@ impl codec::Decode for ServerCapabilitiesTasksRequests {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTasksRequests {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             tools: None,
             extra: Extra::default(),
@@ -3303,14 +3291,15 @@ impl codec::Object for ServerCapabilitiesTasksRequests {
     }
 }
 
-/// The requests about tools that a server can run as tasks.
+/// The tool requests that a server can run as tasks.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`ServerCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesTasksRequestsTools {
-    /// Present if the server can run `tools/call` as a task; usually an empty object. The `execution.taskSupport` of each tool then says whether the tool itself allows it.
+    /// Support for `tools/call` as a task. Usually an empty object. The `execution.taskSupport` of each tool determines whether
+    /// that tool allows it. If absent, the server cannot run tool calls as tasks.
     ///
     /// `call`, optional.
     pub call: Option<JsonObject>,
@@ -3355,8 +3344,7 @@ impl codec::Decode for ServerCapabilitiesTasksRequestsTools {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTasksRequestsTools {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             call: None,
             extra: Extra::default(),
@@ -3406,14 +3394,14 @@ impl codec::Object for ServerCapabilitiesTasksRequestsTools {
     }
 }
 
-/// How a server supports tools.
+/// The server's support for tools.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesTools {
-    /// Whether the server announces changes of its tools by `notifications/tools/list_changed`; absent, it does not.
+    /// Whether the server sends `notifications/tools/list_changed` when its tools change. If absent, it does not.
     ///
     /// `listChanged`, optional.
     pub list_changed: Option<bool>,
@@ -3458,8 +3446,7 @@ impl codec::Decode for ServerCapabilitiesTools {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTools {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),

@@ -5,10 +5,10 @@
 use crate::{Extra, JsonObject, KnownMembers, Number, Value, codec};
 use super::{TextOrBlobResourceContents, UrlElicitationRequiredErrorErrorData};
 
-/// Hints from the server on how a client may use or show something, such as for whom it is and how much it matters.
+/// Hints for the client about how to use or display an object.
 ///
-/// A client may filter and sort by them, or pick what goes into the model's context. They are the server's own claims, and
-/// nothing obliges a client to follow them.
+/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server sets
+/// them, and clients are free to ignore them.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -17,15 +17,15 @@ use super::{TextOrBlobResourceContents, UrlElicitationRequiredErrorErrorData};
 /// Specification: [`Annotations`](https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotations {
-    /// For whom it is meant: the user, the model, or both. Absence says nothing about it.
+    /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
     ///
     /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
-    /// When the resource last changed: an ISO 8601 timestamp, such as `2025-01-12T15:00:58Z`.
+    /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`.
     ///
     /// `lastModified`, optional. Since revision 2025-06-18.
     pub last_modified: Option<String>,
-    /// How much it matters, between 0 (can be left out) and 1 (as good as required).
+    /// The importance of the object, from 0 (optional) to 1 (effectively required).
     ///
     /// `priority`, optional.
     pub priority: Option<AnnotationsPriority>,
@@ -84,8 +84,7 @@ impl codec::Decode for Annotations {
 
 impl codec::DecodeInPlace for Annotations {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             audience: None,
             last_modified: None,
@@ -141,7 +140,7 @@ impl codec::Object for Annotations {
     }
 }
 
-/// How much something matters: 1 means as good as required, 0 that it can be left out.
+/// The importance of an object, from 0 (optional) to 1 (effectively required).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
@@ -202,15 +201,9 @@ impl codec::Decode for AnnotationsPriority {
 impl codec::DecodeInPlace for AnnotationsPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -222,7 +215,7 @@ impl codec::Encode for AnnotationsPriority {
     }
 }
 
-/// A sound recording, for a model or from one.
+/// Audio sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"audio"`.
 ///
@@ -233,20 +226,20 @@ impl codec::Encode for AnnotationsPriority {
 /// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#audiocontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioContent {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The recording's bytes, as base64.
+    /// The audio data, encoded as base64.
     ///
     /// `data`, required.
     pub data: String,
-    /// The MIME type of `data`, such as `audio/wav`. Which ones work depends on the provider of the model.
+    /// The MIME type of `data`, such as `audio/wav`. The supported types depend on the model provider.
     ///
     /// `mimeType`, required.
     pub mime_type: String,
@@ -301,7 +294,6 @@ impl codec::Decode for AudioContent {
 impl codec::DecodeInPlace for AudioContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -367,20 +359,21 @@ impl codec::Object for AudioContent {
     }
 }
 
-/// The name and title that many definitions have in common.
+/// The name and title shared by several types.
 ///
-/// It never travels by itself: the definitions that have these members repeat them.
+/// This type does not appear on the wire as a separate object. Other types include its members.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Specification: [`BaseMetadata`](https://modelcontextprotocol.io/specification/2025-11-25/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaseMetadata {
-    /// An identifier for programs; people see it only where there is no `title`.
+    /// The programmatic name. It is displayed only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The name for people to read, free of jargon; absent, show `name`, or for a tool first the `title` of its [`ToolAnnotations`](super::ToolAnnotations).
+    /// The display name, easy to understand without domain knowledge. If absent, `name` is displayed. For a tool, the `title`
+    /// of its [`ToolAnnotations`](super::ToolAnnotations) takes precedence over `name`.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -421,7 +414,6 @@ impl codec::Decode for BaseMetadata {
 impl codec::DecodeInPlace for BaseMetadata {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             title: None,
@@ -481,8 +473,8 @@ impl codec::Object for BaseMetadata {
 /// Used by [`CallToolRequestParams`](super::CallToolRequestParams), [`CompleteRequestParams`](super::CompleteRequestParams), [`CreateMessageRequestParams`](super::CreateMessageRequestParams), [`ElicitRequestFormParams`](super::ElicitRequestFormParams), [`ElicitRequestUrlParams`](super::ElicitRequestUrlParams), [`GetPromptRequestParams`](super::GetPromptRequestParams) and 9 more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
-    /// Asks for progress notifications, which will carry this token; it must differ from those of the sender's other open
-    /// requests. The receiver may send none.
+    /// The token that progress notifications for this request repeat. It must be unique among the sender's active requests. If
+    /// absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     ///
     /// `progressToken`, optional.
     pub progress_token: Option<ProgressToken>,
@@ -530,8 +522,7 @@ impl codec::Decode for Meta {
 
 impl codec::DecodeInPlace for Meta {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             progress_token: None,
             extra: Extra::default(),
@@ -581,10 +572,10 @@ impl codec::Object for Meta {
     }
 }
 
-/// One piece of a prompt message or of a tool's result.
+/// A content block in a prompt message or a tool result.
 ///
-/// Every kind of block can carry [`Annotations`]. What a server sends in here is untrusted input to whoever reads it, a
-/// model above all.
+/// Each kind of block can carry [`Annotations`]. Treat the content as untrusted input, especially before you pass it to a
+/// model.
 ///
 /// Which one a value is:
 ///
@@ -601,15 +592,15 @@ impl codec::Object for Meta {
 /// Specification: [`ContentBlock`](https://modelcontextprotocol.io/specification/2025-11-25/schema#contentblock)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContentBlock {
-    /// [`TextContent`]: Text, for a model or from one.
+    /// [`TextContent`]: Text sent to or produced by a language model.
     TextContent(TextContent),
-    /// [`ImageContent`]: A picture, for a model or from one.
+    /// [`ImageContent`]: An image sent to or produced by a language model.
     ImageContent(ImageContent),
-    /// [`AudioContent`]: A sound recording, for a model or from one.
+    /// [`AudioContent`]: Audio sent to or produced by a language model.
     AudioContent(AudioContent),
-    /// [`ResourceLink`]: A pointer to a resource of the server, inside a prompt message or a tool's result.
+    /// [`ResourceLink`]: A link to a resource of the server, in a prompt message or a tool result.
     ResourceLink(Box<ResourceLink>),
-    /// [`EmbeddedResource`]: A resource whose contents travel along, inside a prompt message or a tool's result.
+    /// [`EmbeddedResource`]: The contents of a resource, embedded in a prompt message or a tool result.
     EmbeddedResource(Box<EmbeddedResource>),
 }
 
@@ -654,7 +645,6 @@ impl codec::Decode for ContentBlock {
 impl codec::DecodeInPlace for ContentBlock {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::AudioContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -670,7 +660,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -679,7 +669,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -688,7 +678,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -697,7 +687,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("resource_link")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -706,7 +696,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("resource")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
         ];
         match json.union(GUARDS)? {
@@ -769,20 +759,20 @@ impl codec::Encode for ContentBlock {
     }
 }
 
-/// A place in a paged listing, handed out by the server.
+/// A position in a paginated list, issued by the server.
 ///
-/// Opaque: not to be taken apart, changed or kept for another session. A cursor that the server does not accept should be
-/// answered with invalid params (-32602).
+/// Cursors are opaque. Clients must not parse or modify them, or persist them across sessions. The server should respond to
+/// an invalid cursor with the invalid params error (-32602).
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2025-11-25/schema#cursor)
 pub type Cursor = String;
 
-/// A resource whose contents travel along, inside a prompt message or a tool's result.
+/// The contents of a resource, embedded in a prompt message or a tool result.
 ///
-/// How it is shown to the user or given to the model is for the client to decide. A server that sends such blocks should
-/// have the `resources` capability. Where the URI alone will do, there is [`ResourceLink`].
+/// The client decides how to show it to the user or pass it to the model. A server that sends embedded resources should
+/// declare the `resources` capability. To send only the URI, use [`ResourceLink`].
 ///
 /// On the wire, `type` is `"resource"`.
 ///
@@ -793,16 +783,16 @@ pub type Cursor = String;
 /// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2025-11-25/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The contents, text or binary, together with their URI.
+    /// The text or binary contents, with their URI.
     ///
     /// `resource`, required.
     pub resource: TextOrBlobResourceContents,
@@ -855,7 +845,6 @@ impl codec::Decode for EmbeddedResource {
 impl codec::DecodeInPlace for EmbeddedResource {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -918,7 +907,7 @@ impl codec::Object for EmbeddedResource {
     }
 }
 
-/// The result of a request that succeeded and has nothing else to tell.
+/// The result of a successful request that returns no data.
 ///
 /// The result of [`PingRequest`](super::PingRequest) (`ping`).
 ///
@@ -927,10 +916,10 @@ impl codec::Object for EmbeddedResource {
 /// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#emptyresult)
 pub type EmptyResult = Result;
 
-/// What went wrong with a request: a code for programs, a message for people.
+/// The error object of a response, with a code for programs and a message for people.
 ///
-/// The codes -32700 and -32600 to -32603 are JSON-RPC's own. -32002 stands for a resource that was not found, -32042 for a
-/// [`UrlElicitationRequiredError`].
+/// JSON-RPC defines the codes -32700 and -32600 to -32603. The code -32002 means that a resource was not found, and -32042
+/// is a [`UrlElicitationRequiredError`].
 ///
 /// Since revision 2025-11-25.
 ///
@@ -939,15 +928,15 @@ pub type EmptyResult = Result;
 /// Specification: [`Error`](https://modelcontextprotocol.io/specification/2025-11-25/schema#error)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
-    /// The kind of error.
+    /// The error code.
     ///
     /// `code`, required.
     pub code: i64,
-    /// More about the error, in whatever form the sender likes, such as the errors behind it.
+    /// Additional information about the error, in any form, such as nested errors.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -989,7 +978,6 @@ impl codec::Decode for Error {
 impl codec::DecodeInPlace for Error {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             code: codec::DecodeInPlace::blank(unread),
             data: None,
@@ -1050,11 +1038,12 @@ impl codec::Object for Error {
     }
 }
 
-/// A picture that stands for a tool, prompt, resource or piece of software in a user interface.
+/// An icon for a tool, prompt, resource or implementation in a user interface.
 ///
-/// Treat both the entry and the image as untrusted: accept only `https:` and `data:` URIs, from the sender's own origin or
-/// one that you trust, fetch without cookies or credentials, follow no redirect to another origin or scheme, limit the
-/// size, and check the bytes against a list of allowed image types. An SVG can contain scripts.
+/// Treat both this object and the image as untrusted. Accept only `data:` URIs, and `https:` URIs from the sender's origin
+/// or another trusted origin. Fetch images without cookies or credentials, and do not follow redirects to another origin or
+/// scheme. Limit the size of images, and check their content against a list of allowed image types. SVG images can contain
+/// scripts.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1063,19 +1052,20 @@ impl codec::Object for Error {
 /// Specification: [`Icon`](https://modelcontextprotocol.io/specification/2025-11-25/schema#icon)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
-    /// The image's MIME type, such as `image/png`, where the source itself gives none or too general a one; advisory.
+    /// The advisory MIME type of the image, such as `image/png`. Use it if the source provides no MIME type or a generic one.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The sizes for which the image is meant: each either width and height, such as `48x48`, or `any` for one that scales, such as an SVG. Absent, it suits every size.
+    /// The sizes that the image is intended for. Each item is a width and height such as `48x48`, or `any` for scalable formats
+    /// such as SVG. If absent, the image can be used at any size.
     ///
     /// `sizes`, optional.
     pub sizes: Option<Vec<String>>,
-    /// Where the image is: an `https:` or `http:` URL, or a `data:` URI with the image in base64.
+    /// The source of the image: an `https:` or `http:` URL, or a `data:` URI with a base64-encoded image.
     ///
     /// `src`, required.
     pub src: String,
-    /// The background for which the image is drawn; absent, it suits every one.
+    /// The background that the image is designed for. If absent, the image can be used with any background.
     ///
     /// `theme`, optional.
     pub theme: Option<IconTheme>,
@@ -1130,7 +1120,6 @@ impl codec::Decode for Icon {
 impl codec::DecodeInPlace for Icon {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             mime_type: None,
             sizes: None,
@@ -1189,18 +1178,18 @@ impl codec::Object for Icon {
     }
 }
 
-/// The kind of background for which an [`Icon`] is drawn.
+/// The background that an [`Icon`] is designed for.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`Icon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IconTheme {
-    /// For a dark background.
+    /// A dark background.
     ///
     /// `"dark"`
     Dark,
-    /// For a light background.
+    /// A light background.
     ///
     /// `"light"`
     Light,
@@ -1248,31 +1237,26 @@ impl codec::Encode for IconTheme {
 
 impl codec::DecodeInPlace for IconTheme {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Dark
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// The member `icons` that several definitions have in common.
+/// The `icons` member shared by several types.
 ///
-/// It never travels by itself: the definitions that have this member repeat it.
+/// This type does not appear on the wire as a separate object. Other types include its member.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Specification: [`Icons`](https://modelcontextprotocol.io/specification/2025-11-25/schema#icons)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icons {
-    /// Pictures for a user interface, of which a client takes the one that fits best. One that shows icons at all must read PNG and JPEG, and should read SVG and WebP.
+    /// Icons for a user interface, from which the client selects the best fit. A client that displays icons must support PNG
+    /// and JPEG, and should support SVG and WebP.
     ///
     /// `icons`, optional.
     pub icons: Option<Vec<Icon>>,
@@ -1317,8 +1301,7 @@ impl codec::Decode for Icons {
 
 impl codec::DecodeInPlace for Icons {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             icons: None,
             extra: Extra::default(),
@@ -1368,7 +1351,7 @@ impl codec::Object for Icons {
     }
 }
 
-/// A picture, for a model or from one.
+/// An image sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"image"`.
 ///
@@ -1379,20 +1362,20 @@ impl codec::Object for Icons {
 /// Specification: [`ImageContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#imagecontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The picture's bytes, as base64.
+    /// The image data, encoded as base64.
     ///
     /// `data`, required.
     pub data: String,
-    /// The MIME type of `data`, such as `image/png`. Which ones work depends on the provider of the model.
+    /// The MIME type of `data`, such as `image/png`. The supported types depend on the model provider.
     ///
     /// `mimeType`, required.
     pub mime_type: String,
@@ -1447,7 +1430,6 @@ impl codec::Decode for ImageContent {
 impl codec::DecodeInPlace for ImageContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -1513,7 +1495,7 @@ impl codec::Object for ImageContent {
     }
 }
 
-/// What every notification has in common: a method and, mostly, parameters.
+/// The members shared by all notifications: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1565,7 +1547,6 @@ impl codec::Decode for Notification {
 impl codec::DecodeInPlace for Notification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -1618,7 +1599,7 @@ impl codec::Object for Notification {
     }
 }
 
-/// Parameters that any notification may have: metadata, and nothing else.
+/// The parameters that any notification can have, which contain only metadata.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1627,8 +1608,8 @@ impl codec::Object for Notification {
 /// Specification: [`NotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#notificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -1673,8 +1654,7 @@ impl codec::Decode for NotificationParams {
 
 impl codec::DecodeInPlace for NotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -1724,7 +1704,7 @@ impl codec::Object for NotificationParams {
     }
 }
 
-/// What requests have in common whose answer may come in pages.
+/// The members shared by requests for paginated lists.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -1733,7 +1713,7 @@ impl codec::Object for NotificationParams {
 /// Specification: [`PaginatedRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -1783,7 +1763,6 @@ impl codec::Decode for PaginatedRequest {
 impl codec::DecodeInPlace for PaginatedRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             method: codec::DecodeInPlace::blank(unread),
@@ -1846,7 +1825,7 @@ impl codec::Object for PaginatedRequest {
     }
 }
 
-/// From where on a listing is wanted.
+/// The page of a list to return.
 ///
 /// The parameters of [`ListResourcesRequest`](super::ListResourcesRequest) (`resources/list`).
 ///
@@ -1857,12 +1836,12 @@ impl codec::Object for PaginatedRequest {
 /// Specification: [`PaginatedRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
@@ -1914,8 +1893,7 @@ impl codec::Decode for PaginatedRequestParams {
 
 impl codec::DecodeInPlace for PaginatedRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             cursor: None,
@@ -1968,22 +1946,22 @@ impl codec::Object for PaginatedRequestParams {
     }
 }
 
-/// What results have in common that may be one page of several.
+/// The members shared by results that contain a page of a list.
 ///
-/// How long a page is, the server decides, and pages may differ in length. Between two pages the list may change, so that
-/// entries turn up twice or not at all.
+/// The server determines the page size, which can vary between pages. If the list changes while a client pages through it,
+/// entries can appear twice or be missing.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
@@ -2035,8 +2013,7 @@ impl codec::Decode for PaginatedResult {
 
 impl codec::DecodeInPlace for PaginatedResult {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             next_cursor: None,
@@ -2089,9 +2066,9 @@ impl codec::Object for PaginatedResult {
     }
 }
 
-/// A string or an integer that ties progress notifications to the request they tell about.
+/// A string or integer that matches progress notifications to their request.
 ///
-/// Whoever sends the request picks it, in any way, but differently from those of its other open requests.
+/// The sender of the request chooses the token. It must be unique among the sender's active requests.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2100,16 +2077,17 @@ impl codec::Object for PaginatedResult {
 /// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2025-11-25/schema#progresstoken)
 pub type ProgressToken = crate::ProgressToken;
 
-/// The task to which a message belongs, for its `_meta` under `io.modelcontextprotocol/related-task`.
+/// The task that a message belongs to, in `_meta` under `io.modelcontextprotocol/related-task`.
 ///
-/// Every request, notification and response that has to do with a task must carry it, except those about tasks themselves, where the task's id stands in the message anyway. The result of `tasks/result` does carry it.
+/// Messages about the task itself, such as `tasks/get`, should omit it, because they already contain the ID of the task.
+/// All other requests, notifications and responses related to a task must include it, as must the result of `tasks/result`.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Specification: [`RelatedTaskMetadata`](https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelatedTaskMetadata {
-    /// The task to which the message belongs.
+    /// The ID of the task that the message belongs to.
     ///
     /// `taskId`, required.
     pub task_id: String,
@@ -2143,7 +2121,6 @@ impl codec::Decode for RelatedTaskMetadata {
 impl codec::DecodeInPlace for RelatedTaskMetadata {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             task_id: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2193,7 +2170,7 @@ impl codec::Object for RelatedTaskMetadata {
     }
 }
 
-/// What every request has in common: a method and, mostly, parameters.
+/// The members shared by all requests: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2245,7 +2222,6 @@ impl codec::Decode for Request {
 impl codec::DecodeInPlace for Request {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -2298,9 +2274,9 @@ impl codec::Object for Request {
     }
 }
 
-/// A string or an integer that ties an answer to its request.
+/// A string or integer that matches a response to its request.
 ///
-/// It is never `null`, and a sender uses none twice in a session.
+/// It must not be `null`, and a sender must not reuse it within a session.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2309,7 +2285,7 @@ impl codec::Object for Request {
 /// Specification: [`RequestId`](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestid)
 pub type RequestId = crate::RequestId;
 
-/// Parameters that any request may have: metadata, and nothing else.
+/// The parameters that any request can have, which contain only metadata.
 ///
 /// The parameters of [`PingRequest`](super::PingRequest) (`ping`).
 ///
@@ -2320,8 +2296,8 @@ pub type RequestId = crate::RequestId;
 /// Specification: [`RequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
@@ -2366,8 +2342,7 @@ impl codec::Decode for RequestParams {
 
 impl codec::DecodeInPlace for RequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -2417,25 +2392,25 @@ impl codec::Object for RequestParams {
     }
 }
 
-/// What text and binary contents of a resource have in common.
+/// The members shared by text and binary resource contents.
 ///
-/// On the wire it is always one of [`TextResourceContents`](super::TextResourceContents) and [`BlobResourceContents`](super::BlobResourceContents).
+/// On the wire, the contents are always a [`TextResourceContents`](super::TextResourceContents) or a [`BlobResourceContents`](super::BlobResourceContents).
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// The MIME type of the contents; absent where the server does not know it.
+    /// The MIME type of the contents. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    /// The URI of these contents. It may identify a part of the requested resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2483,7 +2458,6 @@ impl codec::Decode for ResourceContents {
 impl codec::DecodeInPlace for ResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             mime_type: None,
@@ -2539,9 +2513,10 @@ impl codec::Object for ResourceContents {
     }
 }
 
-/// A pointer to a resource of the server, inside a prompt message or a tool's result.
+/// A link to a resource of the server, in a prompt message or a tool result.
 ///
-/// It carries no contents: `resources/read` fetches them. A link that a tool returns need not appear in `resources/list`.
+/// The link does not include the contents. Use `resources/read` to fetch them. A link returned by a tool need not appear in
+/// `resources/list`.
 ///
 /// On the wire, `type` is `"resource_link"`.
 ///
@@ -2552,40 +2527,41 @@ impl codec::Object for ResourceContents {
 /// Specification: [`ResourceLink`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelink)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLink {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// What the resource is, in words that may be given to the model as a hint.
+    /// The description of the resource, which a client may pass to the model as a hint.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and WebP.
     ///
     /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// The MIME type of the contents; absent where the server does not know it.
+    /// The MIME type of the contents. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The name for programs; people see it only where `title` is absent.
+    /// The programmatic name of the resource. Clients display it only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context usage.
+    /// If absent, the size is unknown.
     ///
     /// `size`, optional.
     pub size: Option<i64>,
-    /// The name for people. Without it a client shows `name`.
+    /// The display name of the resource. If absent, clients display `name`.
     ///
     /// `title`, optional.
     pub title: Option<String>,
-    /// The URI to read, of any scheme; what it means is the server's affair.
+    /// The URI to read. It can use any scheme, and the server decides how to interpret it.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2680,7 +2656,6 @@ impl codec::Decode for ResourceLink {
 impl codec::DecodeInPlace for ResourceLink {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -2761,19 +2736,19 @@ impl codec::Object for ResourceLink {
     }
 }
 
-/// What the parameters of requests about one resource have in common.
+/// The parameters shared by all requests about a single resource.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Specification: [`ResourceRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
-    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2814,7 +2789,6 @@ impl codec::Decode for ResourceRequestParams {
 impl codec::DecodeInPlace for ResourceRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             uri: codec::DecodeInPlace::blank(unread),
@@ -2867,7 +2841,7 @@ impl codec::Object for ResourceRequestParams {
     }
 }
 
-/// Any result: what all of them have in common, and room for what each has besides.
+/// Any result, with the members shared by all results and any additional members.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2876,8 +2850,8 @@ impl codec::Object for ResourceRequestParams {
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2025-11-25/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -2922,8 +2896,7 @@ impl codec::Decode for Result {
 
 impl codec::DecodeInPlace for Result {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -2973,7 +2946,7 @@ impl codec::Object for Result {
     }
 }
 
-/// One of the two sides of a conversation with a model.
+/// The sender or recipient of a message in a conversation with a model.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2982,11 +2955,11 @@ impl codec::Object for Result {
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2025-11-25/schema#role)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// The model.
+    /// The language model.
     ///
     /// `"assistant"`
     Assistant,
-    /// The person who talks to the model.
+    /// The user who talks to the model.
     ///
     /// `"user"`
     User,
@@ -3034,35 +3007,31 @@ impl codec::Encode for Role {
 
 impl codec::DecodeInPlace for Role {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Assistant
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// What the parameters of every request have in common that can run as a task.
+/// The parameters shared by all requests that can run as a task.
 ///
-/// No message has exactly these; it is the basis of others, such as [`CallToolRequestParams`](super::CallToolRequestParams).
+/// This type does not appear on the wire. Other types, such as [`CallToolRequestParams`](super::CallToolRequestParams), include its members.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Specification: [`TaskAugmentedRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskaugmentedrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskAugmentedRequestParams {
-    /// Metadata of the request. Its progress token stays valid for as long as the task lives.
+    /// Metadata of the request. Its progress token remains valid for the lifetime of the task.
     ///
     /// `_meta`, optional.
     pub meta: Option<Meta>,
-    /// Runs the request as a task, answered at once with [`CreateTaskResult`](super::CreateTaskResult); absent means an ordinary answer. Only where the receiver declares the `tasks` capability for this kind of request; otherwise it is ignored.
+    /// The settings for running the request as a task. If present, the receiver responds immediately with a
+    /// [`CreateTaskResult`](super::CreateTaskResult). If absent, the request runs normally. Receivers that do not declare the `tasks` capability for
+    /// this request ignore it.
     ///
     /// `task`, optional.
     pub task: Option<TaskMetadata>,
@@ -3114,8 +3083,7 @@ impl codec::Decode for TaskAugmentedRequestParams {
 
 impl codec::DecodeInPlace for TaskAugmentedRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             task: None,
@@ -3168,7 +3136,7 @@ impl codec::Object for TaskAugmentedRequestParams {
     }
 }
 
-/// The wish to have a request run as a task.
+/// The settings for running a request as a task.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -3177,7 +3145,8 @@ impl codec::Object for TaskAugmentedRequestParams {
 /// Specification: [`TaskMetadata`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskmetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskMetadata {
-    /// How many milliseconds from its creation the task should be kept; absent leaves it to the receiver, who may also choose otherwise ([`Task`](super::Task) has the actual figure).
+    /// The requested time to keep the task after its creation, in milliseconds. If absent, the receiver chooses the time. The
+    /// receiver may also override it. The actual value is in [`Task`](super::Task).
     ///
     /// `ttl`, optional.
     pub ttl: Option<i64>,
@@ -3222,8 +3191,7 @@ impl codec::Decode for TaskMetadata {
 
 impl codec::DecodeInPlace for TaskMetadata {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             ttl: None,
             extra: Extra::default(),
@@ -3273,7 +3241,7 @@ impl codec::Object for TaskMetadata {
     }
 }
 
-/// Text, for a model or from one.
+/// Text sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"text"`.
 ///
@@ -3284,16 +3252,16 @@ impl codec::Object for TaskMetadata {
 /// Specification: [`TextContent`](https://modelcontextprotocol.io/specification/2025-11-25/schema#textcontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The text itself.
+    /// The text.
     ///
     /// `text`, required.
     pub text: String,
@@ -3341,7 +3309,6 @@ impl codec::Decode for TextContent {
 impl codec::DecodeInPlace for TextContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -3404,9 +3371,11 @@ impl codec::Object for TextContent {
     }
 }
 
-/// The error with which a server refuses a request until the user has visited a page.
+/// The error response to a request that requires the user to visit one or more URLs first.
 ///
-/// It names every visit that is missing. Once they are done, the client may send its request again; [`ElicitationCompleteNotificationParams`](super::ElicitationCompleteNotificationParams) may tell it when. For forms, and for any other obstacle, there is no such error.
+/// It lists all the elicitations that the request requires. The client may retry the request after the user completes them,
+/// for example when it receives [`ElicitationCompleteNotificationParams`](super::ElicitationCompleteNotificationParams). Servers must not use this error for form
+/// elicitations or for other failures.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -3415,11 +3384,11 @@ impl codec::Object for TextContent {
 /// Specification: [`URLElicitationRequiredError`](https://modelcontextprotocol.io/specification/2025-11-25/schema#urlelicitationrequirederror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlElicitationRequiredError {
-    /// What has to be done first.
+    /// The error object, with the required elicitations.
     ///
     /// `error`, required.
     pub error: UrlElicitationRequiredErrorError,
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, optional.
     pub id: Option<RequestId>,
@@ -3460,7 +3429,6 @@ impl codec::Decode for UrlElicitationRequiredError {
 impl codec::DecodeInPlace for UrlElicitationRequiredError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: None,
@@ -3529,11 +3497,11 @@ impl codec::Object for UrlElicitationRequiredError {
 /// Used by [`UrlElicitationRequiredError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlElicitationRequiredErrorError {
-    /// The visits that are missing.
+    /// The required elicitations.
     ///
     /// `data`, required.
     pub data: UrlElicitationRequiredErrorErrorData,
-    /// What is the matter, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -3571,7 +3539,6 @@ impl codec::Decode for UrlElicitationRequiredErrorError {
 impl codec::DecodeInPlace for UrlElicitationRequiredErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: codec::DecodeInPlace::blank(unread),
             message: codec::DecodeInPlace::blank(unread),

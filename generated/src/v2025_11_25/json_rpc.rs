@@ -5,7 +5,7 @@
 use crate::{Extra, JsonObject, KnownMembers, codec};
 use super::{Error, RequestId, Result};
 
-/// The answer to a request that failed.
+/// The response to a request that failed.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -16,11 +16,11 @@ use super::{Error, RequestId, Result};
 /// Specification: [`JSONRPCErrorResponse`](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcerrorresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorResponse {
-    /// What went wrong.
+    /// The error that caused the request to fail.
     ///
     /// `error`, required.
     pub error: Error,
-    /// The id of the request. Absent only if the request was too broken for its id to be read.
+    /// The ID of the request. Absent only if the request was too malformed to read its ID.
     ///
     /// `id`, optional.
     pub id: Option<RequestId>,
@@ -61,7 +61,6 @@ impl codec::Decode for JsonRpcErrorResponse {
 impl codec::DecodeInPlace for JsonRpcErrorResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: None,
@@ -121,7 +120,7 @@ impl codec::Object for JsonRpcErrorResponse {
     }
 }
 
-/// Any message that goes over the wire, either way.
+/// Any message that a client or a server sends.
 ///
 /// Which one a value is:
 ///
@@ -135,13 +134,13 @@ impl codec::Object for JsonRpcErrorResponse {
 /// Specification: [`JSONRPCMessage`](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcMessage {
-    /// [`JsonRpcRequest`]: A request of whatever method: a message that gets an answer.
+    /// [`JsonRpcRequest`]: A request of any method, which expects a response.
     JsonRpcRequest(JsonRpcRequest),
-    /// [`JsonRpcNotification`]: A notification of whatever method: a message that gets no answer.
+    /// [`JsonRpcNotification`]: A notification of any method, which receives no response.
     JsonRpcNotification(JsonRpcNotification),
-    /// [`JsonRpcResultResponse`]: The answer to a request that succeeded.
+    /// [`JsonRpcResultResponse`]: The response to a request that succeeded.
     JsonRpcResultResponse(JsonRpcResultResponse),
-    /// [`JsonRpcErrorResponse`]: The answer to a request that failed.
+    /// [`JsonRpcErrorResponse`]: The response to a request that failed.
     JsonRpcErrorResponse(JsonRpcErrorResponse),
 }
 
@@ -180,7 +179,6 @@ impl codec::Decode for JsonRpcMessage {
 impl codec::DecodeInPlace for JsonRpcMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::JsonRpcErrorResponse(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -198,7 +196,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["id"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -206,7 +204,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["method"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -214,7 +212,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["result"],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -222,7 +220,7 @@ impl codec::DecodeInPlace for JsonRpcMessage {
                         path: &["error"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
         ];
         match json.union(GUARDS)? {
@@ -278,9 +276,9 @@ impl codec::Encode for JsonRpcMessage {
     }
 }
 
-/// A notification of whatever method: a message that gets no answer.
+/// A notification of any method, which receives no response.
 ///
-/// It has no `id`; that is what tells it from a request.
+/// Unlike a request, it has no `id`.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -336,7 +334,6 @@ impl codec::Decode for JsonRpcNotification {
 impl codec::DecodeInPlace for JsonRpcNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -396,7 +393,7 @@ impl codec::Object for JsonRpcNotification {
     }
 }
 
-/// A request of whatever method: a message that gets an answer.
+/// A request of any method, which expects a response.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -407,7 +404,7 @@ impl codec::Object for JsonRpcNotification {
 /// Specification: [`JSONRPCRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -457,7 +454,6 @@ impl codec::Decode for JsonRpcRequest {
 impl codec::DecodeInPlace for JsonRpcRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             method: codec::DecodeInPlace::blank(unread),
@@ -520,7 +516,7 @@ impl codec::Object for JsonRpcRequest {
     }
 }
 
-/// The answer to a request: its result, or an error.
+/// The response to a request: a result or an error.
 ///
 /// Which one a value is:
 ///
@@ -532,9 +528,9 @@ impl codec::Object for JsonRpcRequest {
 /// Specification: [`JSONRPCResponse`](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonRpcResponse {
-    /// [`JsonRpcResultResponse`]: The answer to a request that succeeded.
+    /// [`JsonRpcResultResponse`]: The response to a request that succeeded.
     JsonRpcResultResponse(JsonRpcResultResponse),
-    /// [`JsonRpcErrorResponse`]: The answer to a request that failed.
+    /// [`JsonRpcErrorResponse`]: The response to a request that failed.
     JsonRpcErrorResponse(JsonRpcErrorResponse),
 }
 
@@ -561,7 +557,6 @@ impl codec::Decode for JsonRpcResponse {
 impl codec::DecodeInPlace for JsonRpcResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::JsonRpcErrorResponse(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -576,7 +571,7 @@ impl codec::DecodeInPlace for JsonRpcResponse {
                         path: &["result"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -584,7 +579,7 @@ impl codec::DecodeInPlace for JsonRpcResponse {
                         path: &["error"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -620,7 +615,7 @@ impl codec::Encode for JsonRpcResponse {
     }
 }
 
-/// The answer to a request that succeeded.
+/// The response to a request that succeeded.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -631,11 +626,11 @@ impl codec::Encode for JsonRpcResponse {
 /// Specification: [`JSONRPCResultResponse`](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: Result,
@@ -670,7 +665,6 @@ impl codec::Decode for JsonRpcResultResponse {
 impl codec::DecodeInPlace for JsonRpcResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),

@@ -5,11 +5,11 @@
 use crate::{Extra, KnownMembers, Revision, codec};
 use super::{EmptyResult, Meta, RequestId};
 
-/// How severe a log message is, on the scale of syslog (RFC 5424).
+/// The severity of a log message, as defined by syslog (RFC 5424).
 ///
-/// From least to most severe: `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`. A chosen
-/// level lets through itself and everything more severe. The schema lists the values by alphabet, so an order taken from
-/// the position of the variants is not the order of severity.
+/// From least to most severe, the levels are `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` and
+/// `emergency`. A minimum level includes all more severe levels. The variants are in alphabetical order, so their order is
+/// not the order of severity.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -18,35 +18,35 @@ use super::{EmptyResult, Meta, RequestId};
 /// Specification: [`LoggingLevel`](https://modelcontextprotocol.io/specification/2025-11-25/schema#logginglevel)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LoggingLevel {
-    /// Somebody has to act at once, for example because data is corrupt; syslog severity 1.
+    /// A condition that requires immediate action, such as data corruption. Syslog severity 1.
     ///
     /// `"alert"`
     Alert,
-    /// A critical condition, such as the failure of a component; syslog severity 2.
+    /// A critical condition, such as the failure of a component. Syslog severity 2.
     ///
     /// `"critical"`
     Critical,
-    /// Detail for finding faults, such as where a function begins and ends; syslog severity 7, the least severe.
+    /// Detailed debugging information, such as function entry and exit. Syslog severity 7, the least severe.
     ///
     /// `"debug"`
     Debug,
-    /// Nothing works any more; syslog severity 0, the most severe.
+    /// A condition that makes the system unusable. Syslog severity 0, the most severe.
     ///
     /// `"emergency"`
     Emergency,
-    /// An operation has failed; syslog severity 3.
+    /// The failure of an operation. Syslog severity 3.
     ///
     /// `"error"`
     Error,
-    /// Ordinary information, such as how far an operation has got; syslog severity 6.
+    /// General information, such as the progress of an operation. Syslog severity 6.
     ///
     /// `"info"`
     Info,
-    /// Normal, but worth attention, such as a changed configuration; syslog severity 5.
+    /// A normal but significant event, such as a configuration change. Syslog severity 5.
     ///
     /// `"notice"`
     Notice,
-    /// Something may go wrong, such as the use of a deprecated feature; syslog severity 4.
+    /// A potential problem, such as the use of a deprecated feature. Syslog severity 4.
     ///
     /// `"warning"`
     Warning,
@@ -112,25 +112,19 @@ impl codec::Encode for LoggingLevel {
 
 impl codec::DecodeInPlace for LoggingLevel {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Alert
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// Sets how severe a log message has to be for the server to send it.
+/// Sets the minimum severity of the log messages that the server sends.
 ///
-/// From then on the server sends `notifications/message` for this level and all that are more severe; before the first such
-/// request it chooses for itself. The answer is empty. Needs the server's `logging` capability.
+/// The server then sends `notifications/message` for this level and all more severe levels. Before the first such request,
+/// the server decides which messages to send. The result is empty. Requires the server's `logging` capability.
 ///
 /// The `logging/setLevel` request, sent by the client.
 ///
@@ -143,7 +137,7 @@ impl codec::DecodeInPlace for LoggingLevel {
 /// Specification: [`SetLevelRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -185,7 +179,6 @@ impl codec::Decode for SetLevelRequest {
 impl codec::DecodeInPlace for SetLevelRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -254,9 +247,9 @@ impl crate::Request for SetLevelRequest {
     type Result = EmptyResult;
 }
 
-/// What a client wants to see of the server's log from now on.
+/// The minimum severity of the log messages that the client wants to receive.
 ///
-/// It holds until the next such request. Before the first one the server decides by itself what to send.
+/// It applies until the next such request. Before the first one, the server decides which messages to send.
 ///
 /// The parameters of [`SetLevelRequest`] (`logging/setLevel`).
 ///
@@ -267,12 +260,12 @@ impl crate::Request for SetLevelRequest {
 /// Specification: [`SetLevelRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// The least severe level to send; the server sends it and all that is more severe.
+    /// The minimum level. The server sends messages of this level and of all more severe levels.
     ///
     /// `level`, required.
     pub level: LoggingLevel,
@@ -313,7 +306,6 @@ impl codec::Decode for SetLevelRequestParams {
 impl codec::DecodeInPlace for SetLevelRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             level: codec::DecodeInPlace::blank(unread),

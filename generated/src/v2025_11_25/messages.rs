@@ -2,7 +2,7 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Methods, messages and envelopes by direction.
-use crate::{ErrorCode, Message, NotificationSet, RequestSet, codec};
+use crate::{ErrorCode, Message, MethodSet, NotificationSet, RequestSet, codec};
 use super::{
     CallToolRequest, CancelTaskRequest, CancelledNotification, CompleteRequest,
     CreateMessageRequest, ElicitRequest, ElicitationCompleteNotification,
@@ -20,26 +20,26 @@ use super::{
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the receiver that the sender no longer wants the answer to one of its requests. |
-/// | `notifications/initialized` | [`InitializedNotification`](super::InitializedNotification) | Tells the server that the client is ready for normal operation. |
-/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request has come. |
-/// | `notifications/tasks/status` | [`TaskStatusNotification`](super::TaskStatusNotification) | Tells the side that created a task that the task's status has changed. |
-/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`](super::RootsListChangedNotification) | Tells the server that the client's roots have changed. |
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Cancels a request that the sender of the notification has issued. |
+/// | `notifications/initialized` | [`InitializedNotification`](super::InitializedNotification) | Notifies the server that the client is ready for normal operation. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Reports the progress of a request. |
+/// | `notifications/tasks/status` | [`TaskStatusNotification`](super::TaskStatusNotification) | Notifies the requestor of a task that the status of the task has changed. |
+/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`](super::RootsListChangedNotification) | Notifies the server that the client's roots have changed. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#clientnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`CancelledNotification`](super::CancelledNotification): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// [`CancelledNotification`](super::CancelledNotification): Cancels a request that the sender of the notification has issued.
     Cancelled(CancelledNotification),
-    /// [`InitializedNotification`](super::InitializedNotification): Tells the server that the client is ready for normal operation.
+    /// [`InitializedNotification`](super::InitializedNotification): Notifies the server that the client is ready for normal operation.
     Initialized(InitializedNotification),
-    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request has come.
+    /// [`ProgressNotification`](super::ProgressNotification): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`TaskStatusNotification`](super::TaskStatusNotification): Tells the side that created a task that the task's status has changed.
+    /// [`TaskStatusNotification`](super::TaskStatusNotification): Notifies the requestor of a task that the status of the task has changed.
     TaskStatus(TaskStatusNotification),
-    /// [`RootsListChangedNotification`](super::RootsListChangedNotification): Tells the server that the client's roots have changed.
+    /// [`RootsListChangedNotification`](super::RootsListChangedNotification): Notifies the server that the client's roots have changed.
     RootsListChanged(RootsListChangedNotification),
 }
 
@@ -85,7 +85,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/cancelled")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -94,7 +94,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/initialized")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -103,7 +103,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/progress")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -112,7 +112,7 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/tasks/status")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -123,25 +123,19 @@ impl codec::Decode for ClientNotification {
                         ],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
         ];
-        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ClientNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::Initialized(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -163,62 +157,62 @@ impl codec::Encode for ClientNotification {
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `initialize` | [`InitializeRequest`](super::InitializeRequest) | Opens the session: states the client's protocol version, capabilities and name. |
-/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the other side is alive. |
-/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources that the server can read. |
-/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the server's resource templates, from which clients build URIs to read. |
+/// | `initialize` | [`InitializeRequest`](super::InitializeRequest) | Initializes the session and negotiates the revision and the capabilities. |
+/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the peer is still responsive. |
+/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources of the server. |
+/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the resource templates of the server. |
 /// | `resources/read` | [`ReadResourceRequest`](super::ReadResourceRequest) | Reads a resource by its URI. |
-/// | `resources/subscribe` | [`SubscribeRequest`](super::SubscribeRequest) | Subscribes to changes of one resource. |
-/// | `resources/unsubscribe` | [`UnsubscribeRequest`](super::UnsubscribeRequest) | Ends a subscription made with `resources/subscribe`. |
-/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts that the server offers. |
-/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Fetches a prompt with its arguments filled in. |
-/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools that the server offers. |
+/// | `resources/subscribe` | [`SubscribeRequest`](super::SubscribeRequest) | Subscribes to changes of a resource. |
+/// | `resources/unsubscribe` | [`UnsubscribeRequest`](super::UnsubscribeRequest) | Cancels a subscription made with `resources/subscribe`. |
+/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts of the server. |
+/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Gets a prompt with its arguments filled in. |
+/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools of the server. |
 /// | `tools/call` | [`CallToolRequest`](super::CallToolRequest) | Calls a tool of the server. |
-/// | `tasks/get` | [`GetTaskRequest`](super::GetTaskRequest) | Asks for the present state of a task. |
-/// | `tasks/result` | [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest) | Fetches the outcome of a task, waiting for its end if need be. |
+/// | `tasks/get` | [`GetTaskRequest`](super::GetTaskRequest) | Gets the current state of a task. |
+/// | `tasks/result` | [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest) | Gets the result of a task and waits for the task to end if necessary. |
 /// | `tasks/cancel` | [`CancelTaskRequest`](super::CancelTaskRequest) | Cancels a task. |
-/// | `tasks/list` | [`ListTasksRequest`](super::ListTasksRequest) | Lists the tasks that the receiver keeps for the sender. |
-/// | `logging/setLevel` | [`SetLevelRequest`](super::SetLevelRequest) | Sets how severe a log message has to be for the server to send it. |
-/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Asks for suggestions to complete an argument of a prompt or a variable of a resource template. |
+/// | `tasks/list` | [`ListTasksRequest`](super::ListTasksRequest) | Lists the tasks of the requestor. |
+/// | `logging/setLevel` | [`SetLevelRequest`](super::SetLevelRequest) | Sets the minimum severity of the log messages that the server sends. |
+/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Requests suggestions for an argument of a prompt or a variable of a resource template. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#clientrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`InitializeRequest`](super::InitializeRequest): Opens the session: states the client's protocol version, capabilities and name.
+    /// [`InitializeRequest`](super::InitializeRequest): Initializes the session and negotiates the revision and the capabilities.
     Initialize(Box<InitializeRequest>),
-    /// [`PingRequest`](super::PingRequest): Checks that the other side is alive.
+    /// [`PingRequest`](super::PingRequest): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources that the server can read.
+    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources of the server.
     ListResources(ListResourcesRequest),
-    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the server's resource templates, from which clients build URIs to read.
+    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the resource templates of the server.
     ListResourceTemplates(ListResourceTemplatesRequest),
     /// [`ReadResourceRequest`](super::ReadResourceRequest): Reads a resource by its URI.
     ReadResource(ReadResourceRequest),
-    /// [`SubscribeRequest`](super::SubscribeRequest): Subscribes to changes of one resource.
+    /// [`SubscribeRequest`](super::SubscribeRequest): Subscribes to changes of a resource.
     Subscribe(SubscribeRequest),
-    /// [`UnsubscribeRequest`](super::UnsubscribeRequest): Ends a subscription made with `resources/subscribe`.
+    /// [`UnsubscribeRequest`](super::UnsubscribeRequest): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe(UnsubscribeRequest),
-    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts that the server offers.
+    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts of the server.
     ListPrompts(ListPromptsRequest),
-    /// [`GetPromptRequest`](super::GetPromptRequest): Fetches a prompt with its arguments filled in.
+    /// [`GetPromptRequest`](super::GetPromptRequest): Gets a prompt with its arguments filled in.
     GetPrompt(GetPromptRequest),
-    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools that the server offers.
+    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools of the server.
     ListTools(ListToolsRequest),
     /// [`CallToolRequest`](super::CallToolRequest): Calls a tool of the server.
     CallTool(CallToolRequest),
-    /// [`GetTaskRequest`](super::GetTaskRequest): Asks for the present state of a task.
+    /// [`GetTaskRequest`](super::GetTaskRequest): Gets the current state of a task.
     GetTask(GetTaskRequest),
-    /// [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest): Fetches the outcome of a task, waiting for its end if need be.
+    /// [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest): Gets the result of a task and waits for the task to end if necessary.
     GetTaskPayload(GetTaskPayloadRequest),
     /// [`CancelTaskRequest`](super::CancelTaskRequest): Cancels a task.
     CancelTask(CancelTaskRequest),
-    /// [`ListTasksRequest`](super::ListTasksRequest): Lists the tasks that the receiver keeps for the sender.
+    /// [`ListTasksRequest`](super::ListTasksRequest): Lists the tasks of the requestor.
     ListTasks(ListTasksRequest),
-    /// [`SetLevelRequest`](super::SetLevelRequest): Sets how severe a log message has to be for the server to send it.
+    /// [`SetLevelRequest`](super::SetLevelRequest): Sets the minimum severity of the log messages that the server sends.
     SetLevel(SetLevelRequest),
-    /// [`CompleteRequest`](super::CompleteRequest): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+    /// [`CompleteRequest`](super::CompleteRequest): Requests suggestions for an argument of a prompt or a variable of a resource template.
     Complete(Box<CompleteRequest>),
 }
 
@@ -336,7 +330,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("initialize")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -345,7 +339,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("ping")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -354,7 +348,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/list")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -363,7 +357,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/templates/list")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -372,7 +366,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/read")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -381,7 +375,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/subscribe")],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -390,7 +384,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/unsubscribe")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
             codec::Guard {
                 when: &[
@@ -399,7 +393,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("prompts/list")],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
             codec::Guard {
                 when: &[
@@ -408,7 +402,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("prompts/get")],
                     },
                 ],
-                member: 8,
+                variant: 8,
             },
             codec::Guard {
                 when: &[
@@ -417,7 +411,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tools/list")],
                     },
                 ],
-                member: 9,
+                variant: 9,
             },
             codec::Guard {
                 when: &[
@@ -426,7 +420,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tools/call")],
                     },
                 ],
-                member: 10,
+                variant: 10,
             },
             codec::Guard {
                 when: &[
@@ -435,7 +429,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tasks/get")],
                     },
                 ],
-                member: 11,
+                variant: 11,
             },
             codec::Guard {
                 when: &[
@@ -444,7 +438,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tasks/result")],
                     },
                 ],
-                member: 12,
+                variant: 12,
             },
             codec::Guard {
                 when: &[
@@ -453,7 +447,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tasks/cancel")],
                     },
                 ],
-                member: 13,
+                variant: 13,
             },
             codec::Guard {
                 when: &[
@@ -462,7 +456,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tasks/list")],
                     },
                 ],
-                member: 14,
+                variant: 14,
             },
             codec::Guard {
                 when: &[
@@ -471,7 +465,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("logging/setLevel")],
                     },
                 ],
-                member: 15,
+                variant: 15,
             },
             codec::Guard {
                 when: &[
@@ -480,25 +474,19 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("completion/complete")],
                     },
                 ],
-                member: 16,
+                variant: 16,
             },
         ];
-        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ClientRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::CallTool(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -528,9 +516,9 @@ impl codec::Encode for ClientRequest {
     }
 }
 
-/// Any result with which a client answers a request of the server.
+/// Any result that a client sends in response to a request.
 ///
-/// A result does not say which request it answers, so its members only get their types once the request is known.
+/// A result does not contain the method of its request. Match it to its request before you decode its members.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `GetTaskResult`, `GetTaskPayloadResult`, `CancelTaskResult`, `ListTasksResult`, `CreateMessageResult`, `ListRootsResult`, `ElicitResult`. Which of them a value is follows from the request that it answers.
 ///
@@ -543,38 +531,38 @@ pub type ClientResult = Result;
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the receiver that the sender no longer wants the answer to one of its requests. |
-/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request has come. |
-/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Tells the client that `resources/list` would now yield something else. |
-/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Tells the client that a resource has changed and may be worth reading again. |
-/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Tells the client that `prompts/list` would now yield something else. |
-/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Tells the client that `tools/list` would now yield something else. |
-/// | `notifications/tasks/status` | [`TaskStatusNotification`](super::TaskStatusNotification) | Tells the side that created a task that the task's status has changed. |
-/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Carries a log message of the server. |
-/// | `notifications/elicitation/complete` | [`ElicitationCompleteNotification`](super::ElicitationCompleteNotification) | Tells the client that what the user had to do at an elicitation's URL is done. |
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Cancels a request that the sender of the notification has issued. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Reports the progress of a request. |
+/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Notifies the client that the list of resources has changed. |
+/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Notifies the client that a resource has changed, so that the client can read it again. |
+/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Notifies the client that the list of prompts has changed. |
+/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Notifies the client that the list of tools has changed. |
+/// | `notifications/tasks/status` | [`TaskStatusNotification`](super::TaskStatusNotification) | Notifies the requestor of a task that the status of the task has changed. |
+/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Sends a log message of the server to the client. |
+/// | `notifications/elicitation/complete` | [`ElicitationCompleteNotification`](super::ElicitationCompleteNotification) | Notifies the client that the user has completed a URL elicitation. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#servernotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`CancelledNotification`](super::CancelledNotification): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// [`CancelledNotification`](super::CancelledNotification): Cancels a request that the sender of the notification has issued.
     Cancelled(CancelledNotification),
-    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request has come.
+    /// [`ProgressNotification`](super::ProgressNotification): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Tells the client that `resources/list` would now yield something else.
+    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Notifies the client that the list of resources has changed.
     ResourceListChanged(ResourceListChangedNotification),
-    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Tells the client that a resource has changed and may be worth reading again.
+    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Notifies the client that a resource has changed, so that the client can read it again.
     ResourceUpdated(ResourceUpdatedNotification),
-    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Tells the client that `prompts/list` would now yield something else.
+    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Notifies the client that the list of prompts has changed.
     PromptListChanged(PromptListChangedNotification),
-    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Tells the client that `tools/list` would now yield something else.
+    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Notifies the client that the list of tools has changed.
     ToolListChanged(ToolListChangedNotification),
-    /// [`TaskStatusNotification`](super::TaskStatusNotification): Tells the side that created a task that the task's status has changed.
+    /// [`TaskStatusNotification`](super::TaskStatusNotification): Notifies the requestor of a task that the status of the task has changed.
     TaskStatus(TaskStatusNotification),
-    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Carries a log message of the server.
+    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Sends a log message of the server to the client.
     LoggingMessage(LoggingMessageNotification),
-    /// [`ElicitationCompleteNotification`](super::ElicitationCompleteNotification): Tells the client that what the user had to do at an elicitation's URL is done.
+    /// [`ElicitationCompleteNotification`](super::ElicitationCompleteNotification): Notifies the client that the user has completed a URL elicitation.
     ElicitationComplete(ElicitationCompleteNotification),
 }
 
@@ -644,7 +632,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/cancelled")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -653,7 +641,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/progress")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -664,7 +652,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -673,7 +661,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/resources/updated")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -684,7 +672,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -695,7 +683,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -704,7 +692,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/tasks/status")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
             codec::Guard {
                 when: &[
@@ -713,7 +701,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/message")],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
             codec::Guard {
                 when: &[
@@ -724,25 +712,19 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 8,
+                variant: 8,
             },
         ];
-        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ServerNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -768,35 +750,35 @@ impl codec::Encode for ServerNotification {
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the other side is alive. |
-/// | `tasks/get` | [`GetTaskRequest`](super::GetTaskRequest) | Asks for the present state of a task. |
-/// | `tasks/result` | [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest) | Fetches the outcome of a task, waiting for its end if need be. |
+/// | `ping` | [`PingRequest`](super::PingRequest) | Checks that the peer is still responsive. |
+/// | `tasks/get` | [`GetTaskRequest`](super::GetTaskRequest) | Gets the current state of a task. |
+/// | `tasks/result` | [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest) | Gets the result of a task and waits for the task to end if necessary. |
 /// | `tasks/cancel` | [`CancelTaskRequest`](super::CancelTaskRequest) | Cancels a task. |
-/// | `tasks/list` | [`ListTasksRequest`](super::ListTasksRequest) | Lists the tasks that the receiver keeps for the sender. |
-/// | `sampling/createMessage` | [`CreateMessageRequest`](super::CreateMessageRequest) | Asks the client to have its language model continue a conversation. |
-/// | `roots/list` | [`ListRootsRequest`](super::ListRootsRequest) | Asks the client for its roots, the directories and files that the server may work on. |
-/// | `elicitation/create` | [`ElicitRequest`](super::ElicitRequest) | Asks the user for information, by way of the client. |
+/// | `tasks/list` | [`ListTasksRequest`](super::ListTasksRequest) | Lists the tasks of the requestor. |
+/// | `sampling/createMessage` | [`CreateMessageRequest`](super::CreateMessageRequest) | Requests a message from the client's language model. |
+/// | `roots/list` | [`ListRootsRequest`](super::ListRootsRequest) | Lists the roots of the client, the directories and files that the server should work on. |
+/// | `elicitation/create` | [`ElicitRequest`](super::ElicitRequest) | Requests input from the user through the client. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#serverrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {
-    /// [`PingRequest`](super::PingRequest): Checks that the other side is alive.
+    /// [`PingRequest`](super::PingRequest): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`GetTaskRequest`](super::GetTaskRequest): Asks for the present state of a task.
+    /// [`GetTaskRequest`](super::GetTaskRequest): Gets the current state of a task.
     GetTask(GetTaskRequest),
-    /// [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest): Fetches the outcome of a task, waiting for its end if need be.
+    /// [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest): Gets the result of a task and waits for the task to end if necessary.
     GetTaskPayload(GetTaskPayloadRequest),
     /// [`CancelTaskRequest`](super::CancelTaskRequest): Cancels a task.
     CancelTask(CancelTaskRequest),
-    /// [`ListTasksRequest`](super::ListTasksRequest): Lists the tasks that the receiver keeps for the sender.
+    /// [`ListTasksRequest`](super::ListTasksRequest): Lists the tasks of the requestor.
     ListTasks(ListTasksRequest),
-    /// [`CreateMessageRequest`](super::CreateMessageRequest): Asks the client to have its language model continue a conversation.
+    /// [`CreateMessageRequest`](super::CreateMessageRequest): Requests a message from the client's language model.
     CreateMessage(Box<CreateMessageRequest>),
-    /// [`ListRootsRequest`](super::ListRootsRequest): Asks the client for its roots, the directories and files that the server may work on.
+    /// [`ListRootsRequest`](super::ListRootsRequest): Lists the roots of the client, the directories and files that the server should work on.
     ListRoots(ListRootsRequest),
-    /// [`ElicitRequest`](super::ElicitRequest): Asks the user for information, by way of the client.
+    /// [`ElicitRequest`](super::ElicitRequest): Requests input from the user through the client.
     Elicit(Box<ElicitRequest>),
 }
 
@@ -860,7 +842,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("ping")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -869,7 +851,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("tasks/get")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -878,7 +860,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("tasks/result")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -887,7 +869,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("tasks/cancel")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -896,7 +878,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("tasks/list")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -905,7 +887,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("sampling/createMessage")],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -914,7 +896,7 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("roots/list")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
             codec::Guard {
                 when: &[
@@ -923,25 +905,19 @@ impl codec::Decode for ServerRequest {
                         any_of: &[codec::Literal::Str("elicitation/create")],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
         ];
-        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ServerRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::CancelTask(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -962,9 +938,9 @@ impl codec::Encode for ServerRequest {
     }
 }
 
-/// Any result with which a server answers a request of the client.
+/// Any result that a server sends in response to a request.
 ///
-/// A result does not say which request it answers, so its members only get their types once the request is known.
+/// A result does not contain the method of its request. Match it to its request before you decode its members.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `InitializeResult`, `ListResourcesResult`, `ListResourceTemplatesResult`, `ReadResourceResult`, `ListPromptsResult`, `GetPromptResult`, `ListToolsResult`, `CallToolResult`, `GetTaskResult`, `GetTaskPayloadResult`, `CancelTaskResult`, `ListTasksResult`, `CompleteResult`. Which of them a value is follows from the request that it answers.
 ///
@@ -976,39 +952,39 @@ pub type ServerResult = Result;
 /// Methods of the requests that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientRequestMethod {
-    /// `initialize` ([`InitializeRequest`](super::InitializeRequest)): Opens the session: states the client's protocol version, capabilities and name.
+    /// `initialize` ([`InitializeRequest`](super::InitializeRequest)): Initializes the session and negotiates the revision and the capabilities.
     Initialize,
-    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the other side is alive.
+    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the peer is still responsive.
     Ping,
-    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources that the server can read.
+    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources of the server.
     ListResources,
-    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the server's resource templates, from which clients build URIs to read.
+    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the resource templates of the server.
     ListResourceTemplates,
     /// `resources/read` ([`ReadResourceRequest`](super::ReadResourceRequest)): Reads a resource by its URI.
     ReadResource,
-    /// `resources/subscribe` ([`SubscribeRequest`](super::SubscribeRequest)): Subscribes to changes of one resource.
+    /// `resources/subscribe` ([`SubscribeRequest`](super::SubscribeRequest)): Subscribes to changes of a resource.
     Subscribe,
-    /// `resources/unsubscribe` ([`UnsubscribeRequest`](super::UnsubscribeRequest)): Ends a subscription made with `resources/subscribe`.
+    /// `resources/unsubscribe` ([`UnsubscribeRequest`](super::UnsubscribeRequest)): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe,
-    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts that the server offers.
+    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts of the server.
     ListPrompts,
-    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Fetches a prompt with its arguments filled in.
+    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Gets a prompt with its arguments filled in.
     GetPrompt,
-    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools that the server offers.
+    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools of the server.
     ListTools,
     /// `tools/call` ([`CallToolRequest`](super::CallToolRequest)): Calls a tool of the server.
     CallTool,
-    /// `tasks/get` ([`GetTaskRequest`](super::GetTaskRequest)): Asks for the present state of a task.
+    /// `tasks/get` ([`GetTaskRequest`](super::GetTaskRequest)): Gets the current state of a task.
     GetTask,
-    /// `tasks/result` ([`GetTaskPayloadRequest`](super::GetTaskPayloadRequest)): Fetches the outcome of a task, waiting for its end if need be.
+    /// `tasks/result` ([`GetTaskPayloadRequest`](super::GetTaskPayloadRequest)): Gets the result of a task and waits for the task to end if necessary.
     GetTaskPayload,
     /// `tasks/cancel` ([`CancelTaskRequest`](super::CancelTaskRequest)): Cancels a task.
     CancelTask,
-    /// `tasks/list` ([`ListTasksRequest`](super::ListTasksRequest)): Lists the tasks that the receiver keeps for the sender.
+    /// `tasks/list` ([`ListTasksRequest`](super::ListTasksRequest)): Lists the tasks of the requestor.
     ListTasks,
-    /// `logging/setLevel` ([`SetLevelRequest`](super::SetLevelRequest)): Sets how severe a log message has to be for the server to send it.
+    /// `logging/setLevel` ([`SetLevelRequest`](super::SetLevelRequest)): Sets the minimum severity of the log messages that the server sends.
     SetLevel,
-    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Requests suggestions for an argument of a prompt or a variable of a resource template.
     Complete,
 }
 
@@ -1072,7 +1048,7 @@ impl ::std::str::FromStr for ClientRequestMethod {
     }
 }
 
-impl RequestSet for ClientRequest {
+impl MethodSet for ClientRequest {
     const METHODS: &'static [&'static str] = &[
         "initialize",
         "ping",
@@ -1092,9 +1068,9 @@ impl RequestSet for ClientRequest {
         "logging/setLevel",
         "completion/complete",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Initialize(codec::Decode::decode(json)?),
                 1 => Self::Ping(codec::Decode::decode(json)?),
                 2 => Self::ListResources(codec::Decode::decode(json)?),
@@ -1136,6 +1112,9 @@ impl RequestSet for ClientRequest {
             Self::Complete(_) => "completion/complete",
         }
     }
+}
+
+impl RequestSet for ClientRequest {
     fn set_id(&mut self, id: crate::RequestId) {
         match self {
             Self::Initialize(request) => request.id = id,
@@ -1162,21 +1141,21 @@ impl RequestSet for ClientRequest {
 /// Methods of the requests that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerRequestMethod {
-    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the other side is alive.
+    /// `ping` ([`PingRequest`](super::PingRequest)): Checks that the peer is still responsive.
     Ping,
-    /// `tasks/get` ([`GetTaskRequest`](super::GetTaskRequest)): Asks for the present state of a task.
+    /// `tasks/get` ([`GetTaskRequest`](super::GetTaskRequest)): Gets the current state of a task.
     GetTask,
-    /// `tasks/result` ([`GetTaskPayloadRequest`](super::GetTaskPayloadRequest)): Fetches the outcome of a task, waiting for its end if need be.
+    /// `tasks/result` ([`GetTaskPayloadRequest`](super::GetTaskPayloadRequest)): Gets the result of a task and waits for the task to end if necessary.
     GetTaskPayload,
     /// `tasks/cancel` ([`CancelTaskRequest`](super::CancelTaskRequest)): Cancels a task.
     CancelTask,
-    /// `tasks/list` ([`ListTasksRequest`](super::ListTasksRequest)): Lists the tasks that the receiver keeps for the sender.
+    /// `tasks/list` ([`ListTasksRequest`](super::ListTasksRequest)): Lists the tasks of the requestor.
     ListTasks,
-    /// `sampling/createMessage` ([`CreateMessageRequest`](super::CreateMessageRequest)): Asks the client to have its language model continue a conversation.
+    /// `sampling/createMessage` ([`CreateMessageRequest`](super::CreateMessageRequest)): Requests a message from the client's language model.
     CreateMessage,
-    /// `roots/list` ([`ListRootsRequest`](super::ListRootsRequest)): Asks the client for its roots, the directories and files that the server may work on.
+    /// `roots/list` ([`ListRootsRequest`](super::ListRootsRequest)): Lists the roots of the client, the directories and files that the server should work on.
     ListRoots,
-    /// `elicitation/create` ([`ElicitRequest`](super::ElicitRequest)): Asks the user for information, by way of the client.
+    /// `elicitation/create` ([`ElicitRequest`](super::ElicitRequest)): Requests input from the user through the client.
     Elicit,
 }
 
@@ -1222,7 +1201,7 @@ impl ::std::str::FromStr for ServerRequestMethod {
     }
 }
 
-impl RequestSet for ServerRequest {
+impl MethodSet for ServerRequest {
     const METHODS: &'static [&'static str] = &[
         "ping",
         "tasks/get",
@@ -1233,9 +1212,9 @@ impl RequestSet for ServerRequest {
         "roots/list",
         "elicitation/create",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Ping(codec::Decode::decode(json)?),
                 1 => Self::GetTask(codec::Decode::decode(json)?),
                 2 => Self::GetTaskPayload(codec::Decode::decode(json)?),
@@ -1259,6 +1238,9 @@ impl RequestSet for ServerRequest {
             Self::Elicit(_) => "elicitation/create",
         }
     }
+}
+
+impl RequestSet for ServerRequest {
     fn set_id(&mut self, id: crate::RequestId) {
         match self {
             Self::Ping(request) => request.id = id,
@@ -1276,15 +1258,15 @@ impl RequestSet for ServerRequest {
 /// Methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientNotificationMethod {
-    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Cancels a request that the sender of the notification has issued.
     Cancelled,
-    /// `notifications/initialized` ([`InitializedNotification`](super::InitializedNotification)): Tells the server that the client is ready for normal operation.
+    /// `notifications/initialized` ([`InitializedNotification`](super::InitializedNotification)): Notifies the server that the client is ready for normal operation.
     Initialized,
-    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request has come.
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Reports the progress of a request.
     Progress,
-    /// `notifications/tasks/status` ([`TaskStatusNotification`](super::TaskStatusNotification)): Tells the side that created a task that the task's status has changed.
+    /// `notifications/tasks/status` ([`TaskStatusNotification`](super::TaskStatusNotification)): Notifies the requestor of a task that the status of the task has changed.
     TaskStatus,
-    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`](super::RootsListChangedNotification)): Tells the server that the client's roots have changed.
+    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`](super::RootsListChangedNotification)): Notifies the server that the client's roots have changed.
     RootsListChanged,
 }
 
@@ -1324,7 +1306,7 @@ impl ::std::str::FromStr for ClientNotificationMethod {
     }
 }
 
-impl NotificationSet for ClientNotification {
+impl MethodSet for ClientNotification {
     const METHODS: &'static [&'static str] = &[
         "notifications/cancelled",
         "notifications/initialized",
@@ -1332,9 +1314,9 @@ impl NotificationSet for ClientNotification {
         "notifications/tasks/status",
         "notifications/roots/list_changed",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Cancelled(codec::Decode::decode(json)?),
                 1 => Self::Initialized(codec::Decode::decode(json)?),
                 2 => Self::Progress(codec::Decode::decode(json)?),
@@ -1354,26 +1336,27 @@ impl NotificationSet for ClientNotification {
     }
 }
 
+impl NotificationSet for ClientNotification {}
 /// Methods of the notifications that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerNotificationMethod {
-    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the receiver that the sender no longer wants the answer to one of its requests.
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Cancels a request that the sender of the notification has issued.
     Cancelled,
-    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request has come.
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Reports the progress of a request.
     Progress,
-    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Tells the client that `resources/list` would now yield something else.
+    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Notifies the client that the list of resources has changed.
     ResourceListChanged,
-    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Tells the client that a resource has changed and may be worth reading again.
+    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Notifies the client that a resource has changed, so that the client can read it again.
     ResourceUpdated,
-    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Tells the client that `prompts/list` would now yield something else.
+    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Notifies the client that the list of prompts has changed.
     PromptListChanged,
-    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Tells the client that `tools/list` would now yield something else.
+    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Notifies the client that the list of tools has changed.
     ToolListChanged,
-    /// `notifications/tasks/status` ([`TaskStatusNotification`](super::TaskStatusNotification)): Tells the side that created a task that the task's status has changed.
+    /// `notifications/tasks/status` ([`TaskStatusNotification`](super::TaskStatusNotification)): Notifies the requestor of a task that the status of the task has changed.
     TaskStatus,
-    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Carries a log message of the server.
+    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Sends a log message of the server to the client.
     LoggingMessage,
-    /// `notifications/elicitation/complete` ([`ElicitationCompleteNotification`](super::ElicitationCompleteNotification)): Tells the client that what the user had to do at an elicitation's URL is done.
+    /// `notifications/elicitation/complete` ([`ElicitationCompleteNotification`](super::ElicitationCompleteNotification)): Notifies the client that the user has completed a URL elicitation.
     ElicitationComplete,
 }
 
@@ -1421,7 +1404,7 @@ impl ::std::str::FromStr for ServerNotificationMethod {
     }
 }
 
-impl NotificationSet for ServerNotification {
+impl MethodSet for ServerNotification {
     const METHODS: &'static [&'static str] = &[
         "notifications/cancelled",
         "notifications/progress",
@@ -1433,9 +1416,9 @@ impl NotificationSet for ServerNotification {
         "notifications/message",
         "notifications/elicitation/complete",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Cancelled(codec::Decode::decode(json)?),
                 1 => Self::Progress(codec::Decode::decode(json)?),
                 2 => Self::ResourceListChanged(codec::Decode::decode(json)?),
@@ -1463,6 +1446,7 @@ impl NotificationSet for ServerNotification {
     }
 }
 
+impl NotificationSet for ServerNotification {}
 /// A message that a client sends, as it stands on the wire.
 pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 

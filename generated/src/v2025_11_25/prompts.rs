@@ -7,10 +7,10 @@ use super::{
     ContentBlock, Icon, Meta, NotificationParams, PaginatedRequestParams, RequestId, Role,
 };
 
-/// Fetches a prompt with its arguments filled in.
+/// Gets a prompt with its arguments filled in.
 ///
-/// The answer is a [`GetPromptResult`] with the messages to give to a model; an unknown name or a missing argument is an
-/// error (-32602). Needs the server's `prompts` capability.
+/// The result is a [`GetPromptResult`] with the messages for the model. An unknown name or a missing required argument is
+/// an error (-32602). Requires the server's `prompts` capability.
 ///
 /// The `prompts/get` request, sent by the client.
 ///
@@ -23,7 +23,7 @@ use super::{
 /// Specification: [`GetPromptRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -65,7 +65,6 @@ impl codec::Decode for GetPromptRequest {
 impl codec::DecodeInPlace for GetPromptRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -134,9 +133,9 @@ impl crate::Request for GetPromptRequest {
     type Result = GetPromptResult;
 }
 
-/// Which prompt a client wants, and what to fill into it.
+/// The name and arguments of a prompt.
 ///
-/// The server should refuse an unknown name, or a missing argument that is required, as invalid parameters (-32602).
+/// The server should reject an unknown name or a missing required argument with the invalid params error (-32602).
 ///
 /// The parameters of [`GetPromptRequest`] (`prompts/get`).
 ///
@@ -147,12 +146,12 @@ impl crate::Request for GetPromptRequest {
 /// Specification: [`GetPromptRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// The values for the prompt's arguments, by their names. All are strings, and the server should validate them.
+    /// The values of the arguments, by name. All values are strings. The server should validate them.
     ///
     /// `arguments`, optional.
     pub arguments: Option<Map<String, String>>,
@@ -204,7 +203,6 @@ impl codec::Decode for GetPromptRequestParams {
 impl codec::DecodeInPlace for GetPromptRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             arguments: None,
@@ -260,9 +258,9 @@ impl codec::Object for GetPromptRequestParams {
     }
 }
 
-/// The server's answer to `prompts/get`: the prompt's messages, with the arguments filled in.
+/// The messages of a prompt, with the arguments filled in.
 ///
-/// The content is the server's, even though a user chose the prompt: validate it as any input from outside.
+/// The server provides the content, even though a user chose the prompt. Validate it like other untrusted input.
 ///
 /// The result of [`GetPromptRequest`] (`prompts/get`).
 ///
@@ -271,16 +269,16 @@ impl codec::Object for GetPromptRequestParams {
 /// Specification: [`GetPromptResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// What the prompt is good for, for people to read.
+    /// The description of the prompt, for people.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The messages, in the order in which the model is to see them.
+    /// The messages, in the order in which the model should receive them.
     ///
     /// `messages`, required.
     pub messages: Vec<PromptMessage>,
@@ -328,7 +326,6 @@ impl codec::Decode for GetPromptResult {
 impl codec::DecodeInPlace for GetPromptResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             description: None,
@@ -384,9 +381,9 @@ impl codec::Object for GetPromptResult {
     }
 }
 
-/// Lists the prompts that the server offers.
+/// Lists the prompts of the server.
 ///
-/// The answer is a [`ListPromptsResult`], which may be one page of several. Needs the server's `prompts` capability.
+/// The result is a [`ListPromptsResult`] with one page of the list. Requires the server's `prompts` capability.
 ///
 /// The `prompts/list` request, sent by the client.
 ///
@@ -399,7 +396,7 @@ impl codec::Object for GetPromptResult {
 /// Specification: [`ListPromptsRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -444,7 +441,6 @@ impl codec::Decode for ListPromptsRequest {
 impl codec::DecodeInPlace for ListPromptsRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -513,7 +509,7 @@ impl crate::Request for ListPromptsRequest {
     type Result = ListPromptsResult;
 }
 
-/// The server's answer to `prompts/list`: one page of its prompts.
+/// A page of the server's prompts.
 ///
 /// The result of [`ListPromptsRequest`] (`prompts/list`).
 ///
@@ -522,16 +518,16 @@ impl crate::Request for ListPromptsRequest {
 /// Specification: [`ListPromptsResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// The prompts of this page, possibly none.
+    /// The prompts on this page. The list may be empty.
     ///
     /// `prompts`, required.
     pub prompts: Vec<Prompt>,
@@ -579,7 +575,6 @@ impl codec::Decode for ListPromptsResult {
 impl codec::DecodeInPlace for ListPromptsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -635,9 +630,9 @@ impl codec::Object for ListPromptsResult {
     }
 }
 
-/// Messages for a model that a server has prepared, possibly with gaps to fill in, for a user to choose.
+/// A template of messages for a model, offered by a server and chosen by a user.
 ///
-/// Hosts commonly show prompts as commands, for example slash commands. The messages themselves come from `prompts/get`.
+/// Hosts commonly show prompts as commands, for example as slash commands. Use `prompts/get` to get the messages.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -646,28 +641,29 @@ impl codec::Object for ListPromptsResult {
 /// Specification: [`Prompt`](https://modelcontextprotocol.io/specification/2025-11-25/schema#prompt)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// The gaps to fill in; absent or empty, there are none.
+    /// The arguments of the prompt. If absent or empty, the prompt takes no arguments.
     ///
     /// `arguments`, optional.
     pub arguments: Option<Vec<PromptArgument>>,
-    /// What the prompt is good for, for people to read.
+    /// The description of the prompt, for people.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// Pictures of the prompt for a user interface, one for each size or theme.
+    /// Icons of the prompt for a user interface, in one or more sizes or themes.
     ///
     /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// The name under which `prompts/get` finds it, unique within the server; people see it only where there is no `title`.
+    /// The programmatic name of the prompt, unique within the server and used by `prompts/get`. Clients display it only if
+    /// `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The name for people to read; absent, show `name`.
+    /// The display name of the prompt. If absent, clients display `name`.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
@@ -743,7 +739,6 @@ impl codec::Decode for Prompt {
 impl codec::DecodeInPlace for Prompt {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             arguments: None,
@@ -808,9 +803,9 @@ impl codec::Object for Prompt {
     }
 }
 
-/// A gap in a [`Prompt`] that is filled in with a string.
+/// A string argument of a [`Prompt`].
 ///
-/// The server may offer suggestions for it through `completion/complete`.
+/// The server can suggest values through `completion/complete`.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -819,19 +814,20 @@ impl codec::Object for Prompt {
 /// Specification: [`PromptArgument`](https://modelcontextprotocol.io/specification/2025-11-25/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptArgument {
-    /// What to fill in, for people to read.
+    /// The description of the argument, for people.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The key of the argument in the `arguments` of `prompts/get`; people see it only where there is no `title`.
+    /// The name of the argument, used as the key in the `arguments` of `prompts/get`. Clients display it only if `title` is
+    /// absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// Whether the prompt cannot be had without it; absent, it may be left out.
+    /// Whether the argument must be provided. If absent, the argument is optional.
     ///
     /// `required`, optional.
     pub required: Option<bool>,
-    /// The name for people to read; absent, show `name`.
+    /// The display name of the argument. If absent, clients display `name`.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
@@ -891,7 +887,6 @@ impl codec::Decode for PromptArgument {
 impl codec::DecodeInPlace for PromptArgument {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             name: codec::DecodeInPlace::blank(unread),
@@ -950,9 +945,9 @@ impl codec::Object for PromptArgument {
     }
 }
 
-/// Tells the client that `prompts/list` would now yield something else.
+/// Notifies the client that the list of prompts has changed.
 ///
-/// Sent without being asked for, if the server's `prompts` capability has `listChanged`.
+/// The server sends it without a subscription if its `prompts` capability has `listChanged`.
 ///
 /// The `notifications/prompts/list_changed` notification, sent by the server.
 ///
@@ -1010,8 +1005,7 @@ impl codec::Decode for PromptListChangedNotification {
 
 impl codec::DecodeInPlace for PromptListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1083,9 +1077,9 @@ impl crate::Notification for PromptListChangedNotification {
     type Params = Option<NotificationParams>;
 }
 
-/// One message of a prompt, to be put before a model.
+/// A message of a prompt.
 ///
-/// It resembles [`SamplingMessage`](super::SamplingMessage), but may also embed resources of the server.
+/// It is similar to [`SamplingMessage`](super::SamplingMessage), but can also embed resources of the server.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1094,11 +1088,11 @@ impl crate::Notification for PromptListChangedNotification {
 /// Specification: [`PromptMessage`](https://modelcontextprotocol.io/specification/2025-11-25/schema#promptmessage)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
-    /// What is said: text, an image or another kind of content, or a resource.
+    /// The content of the message: text, an image or other media, or a resource.
     ///
     /// `content`, required.
     pub content: ContentBlock,
-    /// Whose words they are, the user's or the model's.
+    /// The author of the message: the user or the model.
     ///
     /// `role`, required.
     pub role: Role,
@@ -1133,7 +1127,6 @@ impl codec::Decode for PromptMessage {
 impl codec::DecodeInPlace for PromptMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             content: codec::DecodeInPlace::blank(unread),
             role: codec::DecodeInPlace::blank(unread),

@@ -7,9 +7,9 @@ use super::{PaginatedRequestParams, RequestId};
 
 /// Cancels a task.
 ///
-/// Whoever created the task sends it; the answer is the [`CancelTaskResult`], with the status `cancelled`, which stays even
-/// if the work runs on to its end. A task that has already ended is an error (-32602). A cancelled task may be deleted at
-/// any moment. Needs `cancel` in the receiver's `tasks` capability.
+/// The requestor of the task sends it. The result is a [`CancelTaskResult`] with the status `cancelled`, which is final
+/// even if the work continues. Cancelling a task that has already ended is an error (-32602). The receiver may delete a
+/// cancelled task at any time. Requires `cancel` in the receiver's `tasks` capability.
 ///
 /// The `tasks/cancel` request, sent by either side.
 ///
@@ -22,7 +22,7 @@ use super::{PaginatedRequestParams, RequestId};
 /// Specification: [`CancelTaskRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -64,7 +64,6 @@ impl codec::Decode for CancelTaskRequest {
 impl codec::DecodeInPlace for CancelTaskRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -133,7 +132,7 @@ impl crate::Request for CancelTaskRequest {
     type Result = CancelTaskResult;
 }
 
-/// Which task to call off.
+/// The ID of the task to cancel.
 ///
 /// The parameters of [`CancelTaskRequest`] (`tasks/cancel`).
 ///
@@ -142,7 +141,7 @@ impl crate::Request for CancelTaskRequest {
 /// Used by [`CancelTaskRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequestParams {
-    /// The task to call off. An unknown one, and one that has already ended, is an error with the code `-32602`.
+    /// The ID of the task. An unknown task or one that has already ended is an error with the code -32602.
     ///
     /// `taskId`, required.
     pub task_id: String,
@@ -176,7 +175,6 @@ impl codec::Decode for CancelTaskRequestParams {
 impl codec::DecodeInPlace for CancelTaskRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             task_id: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -226,9 +224,9 @@ impl codec::Object for CancelTaskRequestParams {
     }
 }
 
-/// The state of a task that has just been called off.
+/// The state of a cancelled task.
 ///
-/// Its status is `cancelled` for good, even if the work could not be stopped. The receiver may delete it at any time from now on.
+/// The status remains `cancelled`, even if the work could not be stopped. The receiver may delete the task at any time.
 ///
 /// The result of [`CancelTaskRequest`] (`tasks/cancel`).
 ///
@@ -237,36 +235,37 @@ impl codec::Object for CancelTaskRequestParams {
 /// Specification: [`CancelTaskResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// When the task was created, as an ISO 8601 timestamp.
+    /// The time when the task was created, as an ISO 8601 timestamp.
     ///
     /// `createdAt`, required.
     pub created_at: String,
-    /// When anything about the task last changed, as an ISO 8601 timestamp.
+    /// The time when the task was last updated, as an ISO 8601 timestamp.
     ///
     /// `lastUpdatedAt`, required.
     pub last_updated_at: String,
-    /// How many milliseconds to wait before the next `tasks/get`; of no use any more.
+    /// The suggested interval between `tasks/get` requests, in milliseconds. A cancelled task does not need further polling.
     ///
     /// `pollInterval`, optional.
     pub poll_interval: Option<i64>,
-    /// How far the task has come: `cancelled`.
+    /// The status of the task, which is `cancelled`.
     ///
     /// `status`, required.
     pub status: TaskStatus,
-    /// A remark on the status for people, for instance why the task was called off.
+    /// A description of the status for people, such as the reason for the cancellation.
     ///
     /// `statusMessage`, optional.
     pub status_message: Option<String>,
-    /// The task that was called off.
+    /// The ID of the cancelled task.
     ///
     /// `taskId`, required.
     pub task_id: String,
-    /// How many milliseconds after `createdAt` the task may be deleted at the latest point, a cancelled one possibly earlier; `null` means that no time is set.
+    /// The maximum time to keep the task, in milliseconds after `createdAt`. The receiver may delete a cancelled task earlier.
+    /// The value `null` means no limit.
     ///
     /// `ttl`, required.
     pub ttl: Option<i64>,
@@ -340,7 +339,6 @@ impl codec::Decode for CancelTaskResult {
 impl codec::DecodeInPlace for CancelTaskResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             created_at: codec::DecodeInPlace::blank(unread),
@@ -416,16 +414,17 @@ impl codec::Object for CancelTaskResult {
     }
 }
 
-/// The immediate answer to a request that asked to run as a task: the task has been created.
+/// The immediate result of a request that runs as a task.
 ///
-/// It says nothing about the outcome, which is to be fetched with `tasks/result` later.
+/// It describes the new task. Use `tasks/result` to get the result of the request.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Specification: [`CreateTaskResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTaskResult {
-    /// Metadata of the result. For a tool call, `io.modelcontextprotocol/model-immediate-response` may hold a text for the model to go on with meanwhile (provisional).
+    /// Metadata of the result. For a tool call, `io.modelcontextprotocol/model-immediate-response` may contain text that lets
+    /// the model continue while the task runs. This key is provisional.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -470,7 +469,6 @@ impl codec::Decode for CreateTaskResult {
 impl codec::DecodeInPlace for CreateTaskResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             task: codec::DecodeInPlace::blank(unread),
@@ -523,11 +521,12 @@ impl codec::Object for CreateTaskResult {
     }
 }
 
-/// Fetches the outcome of a task, waiting for its end if need be.
+/// Gets the result of a task and waits for the task to end if necessary.
 ///
-/// The answer is exactly what the original request would have got, be it a result or an error; a [`GetTaskPayloadResult`]
-/// stands for any of the results, and its `_meta` names the task. Of a task that wants input it should be asked too, since
-/// the receiver may send its requests while it waits. Needs the receiver's `tasks` capability.
+/// The response is exactly the response that the original request would have received: a result or an error. A
+/// [`GetTaskPayloadResult`] can hold any result, and its `_meta` identifies the task. The requestor should also send this
+/// request for a task that requires input, because the receiver may send its own requests while it waits. Requires the
+/// receiver's `tasks` capability.
 ///
 /// The `tasks/result` request, sent by either side.
 ///
@@ -540,7 +539,7 @@ impl codec::Object for CreateTaskResult {
 /// Specification: [`GetTaskPayloadRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskPayloadRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -582,7 +581,6 @@ impl codec::Decode for GetTaskPayloadRequest {
 impl codec::DecodeInPlace for GetTaskPayloadRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -651,9 +649,9 @@ impl crate::Request for GetTaskPayloadRequest {
     type Result = GetTaskPayloadResult;
 }
 
-/// Which task's result to fetch.
+/// The ID of the task whose result is requested.
 ///
-/// The answer comes only once the task has ended, so a requestor that is not waiting for it should go on polling.
+/// The receiver responds when the task has ended. Requestors that do not wait for the response should continue to poll.
 ///
 /// The parameters of [`GetTaskPayloadRequest`] (`tasks/result`).
 ///
@@ -662,7 +660,7 @@ impl crate::Request for GetTaskPayloadRequest {
 /// Used by [`GetTaskPayloadRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskPayloadRequestParams {
-    /// The task whose result is wanted. An unknown or expired one is an error with the code `-32602`.
+    /// The ID of the task. An unknown or expired task is an error with the code -32602.
     ///
     /// `taskId`, required.
     pub task_id: String,
@@ -696,7 +694,6 @@ impl codec::Decode for GetTaskPayloadRequestParams {
 impl codec::DecodeInPlace for GetTaskPayloadRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             task_id: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -746,9 +743,10 @@ impl codec::Object for GetTaskPayloadRequestParams {
     }
 }
 
-/// The result of a task: what the original request would have returned.
+/// The result of a task's original request.
 ///
-/// Its members are those of that request's own result, a [`CallToolResult`](super::CallToolResult) for `tools/call` for instance, and stand in `extra`. Where the request ended in an error, so does `tasks/result`.
+/// Its members are in `extra` and match the result type of that request, for example [`CallToolResult`](super::CallToolResult) for `tools/call`.
+/// If the request failed, `tasks/result` responds with the same error.
 ///
 /// The result of [`GetTaskPayloadRequest`] (`tasks/result`).
 ///
@@ -757,7 +755,8 @@ impl codec::Object for GetTaskPayloadRequestParams {
 /// Specification: [`GetTaskPayloadResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskPayloadResult {
-    /// Metadata of the result. It must name the task, by a [`RelatedTaskMetadata`](super::RelatedTaskMetadata) under `io.modelcontextprotocol/related-task`.
+    /// Metadata of the result. It must identify the task with a [`RelatedTaskMetadata`](super::RelatedTaskMetadata) under
+    /// `io.modelcontextprotocol/related-task`.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
@@ -802,8 +801,7 @@ impl codec::Decode for GetTaskPayloadResult {
 
 impl codec::DecodeInPlace for GetTaskPayloadResult {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -853,10 +851,10 @@ impl codec::Object for GetTaskPayloadResult {
     }
 }
 
-/// Asks for the present state of a task.
+/// Gets the current state of a task.
 ///
-/// Whoever created the task polls with it, no faster than the task's `pollInterval`, until the task is completed, failed or
-/// cancelled, or wants input. The answer is a [`GetTaskResult`]; an unknown or expired task is an error (-32602). Needs the
+/// The requestor polls with it until the task is completed, failed or cancelled, or requires input. It should respect the
+/// task's `pollInterval`. The result is a [`GetTaskResult`]. An unknown or expired task is an error (-32602). Requires the
 /// receiver's `tasks` capability.
 ///
 /// The `tasks/get` request, sent by either side.
@@ -870,7 +868,7 @@ impl codec::Object for GetTaskPayloadResult {
 /// Specification: [`GetTaskRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -912,7 +910,6 @@ impl codec::Decode for GetTaskRequest {
 impl codec::DecodeInPlace for GetTaskRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -981,7 +978,7 @@ impl crate::Request for GetTaskRequest {
     type Result = GetTaskResult;
 }
 
-/// Which task's state to look up.
+/// The ID of the task to query.
 ///
 /// The parameters of [`GetTaskRequest`] (`tasks/get`).
 ///
@@ -990,7 +987,7 @@ impl crate::Request for GetTaskRequest {
 /// Used by [`GetTaskRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequestParams {
-    /// The task to look up. An unknown or expired one is an error with the code `-32602`.
+    /// The ID of the task. An unknown or expired task is an error with the code -32602.
     ///
     /// `taskId`, required.
     pub task_id: String,
@@ -1024,7 +1021,6 @@ impl codec::Decode for GetTaskRequestParams {
 impl codec::DecodeInPlace for GetTaskRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             task_id: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1074,9 +1070,9 @@ impl codec::Object for GetTaskRequestParams {
     }
 }
 
-/// The present state of a task.
+/// The current state of a task.
 ///
-/// Poll until the status is final or `input_required`, no more often than `pollInterval` suggests.
+/// Poll until the status is final or `input_required`, and respect `pollInterval`.
 ///
 /// The result of [`GetTaskRequest`] (`tasks/get`).
 ///
@@ -1085,36 +1081,38 @@ impl codec::Object for GetTaskRequestParams {
 /// Specification: [`GetTaskResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// When the task was created, as an ISO 8601 timestamp.
+    /// The time when the task was created, as an ISO 8601 timestamp.
     ///
     /// `createdAt`, required.
     pub created_at: String,
-    /// When anything about the task last changed, as an ISO 8601 timestamp.
+    /// The time when the task was last updated, as an ISO 8601 timestamp.
     ///
     /// `lastUpdatedAt`, required.
     pub last_updated_at: String,
-    /// How many milliseconds to wait before the next `tasks/get`, as advice to follow; absent leaves it to the requestor.
+    /// The suggested interval between `tasks/get` requests, in milliseconds. Requestors should respect it. If absent, the
+    /// requestor chooses the interval.
     ///
     /// `pollInterval`, optional.
     pub poll_interval: Option<i64>,
-    /// How far the task has come.
+    /// The status of the task.
     ///
     /// `status`, required.
     pub status: TaskStatus,
-    /// A remark on the status for people, for instance what went wrong.
+    /// A description of the status for people, such as an error message.
     ///
     /// `statusMessage`, optional.
     pub status_message: Option<String>,
-    /// The task that was asked for.
+    /// The ID of the task.
     ///
     /// `taskId`, required.
     pub task_id: String,
-    /// How many milliseconds after `createdAt` the task may be deleted, result included and finished or not; `null` means that it is kept without limit.
+    /// The time to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and its
+    /// result, even if the task is not complete. The value `null` means no limit.
     ///
     /// `ttl`, required.
     pub ttl: Option<i64>,
@@ -1188,7 +1186,6 @@ impl codec::Decode for GetTaskResult {
 impl codec::DecodeInPlace for GetTaskResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             created_at: codec::DecodeInPlace::blank(unread),
@@ -1264,10 +1261,9 @@ impl codec::Object for GetTaskResult {
     }
 }
 
-/// Lists the tasks that the receiver keeps for the sender.
+/// Lists the tasks of the requestor.
 ///
-/// The answer is a [`ListTasksResult`], which may be one page of several. Needs `list` in the receiver's `tasks`
-/// capability.
+/// The result is a [`ListTasksResult`] with one page of the list. Requires `list` in the receiver's `tasks` capability.
 ///
 /// The `tasks/list` request, sent by either side.
 ///
@@ -1280,7 +1276,7 @@ impl codec::Object for GetTaskResult {
 /// Specification: [`ListTasksRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTasksRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -1325,7 +1321,6 @@ impl codec::Decode for ListTasksRequest {
 impl codec::DecodeInPlace for ListTasksRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -1394,9 +1389,9 @@ impl crate::Request for ListTasksRequest {
     type Result = ListTasksResult;
 }
 
-/// One page of the tasks that the receiver runs for the requestor.
+/// A page of the requestor's tasks.
 ///
-/// Where requests carry an authorisation, only tasks that belong to the same one may be among them.
+/// If requests carry authorization, the list must contain only tasks with the same authorization.
 ///
 /// The result of [`ListTasksRequest`] (`tasks/list`).
 ///
@@ -1405,16 +1400,16 @@ impl crate::Request for ListTasksRequest {
 /// Specification: [`ListTasksResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTasksResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// The tasks of this page, finished ones included.
+    /// The tasks on this page, including those that have ended.
     ///
     /// `tasks`, required.
     pub tasks: Vec<Task>,
@@ -1462,7 +1457,6 @@ impl codec::Decode for ListTasksResult {
 impl codec::DecodeInPlace for ListTasksResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -1520,7 +1514,12 @@ impl codec::Object for ListTasksResult {
 
 /// The state of a request that runs in the background.
 ///
-/// Whoever receives the request runs the task, be it server or client; whoever sent the request, the requestor, polls it with `tasks/get` and fetches the outcome with `tasks/result`. Where requests carry no authorisation to bind a task to, whoever knows the id can read and cancel the task, so the receiver must then choose ids that cannot be guessed. Tasks are experimental: 2026-07-28 has them no longer in the core protocol but, redesigned, in the extension `io.modelcontextprotocol/tasks`.
+/// The receiver of the request (a server or a client) runs the task. The sender, called the requestor, polls its state with
+/// `tasks/get` and gets its result with `tasks/result`. If requests carry no authorization that a task can be bound to,
+/// anyone who knows the ID can read and cancel the task, so the receiver must use IDs that cannot be guessed.
+///
+/// Tasks are experimental. In 2026-07-28 they have moved from the core protocol to the redesigned extension
+/// `io.modelcontextprotocol/tasks`.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1529,31 +1528,33 @@ impl codec::Object for ListTasksResult {
 /// Specification: [`Task`](https://modelcontextprotocol.io/specification/2025-11-25/schema#task)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// When the task was created, as an ISO 8601 timestamp.
+    /// The time when the task was created, as an ISO 8601 timestamp.
     ///
     /// `createdAt`, required.
     pub created_at: String,
-    /// When anything about the task last changed, as an ISO 8601 timestamp.
+    /// The time when the task was last updated, as an ISO 8601 timestamp.
     ///
     /// `lastUpdatedAt`, required.
     pub last_updated_at: String,
-    /// How many milliseconds to wait before the next `tasks/get`, as advice to follow; absent leaves it to the requestor.
+    /// The suggested interval between `tasks/get` requests, in milliseconds. Requestors should respect it. If absent, the
+    /// requestor chooses the interval.
     ///
     /// `pollInterval`, optional.
     pub poll_interval: Option<i64>,
-    /// How far the task has come.
+    /// The status of the task.
     ///
     /// `status`, required.
     pub status: TaskStatus,
-    /// A remark on the status for people, for instance what went wrong.
+    /// A description of the status for people, such as an error message.
     ///
     /// `statusMessage`, optional.
     pub status_message: Option<String>,
-    /// Identifies the task among all of its receiver, who chose it.
+    /// The ID of the task. The receiver chooses it, and it is unique among the receiver's tasks.
     ///
     /// `taskId`, required.
     pub task_id: String,
-    /// How many milliseconds after `createdAt` the task may be deleted, result included and finished or not; `null` means that it is kept without limit.
+    /// The time to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and its
+    /// result, even if the task is not complete. The value `null` means no limit.
     ///
     /// `ttl`, required.
     pub ttl: Option<i64>,
@@ -1619,7 +1620,6 @@ impl codec::Decode for Task {
 impl codec::DecodeInPlace for Task {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             created_at: codec::DecodeInPlace::blank(unread),
             last_updated_at: codec::DecodeInPlace::blank(unread),
@@ -1692,9 +1692,10 @@ impl codec::Object for Task {
     }
 }
 
-/// How far a task has come.
+/// The status of a task.
 ///
-/// A task starts as `working`, may go to `input_required` and back, and ends as one of the other three, which are final.
+/// A task starts as `working`. It can change to `input_required` and back, and ends as `completed`, `failed` or
+/// `cancelled`, which are final.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1703,23 +1704,24 @@ impl codec::Object for Task {
 /// Specification: [`TaskStatus`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TaskStatus {
-    /// Called off before it was finished; final, even if the work went on.
+    /// The task was cancelled before it was complete. This status is final, even if the work continues.
     ///
     /// `"cancelled"`
     Cancelled,
-    /// Finished; `tasks/result` has the result. Final.
+    /// The task is complete, and `tasks/result` returns its result. This status is final.
     ///
     /// `"completed"`
     Completed,
-    /// Ended in an error, which `tasks/result` returns as the request would have; a tool's result with `isError` counts as one. Final.
+    /// The task failed, and `tasks/result` returns the error. A tool result with `isError` set also counts as a failure. This
+    /// status is final.
     ///
     /// `"failed"`
     Failed,
-    /// Waits for something from the requestor, who should now call `tasks/result` in order to receive the questions.
+    /// The task requires input from the requestor. The requestor should call `tasks/result` to receive the requests for input.
     ///
     /// `"input_required"`
     InputRequired,
-    /// In progress; the first status of every task.
+    /// The task is in progress. This is the initial status.
     ///
     /// `"working"`
     Working,
@@ -1779,25 +1781,19 @@ impl codec::Encode for TaskStatus {
 
 impl codec::DecodeInPlace for TaskStatus {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Cancelled
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// Tells the side that created a task that the task's status has changed.
+/// Notifies the requestor of a task that the status of the task has changed.
 ///
-/// It carries the whole [`Task`]. The side that runs the task may send it for some changes or for none, so polling with
-/// `tasks/get` goes on regardless.
+/// It carries the complete [`Task`]. The receiver may omit it for some or all changes, so the requestor must not rely on it
+/// and should continue to poll with `tasks/get`.
 ///
 /// The `notifications/tasks/status` notification, sent by either side.
 ///
@@ -1844,7 +1840,6 @@ impl codec::Decode for TaskStatusNotification {
 impl codec::DecodeInPlace for TaskStatusNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -1911,7 +1906,7 @@ impl crate::Notification for TaskStatusNotification {
 
 /// The new state of a task whose status has changed.
 ///
-/// The receiver need not send it, whatever the change, so a requestor must not rely on it and should go on polling.
+/// Receivers may omit this notification for any change. Requestors must not rely on it and should continue to poll.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1920,36 +1915,38 @@ impl crate::Notification for TaskStatusNotification {
 /// Specification: [`TaskStatusNotificationParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// When the task was created, as an ISO 8601 timestamp.
+    /// The time when the task was created, as an ISO 8601 timestamp.
     ///
     /// `createdAt`, required.
     pub created_at: String,
-    /// When anything about the task last changed, as an ISO 8601 timestamp.
+    /// The time when the task was last updated, as an ISO 8601 timestamp.
     ///
     /// `lastUpdatedAt`, required.
     pub last_updated_at: String,
-    /// How many milliseconds to wait before the next `tasks/get`, as advice to follow; absent leaves it to the requestor.
+    /// The suggested interval between `tasks/get` requests, in milliseconds. Requestors should respect it. If absent, the
+    /// requestor chooses the interval.
     ///
     /// `pollInterval`, optional.
     pub poll_interval: Option<i64>,
-    /// How far the task has come by now.
+    /// The new status of the task.
     ///
     /// `status`, required.
     pub status: TaskStatus,
-    /// A remark on the status for people, for instance what went wrong.
+    /// A description of the status for people, such as an error message.
     ///
     /// `statusMessage`, optional.
     pub status_message: Option<String>,
-    /// The task that has changed.
+    /// The ID of the task.
     ///
     /// `taskId`, required.
     pub task_id: String,
-    /// How many milliseconds after `createdAt` the task may be deleted, result included and finished or not; `null` means that it is kept without limit.
+    /// The time to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and its
+    /// result, even if the task is not complete. The value `null` means no limit.
     ///
     /// `ttl`, required.
     pub ttl: Option<i64>,
@@ -2023,7 +2020,6 @@ impl codec::Decode for TaskStatusNotificationParams {
 impl codec::DecodeInPlace for TaskStatusNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             created_at: codec::DecodeInPlace::blank(unread),

@@ -10,10 +10,10 @@ use super::{
 
 /// Calls a tool of the server.
 ///
-/// The answer is a [`CallToolResult`], or a [`CreateTaskResult`](super::CreateTaskResult) if `task` is among the parameters, for which the tool and
-/// the server's `tasks` capability must allow. What goes wrong inside the tool, arguments of the wrong shape included, is
-/// reported in the result, with `isError`, so that the model sees it; an unknown tool is a protocol error (-32602). A user
-/// should be able to refuse the call. Needs the server's `tools` capability.
+/// The result is a [`CallToolResult`]. If `task` is present, it is a [`CreateTaskResult`](super::CreateTaskResult), which the tool and the server's
+/// `tasks` capability must allow. Failures inside the tool, including invalid arguments, are reported in the result, with
+/// `isError` set, so that the model can see them. An unknown tool is a protocol error (-32602). A user should be able to
+/// reject the call. Requires the server's `tools` capability.
 ///
 /// The `tools/call` request, sent by the client.
 ///
@@ -26,7 +26,7 @@ use super::{
 /// Specification: [`CallToolRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -68,7 +68,6 @@ impl codec::Decode for CallToolRequest {
 impl codec::DecodeInPlace for CallToolRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -141,10 +140,10 @@ impl TaskRequest for CallToolRequest {
     type TaskResult = CreateTaskResult;
 }
 
-/// Which tool a client calls, and with which arguments.
+/// The name and arguments of a tool to call.
 ///
-/// Arguments mostly come from a model. The server must validate them; the client should show them to the user before a call
-/// that matters, and let the user refuse.
+/// The arguments usually come from a model. The server must validate them. The client should show them to the user before
+/// sensitive calls and let the user reject the call.
 ///
 /// The parameters of [`CallToolRequest`] (`tools/call`).
 ///
@@ -155,22 +154,22 @@ impl TaskRequest for CallToolRequest {
 /// Specification: [`CallToolRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// The arguments by name, which must fit the tool's `inputSchema`. Absence means none.
+    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
     ///
     /// `arguments`, optional.
     pub arguments: Option<JsonObject>,
-    /// The `name` of the tool, letter case included.
+    /// The `name` of the tool. It is case-sensitive.
     ///
     /// `name`, required.
     pub name: String,
-    /// Asks for the call to be run as a task: the answer is then a [`CreateTaskResult`](super::CreateTaskResult) at once, and `tasks/result` fetches the
-    /// tool's own result later. Only where the server's capabilities have `tasks.requests.tools.call` and the tool's
-    /// [`ToolExecution`] allows it; absence means an ordinary call.
+    /// The settings for running the call as a task. If present, the server responds immediately with a [`CreateTaskResult`](super::CreateTaskResult),
+    /// and `tasks/result` returns the result of the tool later. If absent, the call runs normally. Use it only if the server
+    /// declares `tasks.requests.tools.call` and the [`ToolExecution`] of the tool allows it.
     ///
     /// `task`, optional. Since revision 2025-11-25.
     pub task: Option<TaskMetadata>,
@@ -225,7 +224,6 @@ impl codec::Decode for CallToolRequestParams {
 impl codec::DecodeInPlace for CallToolRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             arguments: None,
@@ -284,14 +282,14 @@ impl codec::Object for CallToolRequestParams {
     }
 }
 
-/// What a tool returned, its own failures included.
+/// The result of a tool call, including failures of the tool.
 ///
-/// A tool that fails says so in here, with `isError` true and an explanation in `content`, so that the model can read it
-/// and try something else. A JSON-RPC error is for calls that never got as far as the tool: an unknown name, a malformed
-/// request, a broken server. Up to 2025-06-18 the specification names invalid arguments
-/// among the JSON-RPC errors; from 2025-11-25 on, arguments that the tool refuses are a failure of the first kind.
+/// If the tool fails, `isError` is `true` and `content` describes the error, so that the model can read it and adapt.
+/// JSON-RPC errors are for calls that do not reach the tool, such as an unknown tool, a malformed request or a server
+/// failure. Up to 2025-06-18, the specification also lists invalid arguments as a JSON-RPC error. Since 2025-11-25,
+/// arguments that the tool rejects are a failure of the tool.
 ///
-/// What a tool returns is untrusted: a client should check it before it reaches a model.
+/// Tool results are untrusted. A client should validate them before it passes them to a model.
 ///
 /// The result of [`CallToolRequest`] (`tools/call`).
 ///
@@ -300,21 +298,22 @@ impl codec::Object for CallToolRequestParams {
 /// Specification: [`CallToolResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The result for the model to read, block by block. It may be empty.
+    /// The result as content blocks for the model. The list may be empty.
     ///
     /// `content`, required.
     pub content: Vec<ContentBlock>,
-    /// Whether the tool failed; `content` then explains why. Absence means that it succeeded.
+    /// Whether the tool failed. If it did, `content` describes the error. If absent, the call succeeded.
     ///
     /// `isError`, optional.
     pub is_error: Option<bool>,
-    /// The result for programs to read: a JSON object, from 2026-07-28 on any JSON value, `null` included. It must fit the
-    /// tool's `outputSchema` where there is one, and should be repeated as text in `content` for clients that only look there.
+    /// The result for programs. It is a JSON object or, since 2026-07-28, any JSON value including `null`. It must conform to
+    /// the `outputSchema` of the tool, if the tool has one. For compatibility with older clients, `content` should repeat it as
+    /// text.
     ///
     /// `structuredContent`, optional. Since revision 2025-06-18.
     pub structured_content: Option<JsonObject>,
@@ -377,7 +376,6 @@ impl codec::Decode for CallToolResult {
 impl codec::DecodeInPlace for CallToolResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -436,9 +434,9 @@ impl codec::Object for CallToolResult {
     }
 }
 
-/// Lists the tools that the server offers.
+/// Lists the tools of the server.
 ///
-/// The answer is a [`ListToolsResult`], which may be one page of several. Needs the server's `tools` capability.
+/// The result is a [`ListToolsResult`] with one page of the list. Requires the server's `tools` capability.
 ///
 /// The `tools/list` request, sent by the client.
 ///
@@ -451,7 +449,7 @@ impl codec::Object for CallToolResult {
 /// Specification: [`ListToolsRequest`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -496,7 +494,6 @@ impl codec::Decode for ListToolsRequest {
 impl codec::DecodeInPlace for ListToolsRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -565,7 +562,7 @@ impl crate::Request for ListToolsRequest {
     type Result = ListToolsResult;
 }
 
-/// One page of the tools that a server offers.
+/// A page of the server's tools.
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`).
 ///
@@ -574,16 +571,16 @@ impl crate::Request for ListToolsRequest {
 /// Specification: [`ListToolsResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<JsonObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// The tools on this page, from 2026-07-28 on in an order that should stay the same for as long as the tools do.
+    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
     ///
     /// `tools`, required.
     pub tools: Vec<Tool>,
@@ -631,7 +628,6 @@ impl codec::Decode for ListToolsResult {
 impl codec::DecodeInPlace for ListToolsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -687,10 +683,10 @@ impl codec::Object for ListToolsResult {
     }
 }
 
-/// A function of the server that a model may call.
+/// A function of the server that a model can call.
 ///
-/// Its name and description come from the server and may reach the model: a client should trust them as far as it trusts
-/// the server. A person should be able to see which tools a model has, and to refuse a call.
+/// The server provides the name and description, which may be passed to a model. Clients should trust them only as far as
+/// they trust the server. A user should be able to see which tools a model can use and to reject calls.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -699,41 +695,41 @@ impl codec::Object for ListToolsResult {
 /// Specification: [`Tool`](https://modelcontextprotocol.io/specification/2025-11-25/schema#tool)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Hints on what the tool does to the world; not to be relied on unless the server is trusted.
+    /// Hints about the behavior of the tool. They are reliable only if the server is trusted.
     ///
     /// `annotations`, optional. Since revision 2025-03-26.
     pub annotations: Option<ToolAnnotations>,
-    /// What the tool does and when to use it, in words that a client may give to the model.
+    /// The description of the tool and its use, which a client may pass to the model.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// How the tool can be run, so far only whether as a task. Absence means that it cannot be one.
+    /// The supported ways to run the tool, currently only as a task. If absent, the tool cannot run as a task.
     ///
     /// `execution`, optional. Since revision 2025-11-25.
     pub execution: Option<ToolExecution>,
-    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and WebP.
     ///
     /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// The JSON Schema of the arguments, which are always one JSON object.
+    /// The JSON Schema of the arguments, which are always a JSON object.
     ///
     /// `inputSchema`, required.
     pub input_schema: ToolInputSchema,
-    /// The name by which it is called, unique within the server; two servers may well use the same one. From 2025-11-25 on it
-    /// should have 1 to 128 characters out of ASCII letters, digits, `_`, `-` and `.`, and letter case counts.
+    /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
+    /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
     ///
     /// `name`, required.
     pub name: String,
-    /// The JSON Schema of `structuredContent` in the tool's results. Absence promises nothing about it.
+    /// The JSON Schema of `structuredContent` in the results of the tool. If absent, the structure is not specified.
     ///
     /// `outputSchema`, optional. Since revision 2025-06-18.
     pub output_schema: Option<ToolOutputSchema>,
-    /// The name for people. Without it a client shows the `title` of `annotations`, and failing that, `name`.
+    /// The display name of the tool. If absent, clients display the `title` of `annotations`, or `name` if that is also absent.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
@@ -833,7 +829,6 @@ impl codec::Decode for Tool {
 impl codec::DecodeInPlace for Tool {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -912,11 +907,11 @@ impl codec::Object for Tool {
     }
 }
 
-/// The JSON Schema of a tool's arguments, whose root is always of type `object`.
+/// The JSON Schema of a tool's arguments. Its root has the type `object`.
 ///
-/// Keywords other than the ones named here stand in `extra`. A tool without arguments best says
-/// `{"type": "object", "additionalProperties": false}` (from 2025-11-25 on the specification recommends it); with the type
-/// alone it accepts whatever it is given.
+/// Additional keywords are in `extra`. For a tool without arguments, use
+/// `{"type": "object", "additionalProperties": false}`, which the specification recommends since 2025-11-25. With only the
+/// type, the tool accepts any arguments.
 ///
 /// On the wire, `type` is `"object"`.
 ///
@@ -925,15 +920,15 @@ impl codec::Object for Tool {
 /// Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema {
-    /// The URI of the dialect that the schema is written in. Absence means JSON Schema 2020-12, which everyone must support.
+    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
     ///
     /// `$schema`, optional. Since revision 2025-11-25.
     pub schema: Option<String>,
-    /// The JSON Schema of each argument, by its name.
+    /// The JSON Schema of each argument, by name.
     ///
     /// `properties`, optional.
     pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the arguments that a call must give.
+    /// The names of the required arguments.
     ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
@@ -1000,8 +995,7 @@ impl codec::Decode for ToolInputSchema {
 
 impl codec::DecodeInPlace for ToolInputSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             schema: None,
             properties: None,
@@ -1059,9 +1053,9 @@ impl codec::Object for ToolInputSchema {
     }
 }
 
-/// The JSON Schema of the `structuredContent` that a tool returns, whose root is always of type `object`.
+/// The JSON Schema of a tool's `structuredContent`. Its root has the type `object`.
 ///
-/// The server must keep to it, and a client should check that it does. Keywords other than the ones named here stand in
+/// The server must return results that conform to it, and a client should validate them. Additional keywords are in
 /// `extra`.
 ///
 /// On the wire, `type` is `"object"`.
@@ -1071,15 +1065,15 @@ impl codec::Object for ToolInputSchema {
 /// Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutputSchema {
-    /// The URI of the dialect that the schema is written in. Absence means JSON Schema 2020-12, which everyone must support.
+    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
     ///
     /// `$schema`, optional. Since revision 2025-11-25.
     pub schema: Option<String>,
-    /// The JSON Schema of each member of the result, by its name.
+    /// The JSON Schema of each member of the result, by name.
     ///
     /// `properties`, optional.
     pub properties: Option<Map<String, JsonObject>>,
-    /// The names of the members that every result has.
+    /// The names of the required members of the result.
     ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
@@ -1146,8 +1140,7 @@ impl codec::Decode for ToolOutputSchema {
 
 impl codec::DecodeInPlace for ToolOutputSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             schema: None,
             properties: None,
@@ -1205,11 +1198,11 @@ impl codec::Object for ToolOutputSchema {
     }
 }
 
-/// What a server says about how a tool behaves: hints, and no more than that.
+/// Hints about the behavior of a tool.
 ///
-/// None of it is guaranteed to be true, not even `title`. A client must take it as untrusted unless it trusts the server
-/// that it came from; what any other server says here must not settle whether a call is safe, or whether the user has to
-/// consent.
+/// All members are hints, including `title`, and they may be wrong. Clients must treat annotations as untrusted unless they
+/// come from a trusted server. Annotations of an untrusted server must not determine whether a call is safe or whether the
+/// user has to consent.
 ///
 /// Since revision 2025-03-26.
 ///
@@ -1218,23 +1211,26 @@ impl codec::Object for ToolOutputSchema {
 /// Specification: [`ToolAnnotations`](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolAnnotations {
-    /// Whether a call may change or delete what is there (true) or only ever adds to it (false); true by default. It says nothing about a tool that is read-only.
+    /// Whether the tool may modify or delete existing data. If `false`, the tool only adds data. The default is `true`. It has
+    /// no meaning if `readOnlyHint` is `true`.
     ///
     /// `destructiveHint`, optional.
     pub destructive_hint: Option<bool>,
-    /// Whether a second call with equal arguments changes nothing more; false by default. It says nothing about a tool that is read-only.
+    /// Whether repeated calls with the same arguments have no further effect. The default is `false`. It has no meaning if
+    /// `readOnlyHint` is `true`.
     ///
     /// `idempotentHint`, optional.
     pub idempotent_hint: Option<bool>,
-    /// Whether the tool deals with the world outside, as a web search does (true), or only with a closed domain, such as a memory of its own (false); true by default.
+    /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as that of a
+    /// memory tool is. The default is `true`.
     ///
     /// `openWorldHint`, optional.
     pub open_world_hint: Option<bool>,
-    /// Whether the tool leaves everything as it is; false by default.
+    /// Whether the tool leaves its environment unmodified. The default is `false`.
     ///
     /// `readOnlyHint`, optional.
     pub read_only_hint: Option<bool>,
-    /// A name for people, shown where the tool itself has no `title`.
+    /// The display name of the tool, used if the `title` of the tool is absent.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -1313,8 +1309,7 @@ impl codec::Decode for ToolAnnotations {
 
 impl codec::DecodeInPlace for ToolAnnotations {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             destructive_hint: None,
             idempotent_hint: None,
@@ -1376,7 +1371,7 @@ impl codec::Object for ToolAnnotations {
     }
 }
 
-/// How a tool can be run.
+/// The supported ways to run a tool.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1385,7 +1380,7 @@ impl codec::Object for ToolAnnotations {
 /// Specification: [`ToolExecution`](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolExecution {
-    /// Whether a call can, must or must not be made as a task. Absence means `forbidden`.
+    /// Whether a call may, must or must not run as a task. If absent, the value is `forbidden`.
     ///
     /// `taskSupport`, optional.
     pub task_support: Option<ToolExecutionTaskSupport>,
@@ -1433,8 +1428,7 @@ impl codec::Decode for ToolExecution {
 
 impl codec::DecodeInPlace for ToolExecution {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             task_support: None,
             extra: Extra::default(),
@@ -1484,25 +1478,26 @@ impl codec::Object for ToolExecution {
     }
 }
 
-/// Whether a tool can, must or must not be called as a task.
+/// Whether a tool call may, must or must not run as a task.
 ///
-/// It counts only where the server's capabilities have `tasks.requests.tools.call`. Without that, no tool of the server can
-/// be called as a task, whatever stands here.
+/// The value applies only if the server declares `tasks.requests.tools.call`. Without this capability, no tool of the
+/// server can run as a task.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`ToolExecution`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ToolExecutionTaskSupport {
-    /// No call of it can be a task: the server should answer the attempt with the error -32601. The default.
+    /// The tool must not be called as a task. The server should respond to such a call with the error -32601. This is the
+    /// default.
     ///
     /// `"forbidden"`
     Forbidden,
-    /// The client chooses, call by call.
+    /// The client may call the tool as a task or normally.
     ///
     /// `"optional"`
     Optional,
-    /// Every call of it must be a task: the server must answer any other with the error -32601.
+    /// The tool must be called as a task. The server must respond to other calls with the error -32601.
     ///
     /// `"required"`
     Required,
@@ -1550,24 +1545,18 @@ impl codec::Encode for ToolExecutionTaskSupport {
 
 impl codec::DecodeInPlace for ToolExecutionTaskSupport {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Forbidden
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// Tells the client that `tools/list` would now yield something else.
+/// Notifies the client that the list of tools has changed.
 ///
-/// Sent without being asked for, if the server's `tools` capability has `listChanged`.
+/// The server sends it without a subscription if its `tools` capability has `listChanged`.
 ///
 /// The `notifications/tools/list_changed` notification, sent by the server.
 ///
@@ -1625,8 +1614,7 @@ impl codec::Decode for ToolListChangedNotification {
 
 impl codec::DecodeInPlace for ToolListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),

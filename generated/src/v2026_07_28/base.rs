@@ -5,11 +5,11 @@
 use crate::{Extra, KnownMembers, Number, Revision, Value, codec};
 use super::{LoggingLevel, NotificationMetaObject, ProgressToken, RequestId};
 
-/// Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended.
+/// Cancels a client's request or, if sent by the server, ends a subscription.
 ///
-/// Used over stdio; over HTTP the client closes the response's stream instead. The server should stop the work and send
-/// nothing more for that request. It may come too late, and then it is ignored. A server sends it for one purpose only: to
-/// end a stream that `subscriptions/listen` opened.
+/// It is used over stdio. Over HTTP, the client closes the response stream instead. The server should stop processing the
+/// request and send no further messages for it. It ignores a notification that arrives too late. A server sends this
+/// notification only to end a `subscriptions/listen` stream.
 ///
 /// The `notifications/cancelled` notification, sent by either side.
 ///
@@ -56,7 +56,6 @@ impl codec::Decode for CancelledNotification {
 impl codec::DecodeInPlace for CancelledNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -121,7 +120,7 @@ impl crate::Notification for CancelledNotification {
     type Params = CancelledNotificationParams;
 }
 
-/// Which request is to be given up, and why.
+/// The ID of the request to cancel and the reason.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -130,16 +129,16 @@ impl crate::Notification for CancelledNotification {
 /// Specification: [`CancelledNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
-    /// Why, in words for a log or for the user.
+    /// The reason for the cancellation, for logs or for the user.
     ///
     /// `reason`, optional.
     pub reason: Option<String>,
-    /// The id of the client's request that is to be given up; when a server sends this, the id of the `subscriptions/listen`
+    /// The ID of the client's request to cancel. If a server sends the notification, it is the ID of the `subscriptions/listen`
     /// request whose stream ends.
     ///
     /// `requestId`, required.
@@ -188,7 +187,6 @@ impl codec::Decode for CancelledNotificationParams {
 impl codec::DecodeInPlace for CancelledNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             reason: None,
@@ -244,10 +242,11 @@ impl codec::Object for CancelledNotificationParams {
     }
 }
 
-/// Carries a log message that the server wrote while it worked on a request.
+/// Sends a log message to the client while the server processes a request.
 ///
-/// Sent only where the request's `_meta` has `io.modelcontextprotocol/logLevel`, for messages of that level or above, and
-/// before the request's answer. It must hold no credentials or personal data. Needs the server's `logging` capability.
+/// The server sends it only if the `_meta` of the request contains `io.modelcontextprotocol/logLevel`, only for messages at
+/// or above that level, and only before the response. A message must not contain credentials or personal data. Requires the
+/// server's `logging` capability.
 ///
 /// The `notifications/message` notification, sent by the server.
 ///
@@ -297,7 +296,6 @@ impl codec::Decode for LoggingMessageNotification {
 impl codec::DecodeInPlace for LoggingMessageNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -362,12 +360,12 @@ impl crate::Notification for LoggingMessageNotification {
     type Params = LoggingMessageNotificationParams;
 }
 
-/// One message of the server's log about a request that it is working on, sent to the client.
+/// A log message that the server sends while it processes a request.
 ///
-/// A request opts in with `io.modelcontextprotocol/logLevel` in its [`RequestMetaObject`](super::RequestMetaObject); about one without it the server
-/// must not send any. The messages come where the response will come, before it, and never on a stream of
-/// `subscriptions/listen`. A message must hold no credentials, no personal data and nothing of the server's inside that
-/// would help an attacker.
+/// A request opts in by setting `io.modelcontextprotocol/logLevel` in its [`RequestMetaObject`](super::RequestMetaObject). The server must not send
+/// log messages for other requests. It sends the messages on the stream that carries the response, before the response, and
+/// never on a `subscriptions/listen` stream. A message must not contain credentials, personal data or internal details that
+/// could help an attacker.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -379,20 +377,20 @@ impl crate::Notification for LoggingMessageNotification {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
-    /// What is logged: any JSON value, for example a string, or an object with details.
+    /// The data to log. Any JSON value is allowed, for example a string or an object.
     ///
     /// `data`, required.
     pub data: Value,
-    /// How severe the message is.
+    /// The severity of the message.
     ///
     /// `level`, required.
     pub level: LoggingLevel,
-    /// The name of the part of the server that logs, for example `database`.
+    /// The name of the logger, such as `database`.
     ///
     /// `logger`, optional.
     pub logger: Option<String>,
@@ -441,7 +439,6 @@ impl codec::Decode for LoggingMessageNotificationParams {
 impl codec::DecodeInPlace for LoggingMessageNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             data: codec::DecodeInPlace::blank(unread),
@@ -505,10 +502,10 @@ impl codec::Object for LoggingMessageNotificationParams {
     }
 }
 
-/// Tells how far a request of the client has come.
+/// Reports the progress of a client's request.
 ///
-/// Sent as often as the server likes, if the request's `_meta` has a `progressToken`; `progress` grows each time. It stops
-/// when the request is answered.
+/// The server may send it any number of times if the `_meta` of the request contains a `progressToken`. The `progress`
+/// value must increase each time. The notifications must stop when the request is complete.
 ///
 /// The `notifications/progress` notification, sent by the server.
 ///
@@ -555,7 +552,6 @@ impl codec::Decode for ProgressNotification {
 impl codec::DecodeInPlace for ProgressNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -620,7 +616,7 @@ impl crate::Notification for ProgressNotification {
     type Params = ProgressNotificationParams;
 }
 
-/// How far a request has come, and which request it is.
+/// The progress of a request.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -629,25 +625,25 @@ impl crate::Notification for ProgressNotification {
 /// Specification: [`ProgressNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
-    /// What is being done at the moment, in words for people.
+    /// A description of the current progress, for people.
     ///
     /// `message`, optional. Since revision 2025-03-26.
     pub message: Option<String>,
-    /// How much is done, in the unit of `total`. It grows from one notification to the next, even where no `total` is known,
-    /// and may have a fraction.
+    /// The progress so far, in the unit of `total`. It must increase with each notification, even if `total` is unknown. It can
+    /// have a fraction.
     ///
     /// `progress`, required.
     pub progress: Number,
-    /// The token from the `_meta` of the request that this is about.
+    /// The progress token from the `_meta` of the request.
     ///
     /// `progressToken`, required.
     pub progress_token: ProgressToken,
-    /// How much there is to do altogether. Absence means that it is not known.
+    /// The value of `progress` at completion. If absent, the total is unknown.
     ///
     /// `total`, optional.
     pub total: Option<Number>,
@@ -712,7 +708,6 @@ impl codec::Decode for ProgressNotificationParams {
 impl codec::DecodeInPlace for ProgressNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             message: None,

@@ -8,10 +8,10 @@ use super::{
     ListRootsRequest, ListRootsResult, TextOrBlobResourceContents,
 };
 
-/// Hints from the server on how a client may use or show something, such as for whom it is and how much it matters.
+/// Hints for the client about how to use or display an object.
 ///
-/// A client may filter and sort by them, or pick what goes into the model's context. They are the server's own claims, and
-/// nothing obliges a client to follow them.
+/// A client can use them to filter and sort, or to choose the content to include in the model's context. The server sets
+/// them, and clients are free to ignore them.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -34,15 +34,15 @@ use super::{
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotations {
-    /// For whom it is meant: the user, the model, or both. Absence says nothing about it.
+    /// The intended audience: the user, the model, or both. If absent, the audience is not specified.
     ///
     /// `audience`, optional.
     pub audience: Option<Vec<Role>>,
-    /// When the resource last changed: an ISO 8601 timestamp, such as `2025-01-12T15:00:58Z`.
+    /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`.
     ///
     /// `lastModified`, optional. Since revision 2025-06-18.
     pub last_modified: Option<String>,
-    /// How much it matters, between 0 (can be left out) and 1 (as good as required).
+    /// The importance of the object, from 0 (optional) to 1 (effectively required).
     ///
     /// `priority`, optional.
     pub priority: Option<AnnotationsPriority>,
@@ -101,8 +101,7 @@ impl codec::Decode for Annotations {
 
 impl codec::DecodeInPlace for Annotations {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             audience: None,
             last_modified: None,
@@ -158,7 +157,7 @@ impl codec::Object for Annotations {
     }
 }
 
-/// How much something matters: 1 means as good as required, 0 that it can be left out.
+/// The importance of an object, from 0 (optional) to 1 (effectively required).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
@@ -219,15 +218,9 @@ impl codec::Decode for AnnotationsPriority {
 impl codec::DecodeInPlace for AnnotationsPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -239,7 +232,7 @@ impl codec::Encode for AnnotationsPriority {
     }
 }
 
-/// A sound recording, for a model or from one.
+/// Audio sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"audio"`.
 ///
@@ -250,20 +243,20 @@ impl codec::Encode for AnnotationsPriority {
 /// Specification: [`AudioContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#audiocontent)
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioContent {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The recording's bytes, as base64.
+    /// The audio data, encoded as base64.
     ///
     /// `data`, required.
     pub data: String,
-    /// The MIME type of `data`, such as `audio/wav`. Which ones work depends on the provider of the model.
+    /// The MIME type of `data`, such as `audio/wav`. The supported types depend on the model provider.
     ///
     /// `mimeType`, required.
     pub mime_type: String,
@@ -318,7 +311,6 @@ impl codec::Decode for AudioContent {
 impl codec::DecodeInPlace for AudioContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -384,20 +376,21 @@ impl codec::Object for AudioContent {
     }
 }
 
-/// The name and title that many definitions have in common.
+/// The name and title shared by several types.
 ///
-/// It never travels by itself: the definitions that have these members repeat them.
+/// This type does not appear on the wire as a separate object. Other types include its members.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Specification: [`BaseMetadata`](https://modelcontextprotocol.io/specification/2026-07-28/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaseMetadata {
-    /// An identifier for programs; people see it only where there is no `title`.
+    /// The programmatic name. It is displayed only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The name for people to read, free of jargon; absent, show `name`, or for a tool first the `title` of its [`ToolAnnotations`](super::ToolAnnotations).
+    /// The display name, easy to understand without domain knowledge. If absent, `name` is displayed. For a tool, the `title`
+    /// of its [`ToolAnnotations`](super::ToolAnnotations) takes precedence over `name`.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -438,7 +431,6 @@ impl codec::Decode for BaseMetadata {
 impl codec::DecodeInPlace for BaseMetadata {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             title: None,
@@ -491,32 +483,32 @@ impl codec::Object for BaseMetadata {
     }
 }
 
-/// What results have in common that a client may cache.
+/// The members shared by results that a client can cache.
 ///
-/// Those are the answers to `server/discover`, to the listings of tools, prompts, resources and templates, and to
-/// `resources/read`. Each page of a listing is cached for itself.
+/// These are the results of `server/discover`, of `resources/read`, and of the lists of tools, prompts, resources and
+/// resource templates. Each page of a list is cached separately.
 ///
 /// Since revision 2026-07-28.
 ///
 /// Specification: [`CacheableResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#cacheableresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheableResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
     ///
     /// `cacheScope`, required.
     pub cache_scope: CacheScope,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Default: `"complete"`.
     pub result_type: ResultType,
-    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
-    /// no promise: a change notification ends the time early.
+    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means that the
+    /// result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     ///
     /// `ttlMs`, required.
     pub ttl_ms: u64,
@@ -570,7 +562,6 @@ impl codec::Decode for CacheableResult {
 impl codec::DecodeInPlace for CacheableResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -634,20 +625,21 @@ impl codec::Object for CacheableResult {
     }
 }
 
-/// Who may be given a cached copy of a result.
+/// The scope in which a cached copy of a result can be shared.
 ///
-/// It controls caches, not access: what needs protection needs it at the server as well.
+/// It controls caching, not access. The server must still protect restricted data.
 ///
 /// Since revision 2026-07-28.
 ///
 /// Used by [`CacheableResult`], [`DiscoverResult`](super::DiscoverResult), [`ListPromptsResult`](super::ListPromptsResult), [`ListResourceTemplatesResult`](super::ListResourceTemplatesResult), [`ListResourcesResult`](super::ListResourcesResult), [`ListToolsResult`](super::ListToolsResult) and 1 more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CacheScope {
-    /// Only requests with the same authorisation: caches keep a copy for each, such as one for each access token.
+    /// A copy that can be reused only for requests with the same authorization. Caches must keep separate copies, for example
+    /// one per access token.
     ///
     /// `"private"`
     Private,
-    /// Anyone, across users and through shared proxies: nothing in it depends on the user.
+    /// A copy that can be reused for all users, including by shared proxies. The result contains no user-specific data.
     ///
     /// `"public"`
     Public,
@@ -695,27 +687,21 @@ impl codec::Encode for CacheScope {
 
 impl codec::DecodeInPlace for CacheScope {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Private
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// The optional features that a client offers to servers.
+/// The optional features that a client supports.
 ///
-/// A feature whose member is absent is not offered, and a server must not use it. Up to revision 2025-11-25 the client
-/// says this once, in `InitializeRequestParams`; from 2026-07-28 on it says it anew with every request, in
-/// [`RequestMetaObject`], and a server must not infer it from earlier ones. The set is open: members of one's own are
-/// allowed.
+/// If the member for a feature is absent, the client does not support the feature and the server must not use it. Up to
+/// 2025-11-25, the client declares its capabilities once, in `InitializeRequestParams`. Since 2026-07-28, it declares
+/// them with each request, in [`RequestMetaObject`], and a server must not infer them from earlier requests. Clients may
+/// add capabilities that the specification does not define.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -739,26 +725,29 @@ impl codec::DecodeInPlace for CacheScope {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilities {
-    /// Present if the client can put a server's questions to its user; an empty object means by form only.
+    /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object means
+    /// that only forms are supported.
     ///
     /// `elicitation`, optional. Since revision 2025-06-18.
     pub elicitation: Option<ClientCapabilitiesElicitation>,
-    /// Features outside the specification, by name, each with an object of settings.
+    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its settings.
     ///
     /// `experimental`, optional.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// Protocol extensions that the client speaks, by identifier, each with an object of settings, which may be empty. An identifier follows the rules for `_meta` keys and must have a prefix, as in `io.modelcontextprotocol/ui`.
+    /// The supported protocol extensions. Each key is the identifier of an extension, and each value is an object with its
+    /// settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
+    /// `io.modelcontextprotocol/ui`.
     ///
     /// `extensions`, optional. Since revision 2026-07-28.
     pub extensions: Option<Map<String, JsonObject>>,
-    /// Present if the client tells servers which directories and files to work on.
+    /// Support for roots. Present if the client can list the directories and files that servers should work on.
     ///
     /// `roots`, optional.
     #[deprecated(
         note = "since revision 2026-07-28: Name directories and files in tool arguments, in resource URIs or in the server's configuration."
     )]
     pub roots: Option<crate::JsonObject>,
-    /// Present if the client lets servers have messages generated by its language model.
+    /// Support for sampling. Present if servers can request messages from the client's language model.
     ///
     /// `sampling`, optional.
     #[deprecated(
@@ -858,8 +847,7 @@ impl codec::Decode for ClientCapabilities {
 
 impl codec::DecodeInPlace for ClientCapabilities {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             elicitation: None,
             experimental: None,
@@ -921,21 +909,22 @@ impl codec::Object for ClientCapabilities {
     }
 }
 
-/// The modes in which a client can ask its user on a server's behalf.
+/// The elicitation modes that a client supports.
 ///
-/// An empty object means `form` alone. A server must not use a mode that is not declared. The members mark modes by being
-/// present; what the objects hold is not defined.
+/// An empty object means that the client supports only `form`. A server must not use a mode that the client does not
+/// declare. Each member declares a mode by its presence. Its contents are not defined.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesElicitation {
-    /// Present if the client can show a form and hand over what the user fills in.
+    /// Support for form mode. Present if the client can show a form and return the values.
     ///
     /// `form`, optional.
     pub form: Option<JsonObject>,
-    /// Present if the client can send the user to a URL, where secrets may be entered that must not pass through the client.
+    /// Support for URL mode. Present if the client can direct the user to a URL, where the user can enter secrets that must not
+    /// pass through the client.
     ///
     /// `url`, optional.
     pub url: Option<JsonObject>,
@@ -987,8 +976,7 @@ impl codec::Decode for ClientCapabilitiesElicitation {
 
 impl codec::DecodeInPlace for ClientCapabilitiesElicitation {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             form: None,
             url: None,
@@ -1041,9 +1029,10 @@ impl codec::Object for ClientCapabilitiesElicitation {
     }
 }
 
-/// How a client supports sampling: an empty object stands for plain messages, without tools.
+/// The client's support for sampling.
 ///
-/// The members mark features by being present; what the objects hold is not defined.
+/// An empty object means that the client supports messages without tools. Each member declares a feature by its presence.
+/// Its contents are not defined.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1053,14 +1042,14 @@ impl codec::Object for ClientCapabilitiesElicitation {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCapabilitiesSampling {
-    /// Present if the client can add context of MCP servers to a prompt; where it is absent, a server should leave `includeContext` at `none`.
+    /// Support for `includeContext`. If absent, a server should omit `includeContext` or set it to `none`.
     ///
     /// `context`, optional.
     #[deprecated(
         note = "since revision 2025-11-25: Do without includeContext, or set it to none."
     )]
     pub context: Option<JsonObject>,
-    /// Present if the model may be given tools; where it is absent, a server must not send `tools` or `toolChoice`.
+    /// Support for tool use. If absent, a server must not send `tools` or `toolChoice`.
     ///
     /// `tools`, optional.
     pub tools: Option<JsonObject>,
@@ -1115,8 +1104,7 @@ impl codec::Decode for ClientCapabilitiesSampling {
 
 impl codec::DecodeInPlace for ClientCapabilitiesSampling {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             context: None,
             tools: None,
@@ -1169,10 +1157,10 @@ impl codec::Object for ClientCapabilitiesSampling {
     }
 }
 
-/// One piece of a prompt message or of a tool's result.
+/// A content block in a prompt message or a tool result.
 ///
-/// Every kind of block can carry [`Annotations`]. What a server sends in here is untrusted input to whoever reads it, a
-/// model above all.
+/// Each kind of block can carry [`Annotations`]. Treat the content as untrusted input, especially before you pass it to a
+/// model.
 ///
 /// Which one a value is:
 ///
@@ -1206,15 +1194,15 @@ impl codec::Object for ClientCapabilitiesSampling {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContentBlock {
-    /// [`TextContent`]: Text, for a model or from one.
+    /// [`TextContent`]: Text sent to or produced by a language model.
     TextContent(TextContent),
-    /// [`ImageContent`]: A picture, for a model or from one.
+    /// [`ImageContent`]: An image sent to or produced by a language model.
     ImageContent(ImageContent),
-    /// [`AudioContent`]: A sound recording, for a model or from one.
+    /// [`AudioContent`]: Audio sent to or produced by a language model.
     AudioContent(AudioContent),
-    /// [`ResourceLink`]: A pointer to a resource of the server, inside a prompt message or a tool's result.
+    /// [`ResourceLink`]: A link to a resource of the server, in a prompt message or a tool result.
     ResourceLink(Box<ResourceLink>),
-    /// [`EmbeddedResource`]: A resource whose contents travel along, inside a prompt message or a tool's result.
+    /// [`EmbeddedResource`]: The contents of a resource, embedded in a prompt message or a tool result.
     EmbeddedResource(Box<EmbeddedResource>),
 }
 
@@ -1259,7 +1247,6 @@ impl codec::Decode for ContentBlock {
 impl codec::DecodeInPlace for ContentBlock {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::AudioContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1275,7 +1262,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1284,7 +1271,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1293,7 +1280,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -1302,7 +1289,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("resource_link")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -1311,7 +1298,7 @@ impl codec::DecodeInPlace for ContentBlock {
                         any_of: &[codec::Literal::Str("resource")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
         ];
         match json.union(GUARDS)? {
@@ -1374,20 +1361,20 @@ impl codec::Encode for ContentBlock {
     }
 }
 
-/// A place in a paged listing, handed out by the server.
+/// A position in a paginated list, issued by the server.
 ///
-/// Opaque: not to be taken apart or changed. A cursor that the server does not accept should be answered with invalid params
-/// (-32602); the listing then has to be started anew.
+/// Cursors are opaque. Clients must not parse or modify them. The server should respond to an invalid cursor with the
+/// invalid params error (-32602). The client then has to start from the first page again.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`Cursor`](https://modelcontextprotocol.io/specification/2026-07-28/schema#cursor)
 pub type Cursor = String;
 
-/// A resource whose contents travel along, inside a prompt message or a tool's result.
+/// The contents of a resource, embedded in a prompt message or a tool result.
 ///
-/// How it is shown to the user or given to the model is for the client to decide. A server that sends such blocks should
-/// have the `resources` capability. Where the URI alone will do, there is [`ResourceLink`].
+/// The client decides how to show it to the user or pass it to the model. A server that sends embedded resources should
+/// declare the `resources` capability. To send only the URI, use [`ResourceLink`].
 ///
 /// On the wire, `type` is `"resource"`.
 ///
@@ -1398,16 +1385,16 @@ pub type Cursor = String;
 /// Specification: [`EmbeddedResource`](https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddedResource {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The contents, text or binary, together with their URI.
+    /// The text or binary contents, with their URI.
     ///
     /// `resource`, required.
     pub resource: TextOrBlobResourceContents,
@@ -1460,7 +1447,6 @@ impl codec::Decode for EmbeddedResource {
 impl codec::DecodeInPlace for EmbeddedResource {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -1523,20 +1509,22 @@ impl codec::Object for EmbeddedResource {
     }
 }
 
-/// The result of a request that succeeded and has nothing else to tell.
+/// The result of a successful request that returns no data.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`EmptyResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult)
 pub type EmptyResult = Result;
 
-/// What went wrong with a request: a code for programs, a message for people.
+/// The error object of a response, with a code for programs and a message for people.
 ///
-/// The codes -32700 and -32600 to -32603 are JSON-RPC's own, and -32020 to -32099 belong to the protocol: -32020, -32021
-/// and -32022 are in use, while -32042 (a page has to be visited first) is left over from 2025-11-25 and must not be sent
-/// any more. Codes from -32000 to -32019 stem from earlier implementations and say nothing reliable, except for -32002: a
-/// server of an older revision did not find a resource; servers of this one must not send it. Errors of an application's
-/// own should stay clear of -32768 to -32000.
+/// * -32700 and -32600 to -32603 are defined by JSON-RPC.
+/// * -32020 to -32099 are reserved for the protocol, which currently uses -32020, -32021 and -32022. The code -32042 (URL
+///   elicitation required) is from 2025-11-25 and must no longer be sent.
+/// * -32000 to -32019 are from earlier implementations and have no reliable meaning, except -32002, which servers of older
+///   revisions send if a resource is not found. Servers of this revision must not send it.
+///
+/// Applications should define their error codes outside the range -32768 to -32000.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1545,15 +1533,15 @@ pub type EmptyResult = Result;
 /// Specification: [`Error`](https://modelcontextprotocol.io/specification/2026-07-28/schema#error)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
-    /// The kind of error.
+    /// The error code.
     ///
     /// `code`, required.
     pub code: i64,
-    /// More about the error, in whatever form the sender likes, such as the errors behind it.
+    /// Additional information about the error, in any form, such as nested errors.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -1595,7 +1583,6 @@ impl codec::Decode for Error {
 impl codec::DecodeInPlace for Error {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             code: codec::DecodeInPlace::blank(unread),
             data: None,
@@ -1656,11 +1643,11 @@ impl codec::Object for Error {
     }
 }
 
-/// A server's refusal of a request whose HTTP headers are missing, malformed or at odds with its body.
+/// The error response to a request whose HTTP headers are missing, malformed or inconsistent with its body.
 ///
-/// It concerns `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name` and the headers that begin with `Mcp-Param-`; the HTTP
-/// status is 400. If a parameter's header was at fault, the client should fetch the tool list again and then retry, since
-/// the tool may have changed.
+/// The checked headers are `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name` and those that begin with `Mcp-Param-`. The
+/// HTTP status is 400. If a parameter header caused the error, the tool may have changed. The client should then list the
+/// tools again and retry.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -1669,11 +1656,11 @@ impl codec::Object for Error {
 /// Specification: [`HeaderMismatchError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeaderMismatchError {
-    /// What went wrong.
+    /// The error that caused the request to fail.
     ///
     /// `error`, required.
     pub error: HeaderMismatchErrorError,
-    /// The id of the request. Absent only if the request was too broken for its id to be read.
+    /// The ID of the request. Absent only if the request was too malformed to read its ID.
     ///
     /// `id`, optional.
     pub id: Option<RequestId>,
@@ -1714,7 +1701,6 @@ impl codec::Decode for HeaderMismatchError {
 impl codec::DecodeInPlace for HeaderMismatchError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: None,
@@ -1774,7 +1760,7 @@ impl codec::Object for HeaderMismatchError {
     }
 }
 
-/// What was wrong with the headers.
+/// The error object of a [`HeaderMismatchError`].
 ///
 /// On the wire, `code` is `-32020`.
 ///
@@ -1783,11 +1769,11 @@ impl codec::Object for HeaderMismatchError {
 /// Used by [`HeaderMismatchError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeaderMismatchErrorError {
-    /// More about the error, in whatever form the server likes.
+    /// Additional information about the error, in any form.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence: for example, which header does not agree with the body.
+    /// A short description of the error, in one sentence, such as which header does not match the body.
     ///
     /// `message`, required.
     pub message: String,
@@ -1828,7 +1814,6 @@ impl codec::Decode for HeaderMismatchErrorError {
 impl codec::DecodeInPlace for HeaderMismatchErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -1888,11 +1873,12 @@ impl codec::Object for HeaderMismatchErrorError {
     }
 }
 
-/// A picture that stands for a tool, prompt, resource or piece of software in a user interface.
+/// An icon for a tool, prompt, resource or implementation in a user interface.
 ///
-/// Treat both the entry and the image as untrusted: accept only `https:` and `data:` URIs, from the sender's own origin or
-/// one that you trust, fetch without cookies or credentials, follow no redirect to another origin or scheme, limit the
-/// size, and check the bytes against a list of allowed image types. An SVG can contain scripts.
+/// Treat both this object and the image as untrusted. Accept only `data:` URIs, and `https:` URIs from the sender's origin
+/// or another trusted origin. Fetch images without cookies or credentials, and do not follow redirects to another origin or
+/// scheme. Limit the size of images, and check their content against a list of allowed image types. SVG images can contain
+/// scripts.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1901,19 +1887,20 @@ impl codec::Object for HeaderMismatchErrorError {
 /// Specification: [`Icon`](https://modelcontextprotocol.io/specification/2026-07-28/schema#icon)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
-    /// The image's MIME type, such as `image/png`, where the source itself gives none or too general a one; advisory.
+    /// The advisory MIME type of the image, such as `image/png`. Use it if the source provides no MIME type or a generic one.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The sizes for which the image is meant: each either width and height, such as `48x48`, or `any` for one that scales, such as an SVG. Absent, it suits every size.
+    /// The sizes that the image is intended for. Each item is a width and height such as `48x48`, or `any` for scalable formats
+    /// such as SVG. If absent, the image can be used at any size.
     ///
     /// `sizes`, optional.
     pub sizes: Option<Vec<String>>,
-    /// Where the image is: an `https:` or `http:` URL, or a `data:` URI with the image in base64.
+    /// The source of the image: an `https:` or `http:` URL, or a `data:` URI with a base64-encoded image.
     ///
     /// `src`, required.
     pub src: String,
-    /// The background for which the image is drawn; absent, it suits every one.
+    /// The background that the image is designed for. If absent, the image can be used with any background.
     ///
     /// `theme`, optional.
     pub theme: Option<IconTheme>,
@@ -1968,7 +1955,6 @@ impl codec::Decode for Icon {
 impl codec::DecodeInPlace for Icon {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             mime_type: None,
             sizes: None,
@@ -2027,18 +2013,18 @@ impl codec::Object for Icon {
     }
 }
 
-/// The kind of background for which an [`Icon`] is drawn.
+/// The background that an [`Icon`] is designed for.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Used by [`Icon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IconTheme {
-    /// For a dark background.
+    /// A dark background.
     ///
     /// `"dark"`
     Dark,
-    /// For a light background.
+    /// A light background.
     ///
     /// `"light"`
     Light,
@@ -2086,31 +2072,26 @@ impl codec::Encode for IconTheme {
 
 impl codec::DecodeInPlace for IconTheme {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Dark
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// The member `icons` that several definitions have in common.
+/// The `icons` member shared by several types.
 ///
-/// It never travels by itself: the definitions that have this member repeat it.
+/// This type does not appear on the wire as a separate object. Other types include its member.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Specification: [`Icons`](https://modelcontextprotocol.io/specification/2026-07-28/schema#icons)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icons {
-    /// Pictures for a user interface, of which a client takes the one that fits best. One that shows icons at all must read PNG and JPEG, and should read SVG and WebP.
+    /// Icons for a user interface, from which the client selects the best fit. A client that displays icons must support PNG
+    /// and JPEG, and should support SVG and WebP.
     ///
     /// `icons`, optional.
     pub icons: Option<Vec<Icon>>,
@@ -2155,8 +2136,7 @@ impl codec::Decode for Icons {
 
 impl codec::DecodeInPlace for Icons {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             icons: None,
             extra: Extra::default(),
@@ -2206,7 +2186,7 @@ impl codec::Object for Icons {
     }
 }
 
-/// A picture, for a model or from one.
+/// An image sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"image"`.
 ///
@@ -2232,20 +2212,20 @@ impl codec::Object for Icons {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageContent {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The picture's bytes, as base64.
+    /// The image data, encoded as base64.
     ///
     /// `data`, required.
     pub data: String,
-    /// The MIME type of `data`, such as `image/png`. Which ones work depends on the provider of the model.
+    /// The MIME type of `data`, such as `image/png`. The supported types depend on the model provider.
     ///
     /// `mimeType`, required.
     pub mime_type: String,
@@ -2300,7 +2280,6 @@ impl codec::Decode for ImageContent {
 impl codec::DecodeInPlace for ImageContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -2366,10 +2345,10 @@ impl codec::Object for ImageContent {
     }
 }
 
-/// The name and version of the software at one end, client or server.
+/// The name and version of a client or server implementation.
 ///
-/// Each side reports this about itself and nobody verifies it: use it for display, logs and debugging, not to choose a
-/// behaviour and never for a security decision.
+/// The values are self-reported and not verified. Use them for display, logging and debugging. Peers should not base their
+/// behavior or security decisions on them.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2393,27 +2372,27 @@ impl codec::Object for ImageContent {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Implementation {
-    /// What the software does, for people to read.
+    /// A description of the software, for people.
     ///
     /// `description`, optional. Since revision 2025-11-25.
     pub description: Option<String>,
-    /// Pictures of the software for a user interface, one for each size or theme.
+    /// Icons of the software for a user interface, in one or more sizes or themes.
     ///
     /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// An identifier for programs; people see it only where there is no `title`.
+    /// The programmatic name of the software. It is displayed only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The name for people to read; absent, show `name`.
+    /// The display name of the software. If absent, `name` is displayed.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// The version of the software, in whichever scheme it uses.
+    /// The version of the software, in any versioning scheme.
     ///
     /// `version`, required.
     pub version: String,
-    /// The address of the software's website, a URI; follow it with the caution due to any link from outside.
+    /// The URL of the software's website. Treat it like any other untrusted link.
     ///
     /// `websiteUrl`, optional. Since revision 2025-11-25.
     pub website_url: Option<String>,
@@ -2483,7 +2462,6 @@ impl codec::Decode for Implementation {
 impl codec::DecodeInPlace for Implementation {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             icons: None,
@@ -2553,10 +2531,9 @@ impl codec::Object for Implementation {
     }
 }
 
-/// One thing that a server needs from the client: a message from its language model, its roots, or an answer
-/// of the user.
+/// A request for input from the client: a sampling request, a request for roots or an elicitation.
 ///
-/// It has no id of its own; the key in [`InputRequests`] takes its place. A server asks only for what the client's
+/// It has no ID. Its key in [`InputRequests`] identifies it. A server must send only requests that the client's
 /// capabilities allow.
 ///
 /// Which one a value is:
@@ -2572,11 +2549,11 @@ impl codec::Object for Implementation {
 /// Specification: [`InputRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputRequest {
-    /// [`CreateMessageRequest`](super::CreateMessageRequest): Asks the client to have its language model continue a conversation.
+    /// [`CreateMessageRequest`](super::CreateMessageRequest): Requests a message from the client's language model.
     CreateMessageRequest(Box<CreateMessageRequest>),
-    /// [`ListRootsRequest`](super::ListRootsRequest): Asks the client for its roots, the directories and files that the server may work on.
+    /// [`ListRootsRequest`](super::ListRootsRequest): Lists the roots of the client, the directories and files that the server should work on.
     ListRootsRequest(ListRootsRequest),
-    /// [`ElicitRequest`](super::ElicitRequest): Asks the user for information, by way of the client.
+    /// [`ElicitRequest`](super::ElicitRequest): Requests input from the user through the client.
     ElicitRequest(ElicitRequest),
 }
 
@@ -2609,7 +2586,6 @@ impl codec::Decode for InputRequest {
 impl codec::DecodeInPlace for InputRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ListRootsRequest(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -2625,7 +2601,7 @@ impl codec::DecodeInPlace for InputRequest {
                         any_of: &[codec::Literal::Str("sampling/createMessage")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -2634,7 +2610,7 @@ impl codec::DecodeInPlace for InputRequest {
                         any_of: &[codec::Literal::Str("roots/list")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -2643,7 +2619,7 @@ impl codec::DecodeInPlace for InputRequest {
                         any_of: &[codec::Literal::Str("elicitation/create")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
         ];
         match json.union(GUARDS)? {
@@ -2689,9 +2665,10 @@ impl codec::Encode for InputRequest {
     }
 }
 
-/// What a server needs from the client before it can go on, under keys that the server picks.
+/// The input that a server needs from the client before it can complete a request.
 ///
-/// The keys are unique within the result. The client answers in [`InputResponses`] under the same keys.
+/// The server chooses the keys, which are unique within the result. The client returns its [`InputResponses`] under the
+/// same keys.
 ///
 /// Since revision 2026-07-28.
 ///
@@ -2700,12 +2677,14 @@ impl codec::Encode for InputRequest {
 /// Specification: [`InputRequests`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests)
 pub type InputRequests = Map<String, InputRequest>;
 
-/// A result that ends nothing: the server needs something first, and the client is to ask again.
+/// The result of a request that the server can complete only with further input.
 ///
-/// The client gathers what `inputRequests` ask for and sends the same request anew, under another `id`, with the answers in
-/// `inputResponses` and with `requestState` as it came. It may do so at once if there are no `inputRequests`. At least one
-/// of the two is there. Only `tools/call`, `prompts/get` and `resources/read` are answered in this way; it may happen
-/// several times in a row, and the server cannot count on the client coming back.
+/// The client collects the input for the `inputRequests` and retries the request with a new `id`, the responses in
+/// `inputResponses`, and the unchanged `requestState`. If `inputRequests` is absent, the client may retry immediately. At
+/// least one of `inputRequests` and `requestState` must be present.
+///
+/// Only `tools/call`, `prompts/get` and `resources/read` can have this result. A request can require input several times in
+/// succession. The server must not assume that the client will retry the request.
 ///
 /// On the wire, `resultType` is `"input_required"`.
 ///
@@ -2724,24 +2703,25 @@ pub type InputRequests = Map<String, InputRequest>;
 /// let text = mcpgen_types::to_string(&result);
 /// assert_eq!(text, r#"{"requestState":"step 2","resultType":"input_required"}"#);
 ///
-/// // `resultType` decides what the answer to a call is.
+/// // `resultType` selects the variant.
 /// let answer: InputRequiredOrCallToolResult = mcpgen_types::from_str(&text)?;
 /// assert_eq!(answer, result.into());
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputRequiredResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// What the client is to find out before it asks again. Absence means that it may ask again right away.
+    /// The input to collect before the retry. If absent, the client may retry immediately.
     ///
     /// `inputRequests`, optional.
     pub input_requests: Option<InputRequests>,
-    /// What the server wants back, unchanged, with the next try: opaque to the client. The server must treat what comes back as
-    /// if an attacker had written it, and guard its integrity, as with an HMAC, where anything depends on it.
+    /// State that the client must return unchanged when it retries the request. It is opaque to the client. The server must
+    /// treat the returned state as attacker-controlled. If the state affects authorization, resource access or business logic,
+    /// the server must protect its integrity, for example with an HMAC.
     ///
     /// `requestState`, optional.
     pub request_state: Option<String>,
@@ -2808,8 +2788,7 @@ impl codec::Decode for InputRequiredResult {
 
 impl codec::DecodeInPlace for InputRequiredResult {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             input_requests: None,
@@ -2867,7 +2846,7 @@ impl codec::Object for InputRequiredResult {
     }
 }
 
-/// The answer to one [`InputRequest`].
+/// The response to an [`InputRequest`].
 ///
 /// Which one a value is:
 ///
@@ -2882,11 +2861,11 @@ impl codec::Object for InputRequiredResult {
 /// Specification: [`InputResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputResponse {
-    /// [`CreateMessageResult`](super::CreateMessageResult): The message with which the client's language model continued the conversation.
+    /// [`CreateMessageResult`](super::CreateMessageResult): A message generated by the client's language model.
     CreateMessageResult(Box<CreateMessageResult>),
-    /// [`ListRootsResult`](super::ListRootsResult): The client's answer to `roots/list`: the directories and files on which the server is meant to work.
+    /// [`ListRootsResult`](super::ListRootsResult): The directories and files that the server should work on.
     ListRootsResult(ListRootsResult),
-    /// [`ElicitResult`](super::ElicitResult): How the user reacted to a server's question.
+    /// [`ElicitResult`](super::ElicitResult): The user's response to an elicitation.
     ElicitResult(ElicitResult),
 }
 
@@ -2919,7 +2898,6 @@ impl codec::Decode for InputResponse {
 impl codec::DecodeInPlace for InputResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ListRootsResult(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -2934,7 +2912,7 @@ impl codec::DecodeInPlace for InputResponse {
                         path: &["model"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -2942,7 +2920,7 @@ impl codec::DecodeInPlace for InputResponse {
                         path: &["roots"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -2950,7 +2928,7 @@ impl codec::DecodeInPlace for InputResponse {
                         path: &["action"],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
         ];
         match json.union(GUARDS)? {
@@ -2996,24 +2974,23 @@ impl codec::Encode for InputResponse {
     }
 }
 
-/// What the parameters have in common of requests that a server may answer with [`InputRequiredResult`].
+/// The parameters shared by requests that can have an [`InputRequiredResult`].
 ///
 /// Since revision 2026-07-28.
 ///
 /// Specification: [`InputResponseRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponserequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputResponseRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,
-    /// The answers to the server's `inputRequests`, under the same keys; sent only when a request is retried.
+    /// The responses to the server's `inputRequests`, under the same keys. Clients send them only when they retry a request.
     ///
     /// `inputResponses`, optional.
     pub input_responses: Option<InputResponses>,
-    /// The state that the server handed out with its last [`InputRequiredResult`], given back unchanged. Absent where none was
-    /// handed out.
+    /// The state from the server's last [`InputRequiredResult`], returned unchanged. If absent, the server sent no state.
     ///
     /// `requestState`, optional.
     pub request_state: Option<String>,
@@ -3068,7 +3045,6 @@ impl codec::Decode for InputResponseRequestParams {
 impl codec::DecodeInPlace for InputResponseRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             input_responses: None,
@@ -3124,10 +3100,10 @@ impl codec::Object for InputResponseRequestParams {
     }
 }
 
-/// A client's answers to the [`InputRequests`] of a server, under the same keys.
+/// The client's responses to a server's [`InputRequests`], under the same keys.
 ///
-/// The server checks them as it does any input and ignores those it did not ask for. If some are missing that it needs, it
-/// asks for them once more.
+/// The server should validate the responses like any other input and ignore responses that it did not request. If a
+/// required response is missing, the server should request it again.
 ///
 /// Since revision 2026-07-28.
 ///
@@ -3136,7 +3112,7 @@ impl codec::Object for InputResponseRequestParams {
 /// Specification: [`InputResponses`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses)
 pub type InputResponses = Map<String, InputResponse>;
 
-/// The error of a receiver that failed for reasons of its own.
+/// The error for an internal failure of the receiver.
 ///
 /// On the wire, `code` is `-32603`.
 ///
@@ -3145,11 +3121,11 @@ pub type InputResponses = Map<String, InputResponse>;
 /// Specification: [`InternalError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#internalerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InternalError {
-    /// More about the error, in whatever form the sender likes.
+    /// Additional information about the error, in any form.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -3190,7 +3166,6 @@ impl codec::Decode for InternalError {
 impl codec::DecodeInPlace for InternalError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -3250,10 +3225,10 @@ impl codec::Object for InternalError {
     }
 }
 
-/// The error for parameters that the method cannot take.
+/// The error for invalid method parameters.
 ///
-/// Among them are an unknown tool, prompt, resource or cursor, a missing argument, an unknown log level, and a request
-/// without the metadata that every request must have.
+/// Examples are an unknown tool, prompt, resource or cursor, a missing argument, an unknown log level, and a request
+/// without the required metadata.
 ///
 /// On the wire, `code` is `-32602`.
 ///
@@ -3262,11 +3237,11 @@ impl codec::Object for InternalError {
 /// Specification: [`InvalidParamsError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidparamserror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidParamsError {
-    /// More about the error, in whatever form the sender likes, such as the `uri` that was not found.
+    /// Additional information about the error, in any form, such as the `uri` that was not found.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -3307,7 +3282,6 @@ impl codec::Decode for InvalidParamsError {
 impl codec::DecodeInPlace for InvalidParamsError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -3367,7 +3341,7 @@ impl codec::Object for InvalidParamsError {
     }
 }
 
-/// The error for JSON that is no JSON-RPC request, for want of `method`, for example.
+/// The error for JSON that is not a valid JSON-RPC request, for example because `method` is missing.
 ///
 /// On the wire, `code` is `-32600`.
 ///
@@ -3376,11 +3350,11 @@ impl codec::Object for InvalidParamsError {
 /// Specification: [`InvalidRequestError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidrequesterror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidRequestError {
-    /// More about the error, in whatever form the sender likes.
+    /// Additional information about the error, in any form.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -3421,7 +3395,6 @@ impl codec::Decode for InvalidRequestError {
 impl codec::DecodeInPlace for InvalidRequestError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -3497,7 +3470,7 @@ pub type JsonArray = Vec<JsonValue>;
 /// Specification: [`JSONObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonobject)
 pub type JsonObject = crate::JsonObject;
 
-/// Any JSON value, `null` included.
+/// Any JSON value, including `null`.
 ///
 /// The schema accepts every JSON value here.
 ///
@@ -3508,11 +3481,11 @@ pub type JsonObject = crate::JsonObject;
 /// Specification: [`JSONValue`](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue)
 pub type JsonValue = Value;
 
-/// How severe a log message is, on the scale of syslog (RFC 5424).
+/// The severity of a log message, as defined by syslog (RFC 5424).
 ///
-/// From least to most severe: `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`. A chosen
-/// level lets through itself and everything more severe. The schema lists the values by alphabet, so an order taken from
-/// the position of the variants is not the order of severity.
+/// From least to most severe, the levels are `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` and
+/// `emergency`. A minimum level includes all more severe levels. The variants are in alphabetical order, so their order is
+/// not the order of severity.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -3524,35 +3497,35 @@ pub type JsonValue = Value;
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LoggingLevel {
-    /// Somebody has to act at once, for example because data is corrupt; syslog severity 1.
+    /// A condition that requires immediate action, such as data corruption. Syslog severity 1.
     ///
     /// `"alert"`
     Alert,
-    /// A critical condition, such as the failure of a component; syslog severity 2.
+    /// A critical condition, such as the failure of a component. Syslog severity 2.
     ///
     /// `"critical"`
     Critical,
-    /// Detail for finding faults, such as where a function begins and ends; syslog severity 7, the least severe.
+    /// Detailed debugging information, such as function entry and exit. Syslog severity 7, the least severe.
     ///
     /// `"debug"`
     Debug,
-    /// Nothing works any more; syslog severity 0, the most severe.
+    /// A condition that makes the system unusable. Syslog severity 0, the most severe.
     ///
     /// `"emergency"`
     Emergency,
-    /// An operation has failed; syslog severity 3.
+    /// The failure of an operation. Syslog severity 3.
     ///
     /// `"error"`
     Error,
-    /// Ordinary information, such as how far an operation has got; syslog severity 6.
+    /// General information, such as the progress of an operation. Syslog severity 6.
     ///
     /// `"info"`
     Info,
-    /// Normal, but worth attention, such as a changed configuration; syslog severity 5.
+    /// A normal but significant event, such as a configuration change. Syslog severity 5.
     ///
     /// `"notice"`
     Notice,
-    /// Something may go wrong, such as the use of a deprecated feature; syslog severity 4.
+    /// A potential problem, such as the use of a deprecated feature. Syslog severity 4.
     ///
     /// `"warning"`
     Warning,
@@ -3618,28 +3591,24 @@ impl codec::Encode for LoggingLevel {
 
 impl codec::DecodeInPlace for LoggingLevel {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Alert
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// Metadata, as it stands in `_meta`.
+/// The contents of a `_meta` member.
 ///
-/// A key is a name, which may have a prefix in front of it: labels separated by dots, best a reversed domain name, and a
-/// slash, as in `com.example/trace`. A label begins with a letter and ends with a letter or digit, with hyphens allowed in
-/// between; a name begins and ends with a letter or digit, with hyphens, underscores and dots allowed in between. Prefixes
-/// whose second label is `mcp` or `modelcontextprotocol` are reserved for the protocol and its extensions. `traceparent`,
-/// `tracestate` and `baggage` hold an OpenTelemetry trace context in the formats of the W3C.
+/// A key consists of a name with an optional prefix, as in `com.example/trace`. The prefix is a series of labels separated
+/// by dots and followed by a slash. It should be a reversed domain name. A label begins with a letter, ends with a letter
+/// or digit, and can contain hyphens in between. A name begins and ends with a letter or digit, and can contain hyphens,
+/// underscores and dots in between.
+///
+/// Prefixes whose second label is `mcp` or `modelcontextprotocol` are reserved for the protocol and its extensions. The
+/// keys `traceparent`, `tracestate` and `baggage` hold an OpenTelemetry trace context in the W3C formats.
 ///
 /// Since revision 2026-07-28.
 ///
@@ -3648,10 +3617,10 @@ impl codec::DecodeInPlace for LoggingLevel {
 /// Specification: [`MetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#metaobject)
 pub type MetaObject = crate::JsonObject;
 
-/// The error for a method that the receiver does not have.
+/// The error for a method that the receiver does not support.
 ///
-/// A server also answers so if the method belongs to a capability that it does not declare. Over HTTP the status is 404.
-/// Where a capability of the client is lacking, there is [`MissingRequiredClientCapabilityError`] instead.
+/// A server also sends it for a method of a capability that it does not declare. Over HTTP the status is 404. If a client
+/// capability is missing, the server sends [`MissingRequiredClientCapabilityError`] instead.
 ///
 /// On the wire, `code` is `-32601`.
 ///
@@ -3660,11 +3629,11 @@ pub type MetaObject = crate::JsonObject;
 /// Specification: [`MethodNotFoundError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodNotFoundError {
-    /// More about the error, in whatever form the sender likes.
+    /// Additional information about the error, in any form.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -3705,7 +3674,6 @@ impl codec::Decode for MethodNotFoundError {
 impl codec::DecodeInPlace for MethodNotFoundError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -3765,9 +3733,9 @@ impl codec::Object for MethodNotFoundError {
     }
 }
 
-/// A server's refusal of a request that it can only serve to a client with more capabilities.
+/// The error response to a request that requires capabilities that the client has not declared.
 ///
-/// Over HTTP the status is 400. A client that has the capabilities may ask again and declare them.
+/// Over HTTP the status is 400. A client that has the capabilities can declare them and retry.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -3776,11 +3744,11 @@ impl codec::Object for MethodNotFoundError {
 /// Specification: [`MissingRequiredClientCapabilityError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityError {
-    /// What went wrong.
+    /// The error that caused the request to fail.
     ///
     /// `error`, required.
     pub error: MissingRequiredClientCapabilityErrorError,
-    /// The id of the request. Absent only if the request was too broken for its id to be read.
+    /// The ID of the request. Absent only if the request was too malformed to read its ID.
     ///
     /// `id`, optional.
     pub id: Option<RequestId>,
@@ -3821,7 +3789,6 @@ impl codec::Decode for MissingRequiredClientCapabilityError {
 impl codec::DecodeInPlace for MissingRequiredClientCapabilityError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: None,
@@ -3881,7 +3848,7 @@ impl codec::Object for MissingRequiredClientCapabilityError {
     }
 }
 
-/// What the client would need to be able to do.
+/// The error object of a [`MissingRequiredClientCapabilityError`].
 ///
 /// On the wire, `code` is `-32021`.
 ///
@@ -3890,11 +3857,11 @@ impl codec::Object for MissingRequiredClientCapabilityError {
 /// Used by [`MissingRequiredClientCapabilityError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityErrorError {
-    /// The capabilities that are lacking.
+    /// The missing capabilities.
     ///
     /// `data`, required.
     pub data: MissingRequiredClientCapabilityErrorErrorData,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -3932,7 +3899,6 @@ impl codec::Decode for MissingRequiredClientCapabilityErrorError {
 impl codec::DecodeInPlace for MissingRequiredClientCapabilityErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: codec::DecodeInPlace::blank(unread),
             message: codec::DecodeInPlace::blank(unread),
@@ -3992,14 +3958,14 @@ impl codec::Object for MissingRequiredClientCapabilityErrorError {
     }
 }
 
-/// The capabilities that a request was refused for.
+/// The details of a [`MissingRequiredClientCapabilityError`].
 ///
 /// Since revision 2026-07-28.
 ///
 /// Used by [`MissingRequiredClientCapabilityErrorError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityErrorErrorData {
-    /// The capabilities that the server needs for the request and that the client has not declared.
+    /// The capabilities that the request requires and that the client has not declared.
     ///
     /// `requiredCapabilities`, required.
     pub required_capabilities: ClientCapabilities,
@@ -4033,7 +3999,6 @@ impl codec::Decode for MissingRequiredClientCapabilityErrorErrorData {
 impl codec::DecodeInPlace for MissingRequiredClientCapabilityErrorErrorData {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             required_capabilities: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -4085,7 +4050,7 @@ impl codec::Object for MissingRequiredClientCapabilityErrorErrorData {
     }
 }
 
-/// What every notification has in common: a method and, mostly, parameters.
+/// The members shared by all notifications: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -4137,7 +4102,6 @@ impl codec::Decode for Notification {
 impl codec::DecodeInPlace for Notification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -4190,7 +4154,7 @@ impl codec::Object for Notification {
     }
 }
 
-/// The metadata of a notification; for keys of one's own see [`MetaObject`].
+/// The metadata of a notification. For custom keys, see [`MetaObject`].
 ///
 /// Since revision 2026-07-28.
 ///
@@ -4199,8 +4163,8 @@ impl codec::Object for Notification {
 /// Specification: [`NotificationMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationmetaobject)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationMetaObject {
-    /// The id of the `subscriptions/listen` request on whose stream this comes; over stdio nothing else tells streams apart.
-    /// Absent on whatever belongs to no subscription, such as progress.
+    /// The ID of the `subscriptions/listen` request that the notification belongs to. Over stdio, only this ID distinguishes
+    /// the streams. Absent if the notification does not belong to a subscription, as with progress notifications.
     ///
     /// `io.modelcontextprotocol/subscriptionId`, optional.
     pub subscription_id: Option<RequestId>,
@@ -4248,8 +4212,7 @@ impl codec::Decode for NotificationMetaObject {
 
 impl codec::DecodeInPlace for NotificationMetaObject {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             subscription_id: None,
             extra: Extra::default(),
@@ -4299,7 +4262,7 @@ impl codec::Object for NotificationMetaObject {
     }
 }
 
-/// Parameters that any notification may have: metadata, and nothing else.
+/// The parameters that any notification can have, which contain only metadata.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -4308,8 +4271,8 @@ impl codec::Object for NotificationMetaObject {
 /// Specification: [`NotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<NotificationMetaObject>,
@@ -4354,8 +4317,7 @@ impl codec::Decode for NotificationParams {
 
 impl codec::DecodeInPlace for NotificationParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -4405,7 +4367,7 @@ impl codec::Object for NotificationParams {
     }
 }
 
-/// What requests have in common whose answer may come in pages.
+/// The members shared by requests for paginated lists.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -4414,7 +4376,7 @@ impl codec::Object for NotificationParams {
 /// Specification: [`PaginatedRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -4462,7 +4424,6 @@ impl codec::Decode for PaginatedRequest {
 impl codec::DecodeInPlace for PaginatedRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             method: codec::DecodeInPlace::blank(unread),
@@ -4525,7 +4486,7 @@ impl codec::Object for PaginatedRequest {
     }
 }
 
-/// From where on a listing is wanted.
+/// The page of a list to return.
 ///
 /// The parameters of [`ListResourcesRequest`](super::ListResourcesRequest) (`resources/list`).
 ///
@@ -4536,12 +4497,12 @@ impl codec::Object for PaginatedRequest {
 /// Specification: [`PaginatedRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
-    /// Where to go on, as the previous page's `nextCursor` said; absent, the listing starts with its first page.
+    /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     ///
     /// `cursor`, optional.
     pub cursor: Option<String>,
@@ -4582,7 +4543,6 @@ impl codec::Decode for PaginatedRequestParams {
 impl codec::DecodeInPlace for PaginatedRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             cursor: None,
@@ -4635,27 +4595,27 @@ impl codec::Object for PaginatedRequestParams {
     }
 }
 
-/// What results have in common that may be one page of several.
+/// The members shared by results that contain a page of a list.
 ///
-/// How long a page is, the server decides, and pages may differ in length. Between two pages the list may change, so that
-/// entries turn up twice or not at all.
+/// The server determines the page size, which can vary between pages. If the list changes while a client pages through it,
+/// entries can appear twice or be missing.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`PaginatedResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaginatedResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
@@ -4715,7 +4675,6 @@ impl codec::Decode for PaginatedResult {
 impl codec::DecodeInPlace for PaginatedResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             next_cursor: None,
@@ -4771,7 +4730,7 @@ impl codec::Object for PaginatedResult {
     }
 }
 
-/// The error for a message that is not JSON.
+/// The error for a message that is not valid JSON.
 ///
 /// On the wire, `code` is `-32700`.
 ///
@@ -4780,11 +4739,11 @@ impl codec::Object for PaginatedResult {
 /// Specification: [`ParseError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#parseerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParseError {
-    /// More about the error, in whatever form the sender likes.
+    /// Additional information about the error, in any form.
     ///
     /// `data`, optional.
     pub data: Option<Value>,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -4825,7 +4784,6 @@ impl codec::Decode for ParseError {
 impl codec::DecodeInPlace for ParseError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: None,
             message: codec::DecodeInPlace::blank(unread),
@@ -4885,9 +4843,9 @@ impl codec::Object for ParseError {
     }
 }
 
-/// A string or an integer that ties progress notifications to the request they tell about.
+/// A string or integer that matches progress notifications to their request.
 ///
-/// Whoever sends the request picks it, in any way, but differently from those of its other open requests.
+/// The sender of the request chooses the token. It must be unique among the sender's active requests.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -4896,7 +4854,7 @@ impl codec::Object for ParseError {
 /// Specification: [`ProgressToken`](https://modelcontextprotocol.io/specification/2026-07-28/schema#progresstoken)
 pub type ProgressToken = crate::ProgressToken;
 
-/// What every request has in common: a method and, mostly, parameters.
+/// The members shared by all requests: a method and optional parameters.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -4948,7 +4906,6 @@ impl codec::Decode for Request {
 impl codec::DecodeInPlace for Request {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             method: codec::DecodeInPlace::blank(unread),
             params: None,
@@ -5001,9 +4958,9 @@ impl codec::Object for Request {
     }
 }
 
-/// A string or an integer that ties an answer to its request.
+/// A string or integer that matches a response to its request.
 ///
-/// It is never `null`, and differs from the ids of all requests of the same sender that still await their answers.
+/// It must not be `null`. It must differ from the IDs of all requests for which the sender has not yet received a response.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -5012,10 +4969,10 @@ impl codec::Object for Request {
 /// Specification: [`RequestId`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestid)
 pub type RequestId = crate::RequestId;
 
-/// The metadata of a request: who asks, in which version, with which capabilities.
+/// The metadata of a request: the client, the protocol version and the capabilities.
 ///
-/// Each request stands for itself: a server must not carry over anything of this from an earlier one. For keys of one's own
-/// see [`MetaObject`].
+/// Each request is independent. A server must not reuse the metadata of an earlier request. For custom keys, see
+/// [`MetaObject`].
 ///
 /// Since revision 2026-07-28.
 ///
@@ -5040,29 +4997,30 @@ pub type RequestId = crate::RequestId;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestMetaObject {
-    /// What the client can do, as far as this request is concerned; an empty object means no optional capability.
+    /// The capabilities of the client for this request. An empty object means that the client supports no optional
+    /// capabilities.
     ///
     /// `io.modelcontextprotocol/clientCapabilities`, required.
     pub client_capabilities: ClientCapabilities,
-    /// Name and version of the client, as it says itself: for display and logs, not for decisions. It should be there unless
-    /// the client is set up to keep it to itself.
+    /// The name and version of the client, as reported by the client. Use it for display, logging and debugging, but not for
+    /// decisions. A client should include it unless it is configured not to.
     ///
     /// `io.modelcontextprotocol/clientInfo`, optional.
     pub client_info: Option<Implementation>,
-    /// Asks for log messages of this severity and above while the request is worked on. Absent, the server sends none.
+    /// The minimum severity of the log messages to receive while the server processes the request. If absent, the server must not send log messages for the request.
     ///
     /// `io.modelcontextprotocol/logLevel`, optional.
     #[deprecated(
         note = "since revision 2026-07-28: Read the server's stderr where the transport is stdio, or use OpenTelemetry."
     )]
     pub log_level: Option<LoggingLevel>,
-    /// The protocol version of this request, such as `2026-07-28`. Over HTTP the header `MCP-Protocol-Version` has to say the
-    /// same. A server without that version answers [`UnsupportedProtocolVersionError`].
+    /// The protocol version of the request, such as `2026-07-28`. Over HTTP it must equal the `MCP-Protocol-Version` header. If
+    /// the server does not support it, it must respond with [`UnsupportedProtocolVersionError`].
     ///
     /// `io.modelcontextprotocol/protocolVersion`, required.
     pub protocol_version: String,
-    /// Asks for progress notifications, which will carry this token; it must differ from those of the sender's other open
-    /// requests. The receiver may send none.
+    /// The token that progress notifications for this request repeat. It must be unique among the sender's active requests. If
+    /// absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     ///
     /// `progressToken`, optional.
     pub progress_token: Option<ProgressToken>,
@@ -5133,7 +5091,6 @@ impl codec::Decode for RequestMetaObject {
 impl codec::DecodeInPlace for RequestMetaObject {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             client_capabilities: codec::DecodeInPlace::blank(unread),
             client_info: None,
@@ -5203,25 +5160,25 @@ impl codec::Object for RequestMetaObject {
     }
 }
 
-/// What text and binary contents of a resource have in common.
+/// The members shared by text and binary resource contents.
 ///
-/// On the wire it is always one of [`TextResourceContents`](super::TextResourceContents) and [`BlobResourceContents`](super::BlobResourceContents).
+/// On the wire, the contents are always a [`TextResourceContents`](super::TextResourceContents) or a [`BlobResourceContents`](super::BlobResourceContents).
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ResourceContents`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContents {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// The MIME type of the contents; absent where the server does not know it.
+    /// The MIME type of the contents. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    /// The URI of these contents. It may identify a part of the requested resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -5269,7 +5226,6 @@ impl codec::Decode for ResourceContents {
 impl codec::DecodeInPlace for ResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             mime_type: None,
@@ -5325,9 +5281,10 @@ impl codec::Object for ResourceContents {
     }
 }
 
-/// A pointer to a resource of the server, inside a prompt message or a tool's result.
+/// A link to a resource of the server, in a prompt message or a tool result.
 ///
-/// It carries no contents: `resources/read` fetches them. A link that a tool returns need not appear in `resources/list`.
+/// The link does not include the contents. Use `resources/read` to fetch them. A link returned by a tool need not appear in
+/// `resources/list`.
 ///
 /// On the wire, `type` is `"resource_link"`.
 ///
@@ -5338,40 +5295,41 @@ impl codec::Object for ResourceContents {
 /// Specification: [`ResourceLink`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelink)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLink {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// What the resource is, in words that may be given to the model as a hint.
+    /// The description of the resource, which a client may pass to the model as a hint.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and WebP.
     ///
     /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// The MIME type of the contents; absent where the server does not know it.
+    /// The MIME type of the contents. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The name for programs; people see it only where `title` is absent.
+    /// The programmatic name of the resource. Clients display it only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context usage.
+    /// If absent, the size is unknown.
     ///
     /// `size`, optional.
     pub size: Option<i64>,
-    /// The name for people. Without it a client shows `name`.
+    /// The display name of the resource. If absent, clients display `name`.
     ///
     /// `title`, optional.
     pub title: Option<String>,
-    /// The URI to read, of any scheme; what it means is the server's affair.
+    /// The URI to read. It can use any scheme, and the server decides how to interpret it.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -5466,7 +5424,6 @@ impl codec::Decode for ResourceLink {
 impl codec::DecodeInPlace for ResourceLink {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -5547,19 +5504,19 @@ impl codec::Object for ResourceLink {
     }
 }
 
-/// What the parameters of requests about one resource have in common.
+/// The parameters shared by all requests about a single resource.
 ///
 /// Since revision 2025-11-25.
 ///
 /// Specification: [`ResourceRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,
-    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -5594,7 +5551,6 @@ impl codec::Decode for ResourceRequestParams {
 impl codec::DecodeInPlace for ResourceRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             uri: codec::DecodeInPlace::blank(unread),
@@ -5652,7 +5608,7 @@ impl codec::Object for ResourceRequestParams {
     }
 }
 
-/// Any result: what all of them have in common, and room for what each has besides.
+/// Any result, with the members shared by all results and any additional members.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -5661,13 +5617,13 @@ impl codec::Object for ResourceRequestParams {
 /// Specification: [`Result`](https://modelcontextprotocol.io/specification/2026-07-28/schema#result)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
@@ -5720,7 +5676,6 @@ impl codec::Decode for Result {
 impl codec::DecodeInPlace for Result {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             result_type: codec::DecodeInPlace::blank(unread),
@@ -5773,7 +5728,7 @@ impl codec::Object for Result {
     }
 }
 
-/// The metadata of a result; for keys of one's own see [`MetaObject`].
+/// The metadata of a result. For custom keys, see [`MetaObject`].
 ///
 /// Since revision 2026-07-28.
 ///
@@ -5782,8 +5737,8 @@ impl codec::Object for Result {
 /// Specification: [`ResultMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resultmetaobject)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultMetaObject {
-    /// Name and version of the server, as it says itself: for display and logs, not for decisions. It should be there unless
-    /// the server is set up to keep it to itself.
+    /// The name and version of the server, as reported by the server. Use it for display, logging and debugging, but not for
+    /// decisions. A server should include it unless it is configured not to.
     ///
     /// `io.modelcontextprotocol/serverInfo`, optional.
     pub server_info: Option<Implementation>,
@@ -5828,8 +5783,7 @@ impl codec::Decode for ResultMetaObject {
 
 impl codec::DecodeInPlace for ResultMetaObject {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             server_info: None,
             extra: Extra::default(),
@@ -5879,10 +5833,10 @@ impl codec::Object for ResultMetaObject {
     }
 }
 
-/// Which kind of result it is: `complete`, `input_required`, or one that an extension adds.
+/// The kind of a result: `complete`, `input_required`, or a value defined by an extension.
 ///
-/// The client knows the protocol's own values and those of the extensions it has declared, and takes a result with any
-/// other for invalid. Servers of older revisions send none, which means `complete`.
+/// A client accepts the values of the protocol and of the extensions that it has declared. It must treat a result with any
+/// other value as invalid. Servers of older revisions omit it, which means `complete`.
 ///
 /// Since revision 2026-07-28.
 ///
@@ -5891,7 +5845,7 @@ impl codec::Object for ResultMetaObject {
 /// Specification: [`ResultType`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype)
 pub type ResultType = crate::ResultType;
 
-/// One of the two sides of a conversation with a model.
+/// The sender or recipient of a message in a conversation with a model.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -5900,11 +5854,11 @@ pub type ResultType = crate::ResultType;
 /// Specification: [`Role`](https://modelcontextprotocol.io/specification/2026-07-28/schema#role)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// The model.
+    /// The language model.
     ///
     /// `"assistant"`
     Assistant,
-    /// The person who talks to the model.
+    /// The user who talks to the model.
     ///
     /// `"user"`
     User,
@@ -5952,22 +5906,16 @@ impl codec::Encode for Role {
 
 impl codec::DecodeInPlace for Role {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Assistant
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// Text, for a model or from one.
+/// Text sent to or produced by a language model.
 ///
 /// On the wire, `type` is `"text"`.
 ///
@@ -5986,23 +5934,23 @@ impl codec::DecodeInPlace for Role {
 /// assert_eq!(content.text, "Hello");
 /// assert_eq!(content.extra.get("vendor/lang"), Some(&"en".into()));
 ///
-/// // `type` is a constant: checked while decoding, written back, and no field.
+/// // `type` is a constant. It is checked while decoding and written while encoding, and it has no field.
 /// let error = mcpgen_types::from_str::<TextContent>(r#"{"type":"image","text":"Hello"}"#).unwrap_err();
 /// assert_eq!(error.to_string(), r#"TextContent: type: expected constant "text", found "image""#);
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextContent {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// The text itself.
+    /// The text.
     ///
     /// `text`, required.
     pub text: String,
@@ -6050,7 +5998,6 @@ impl codec::Decode for TextContent {
 impl codec::DecodeInPlace for TextContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -6113,10 +6060,10 @@ impl codec::Object for TextContent {
     }
 }
 
-/// A server's refusal of a request in a protocol version that it does not speak.
+/// The error response to a request with a protocol version that the server does not support.
 ///
-/// Over HTTP the status is 400. The client should ask again in a version that both have. A client that also speaks older
-/// revisions should not fall back to `initialize` because of it, but retry with one of the listed versions.
+/// Over HTTP the status is 400. The client should retry with a listed version that it supports. A client that also supports
+/// older revisions should do the same instead of falling back to `initialize`.
 ///
 /// On the wire, `jsonrpc` is `"2.0"`.
 ///
@@ -6125,11 +6072,11 @@ impl codec::Object for TextContent {
 /// Specification: [`UnsupportedProtocolVersionError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionError {
-    /// What went wrong.
+    /// The error that caused the request to fail.
     ///
     /// `error`, required.
     pub error: UnsupportedProtocolVersionErrorError,
-    /// The id of the request. Absent only if the request was too broken for its id to be read.
+    /// The ID of the request. Absent only if the request was too malformed to read its ID.
     ///
     /// `id`, optional.
     pub id: Option<RequestId>,
@@ -6170,7 +6117,6 @@ impl codec::Decode for UnsupportedProtocolVersionError {
 impl codec::DecodeInPlace for UnsupportedProtocolVersionError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             error: codec::DecodeInPlace::blank(unread),
             id: None,
@@ -6230,7 +6176,7 @@ impl codec::Object for UnsupportedProtocolVersionError {
     }
 }
 
-/// Which version was asked for, and which the server has.
+/// The error object of an [`UnsupportedProtocolVersionError`].
 ///
 /// On the wire, `code` is `-32022`.
 ///
@@ -6239,11 +6185,11 @@ impl codec::Object for UnsupportedProtocolVersionError {
 /// Used by [`UnsupportedProtocolVersionError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionErrorError {
-    /// The version asked for, and those to choose from.
+    /// The requested version and the supported versions.
     ///
     /// `data`, required.
     pub data: UnsupportedProtocolVersionErrorErrorData,
-    /// What happened, in one short sentence.
+    /// A short description of the error, in one sentence.
     ///
     /// `message`, required.
     pub message: String,
@@ -6281,7 +6227,6 @@ impl codec::Decode for UnsupportedProtocolVersionErrorError {
 impl codec::DecodeInPlace for UnsupportedProtocolVersionErrorError {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             data: codec::DecodeInPlace::blank(unread),
             message: codec::DecodeInPlace::blank(unread),
@@ -6341,18 +6286,18 @@ impl codec::Object for UnsupportedProtocolVersionErrorError {
     }
 }
 
-/// The version of a refused request, and those that the server would take.
+/// The details of an [`UnsupportedProtocolVersionError`].
 ///
 /// Since revision 2026-07-28.
 ///
 /// Used by [`UnsupportedProtocolVersionErrorError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionErrorErrorData {
-    /// The version that the request named.
+    /// The version that the client requested.
     ///
     /// `requested`, required.
     pub requested: String,
-    /// The versions that the server speaks.
+    /// The versions that the server supports.
     ///
     /// `supported`, required.
     pub supported: Vec<String>,
@@ -6387,7 +6332,6 @@ impl codec::Decode for UnsupportedProtocolVersionErrorErrorData {
 impl codec::DecodeInPlace for UnsupportedProtocolVersionErrorErrorData {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             requested: codec::DecodeInPlace::blank(unread),
             supported: codec::DecodeInPlace::blank(unread),

@@ -5,10 +5,10 @@
 use crate::{Extra, KnownMembers, Map, Revision, codec};
 use super::{RequestId, RequestMetaObject, ResultMetaObject, ResultType};
 
-/// Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+/// Requests suggestions for an argument of a prompt or a variable of a resource template.
 ///
-/// Sent while a user is typing; clients should debounce it. The answer is a [`CompleteResult`] with at most 100 values, the
-/// most relevant first. Needs the server's `completions` capability.
+/// Clients send it while the user types and should debounce it. The result is a [`CompleteResult`] with at most 100 values,
+/// most relevant first. Requires the server's `completions` capability.
 ///
 /// The `completion/complete` request, sent by the client.
 ///
@@ -21,7 +21,7 @@ use super::{RequestId, RequestMetaObject, ResultMetaObject, ResultType};
 /// Specification: [`CompleteRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -63,7 +63,6 @@ impl codec::Decode for CompleteRequest {
 impl codec::DecodeInPlace for CompleteRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -132,9 +131,9 @@ impl crate::Request for CompleteRequest {
     type Result = CompleteResult;
 }
 
-/// The argument for which a client wants suggestions, while its user types.
+/// The argument to complete and the text entered so far.
 ///
-/// A client should not ask at every keystroke, and a server should limit the rate at which it answers.
+/// Clients should debounce these requests while the user types. Servers should limit their rate.
 ///
 /// The parameters of [`CompleteRequest`] (`completion/complete`).
 ///
@@ -145,20 +144,20 @@ impl crate::Request for CompleteRequest {
 /// Specification: [`CompleteRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
-    /// The argument in question, with what has been typed so far.
+    /// The argument to complete, with the text entered so far.
     ///
     /// `argument`, required.
     pub argument: CompleteRequestParamsArgument,
-    /// What has been chosen already and may narrow the suggestions down; absence means nothing has.
+    /// The arguments that already have values, which can narrow the suggestions. If absent, no other argument has a value yet.
     ///
     /// `context`, optional. Since revision 2025-06-18.
     pub context: Option<CompleteRequestParamsContext>,
-    /// The prompt, by name, or the resource template, by URI, to which the argument belongs.
+    /// The prompt (by name) or the resource template (by URI) that the argument belongs to.
     ///
     /// `ref`, required.
     pub r#ref: PromptOrResourceTemplateReference,
@@ -208,7 +207,6 @@ impl codec::Decode for CompleteRequestParams {
 impl codec::DecodeInPlace for CompleteRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             argument: codec::DecodeInPlace::blank(unread),
@@ -272,18 +270,18 @@ impl codec::Object for CompleteRequestParams {
     }
 }
 
-/// The argument to be completed, and what has been typed of it.
+/// The name and the current text of the argument to complete.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParamsArgument {
-    /// The argument's name: that of a [`PromptArgument`](super::PromptArgument), or of a variable in the URI template.
+    /// The name of a [`PromptArgument`](super::PromptArgument) or of a variable in the URI template.
     ///
     /// `name`, required.
     pub name: String,
-    /// What has been typed so far, possibly nothing; the server looks for values that match it.
+    /// The text entered so far, which may be empty. The server returns values that match it.
     ///
     /// `value`, required.
     pub value: String,
@@ -318,7 +316,6 @@ impl codec::Decode for CompleteRequestParamsArgument {
 impl codec::DecodeInPlace for CompleteRequestParamsArgument {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             value: codec::DecodeInPlace::blank(unread),
@@ -376,14 +373,14 @@ impl codec::Object for CompleteRequestParamsArgument {
     }
 }
 
-/// What else is known when an argument is completed.
+/// Additional context for a completion.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParamsContext {
-    /// The values of the prompt's other arguments, or of the template's other variables, that have been chosen before, by name.
+    /// The values already chosen for other arguments of the prompt or other variables of the template, by name.
     ///
     /// `arguments`, optional.
     pub arguments: Option<Map<String, String>>,
@@ -428,8 +425,7 @@ impl codec::Decode for CompleteRequestParamsContext {
 
 impl codec::DecodeInPlace for CompleteRequestParamsContext {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             arguments: None,
             extra: Extra::default(),
@@ -479,7 +475,7 @@ impl codec::Object for CompleteRequestParamsContext {
     }
 }
 
-/// Whose argument is to be completed: that of a prompt, or of a resource template.
+/// A reference to the prompt or resource template whose argument is being completed.
 ///
 /// Which one a value is:
 ///
@@ -491,9 +487,9 @@ impl codec::Object for CompleteRequestParamsContext {
 /// Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptOrResourceTemplateReference {
-    /// [`PromptReference`]: Points to a prompt by its name, for instance to have one of its arguments completed.
+    /// [`PromptReference`]: A reference to a prompt by name, for example to complete one of its arguments.
     PromptReference(PromptReference),
-    /// [`ResourceTemplateReference`]: The resource or the resource template whose argument a client wants completed.
+    /// [`ResourceTemplateReference`]: A reference to the resource or resource template whose argument is being completed.
     ResourceTemplateReference(ResourceTemplateReference),
 }
 
@@ -520,7 +516,6 @@ impl codec::Decode for PromptOrResourceTemplateReference {
 impl codec::DecodeInPlace for PromptOrResourceTemplateReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::PromptReference(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -536,7 +531,7 @@ impl codec::DecodeInPlace for PromptOrResourceTemplateReference {
                         any_of: &[codec::Literal::Str("ref/prompt")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -545,7 +540,7 @@ impl codec::DecodeInPlace for PromptOrResourceTemplateReference {
                         any_of: &[codec::Literal::Str("ref/resource")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -581,9 +576,10 @@ impl codec::Encode for PromptOrResourceTemplateReference {
     }
 }
 
-/// The server's answer to `completion/complete`: values that would suit the argument.
+/// The values suggested for an argument.
 ///
-/// Suggestions may give away what exists on a server, so it must not offer what the asker is not allowed to see.
+/// Suggestions can reveal what exists on a server. The server must not suggest values that the client is not allowed to
+/// see.
 ///
 /// The result of [`CompleteRequest`] (`completion/complete`).
 ///
@@ -609,17 +605,17 @@ impl codec::Encode for PromptOrResourceTemplateReference {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// The suggestions, and whether they are all that there are.
+    /// The suggested values, and whether more values match.
     ///
     /// `completion`, required.
     pub completion: CompleteResultCompletion,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
@@ -667,7 +663,6 @@ impl codec::Decode for CompleteResult {
 impl codec::DecodeInPlace for CompleteResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             completion: codec::DecodeInPlace::blank(unread),
@@ -728,22 +723,22 @@ impl codec::Object for CompleteResult {
     }
 }
 
-/// Suggested values for an argument.
+/// A list of suggested values, with the number of matches.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResultCompletion {
-    /// Whether there are further suggestions besides these; it may be known even where their number is not.
+    /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
     ///
     /// `hasMore`, optional.
     pub has_more: Option<bool>,
-    /// How many suggestions there are in all, including those not listed in `values`; absent, their number is unknown.
+    /// The total number of matches, including those not in `values`. If absent, the number is unknown.
     ///
     /// `total`, optional.
     pub total: Option<i64>,
-    /// The suggestions, best match first.
+    /// The suggested values, most relevant first.
     ///
     /// `values`, required.
     pub values: CompleteResultCompletionValues,
@@ -791,7 +786,6 @@ impl codec::Decode for CompleteResultCompletion {
 impl codec::DecodeInPlace for CompleteResultCompletion {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             has_more: None,
             total: None,
@@ -847,10 +841,10 @@ impl codec::Object for CompleteResultCompletion {
     }
 }
 
-/// The suggestions of one answer, best match first.
+/// The suggested values of a [`CompleteResultCompletion`], most relevant first.
 ///
-/// Where there are more, [`CompleteResultCompletion`] says so in `hasMore` and `total`; there is no way to ask for the
-/// rest, other than to type more.
+/// The list holds at most 100 values. If more values match, `hasMore` and `total` report it. Completion has no paging: the
+/// user has to type more to narrow the suggestions.
 ///
 /// Checked when it is made: of a length of at most 100.
 ///
@@ -903,15 +897,9 @@ impl codec::Decode for CompleteResultCompletionValues {
 impl codec::DecodeInPlace for CompleteResultCompletionValues {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -932,11 +920,11 @@ impl codec::Encode for CompleteResultCompletionValues {
 /// Specification: [`CompleteResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#completeresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: CompleteResult,
@@ -971,7 +959,6 @@ impl codec::Decode for CompleteResultResponse {
 impl codec::DecodeInPlace for CompleteResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -1031,7 +1018,7 @@ impl codec::Object for CompleteResultResponse {
     }
 }
 
-/// Points to a prompt by its name, for instance to have one of its arguments completed.
+/// A reference to a prompt by name, for example to complete one of its arguments.
 ///
 /// On the wire, `type` is `"ref/prompt"`.
 ///
@@ -1042,11 +1029,11 @@ impl codec::Object for CompleteResultResponse {
 /// Specification: [`PromptReference`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptreference)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptReference {
-    /// The `name` of the [`Prompt`](super::Prompt), which alone decides which one is meant.
+    /// The `name` of the [`Prompt`](super::Prompt). It alone identifies the prompt.
     ///
     /// `name`, required.
     pub name: String,
-    /// The prompt's name for people to read; it plays no part in finding the prompt.
+    /// The display name of the prompt. It is not used to find the prompt.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
@@ -1087,7 +1074,6 @@ impl codec::Decode for PromptReference {
 impl codec::DecodeInPlace for PromptReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             name: codec::DecodeInPlace::blank(unread),
             title: None,
@@ -1147,7 +1133,7 @@ impl codec::Object for PromptReference {
     }
 }
 
-/// The resource or the resource template whose argument a client wants completed.
+/// A reference to the resource or resource template whose argument is being completed.
 ///
 /// On the wire, `type` is `"ref/resource"`.
 ///
@@ -1158,7 +1144,7 @@ impl codec::Object for PromptReference {
 /// Specification: [`ResourceTemplateReference`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplatereference)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplateReference {
-    /// The URI of the resource, or the URI template (RFC 6570) just as the server listed it.
+    /// The URI of the resource, or the URI template (RFC 6570) exactly as listed by the server.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -1192,7 +1178,6 @@ impl codec::Decode for ResourceTemplateReference {
 impl codec::DecodeInPlace for ResourceTemplateReference {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             uri: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),

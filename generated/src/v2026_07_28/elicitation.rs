@@ -4,7 +4,7 @@
 //! The area `elicitation` of the protocol.
 use crate::{Extra, KnownMembers, Map, Number, Revision, codec};
 
-/// A field of a form that is either true or false.
+/// A form field for a boolean.
 ///
 /// On the wire, `type` is `"boolean"`.
 ///
@@ -15,15 +15,15 @@ use crate::{Extra, KnownMembers, Map, Number, Revision, codec};
 /// Specification: [`BooleanSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#booleanschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BooleanSchema {
-    /// The value with which the form starts.
+    /// The initial value of the field.
     ///
     /// `default`, optional.
     pub default: Option<bool>,
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -87,8 +87,7 @@ impl codec::Decode for BooleanSchema {
 
 impl codec::DecodeInPlace for BooleanSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             default: None,
             description: None,
@@ -146,13 +145,14 @@ impl codec::Object for BooleanSchema {
     }
 }
 
-/// Asks the user for information, by way of the client.
+/// Requests input from the user through the client.
 ///
-/// It is no message of its own: it stands among the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), and the [`ElicitResult`]
-/// goes into the `inputResponses` of the retried request. In form mode the client draws a form from a flat JSON Schema;
-/// secrets must not be asked for in this way. In URL mode it shows a link, and the server learns by itself, outside the
-/// protocol, how that went. Needs the client's `elicitation` capability with the mode in question; an empty capability
-/// stands for form mode.
+/// The server sends it as one of the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), not as a separate message. The client
+/// returns the [`ElicitResult`] in the `inputResponses` of the retried request. In form mode, the client shows a form
+/// generated from a flat JSON Schema. Servers must not request secrets in this mode. In URL mode, the client shows a link.
+/// The server learns the outcome of the interaction outside of the protocol.
+///
+/// Requires the client's `elicitation` capability with the mode in use. An empty capability means form mode.
 ///
 /// The `elicitation/create` request, which travels inside another message.
 ///
@@ -199,7 +199,6 @@ impl codec::Decode for ElicitRequest {
 impl codec::DecodeInPlace for ElicitRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -263,9 +262,12 @@ impl crate::Request for ElicitRequest {
     type Result = ElicitResult;
 }
 
-/// A form that a server wants the user to fill in.
+/// A form that the server asks the user to fill in.
 ///
-/// Passwords, keys, payment details and other secrets must not be asked for here, since the answers pass through the client; that is what [`ElicitRequestUrlParams`] is for. The client must show which server is asking, let the user change the answers before they are sent, and offer ways to decline and to cancel. A request without `mode` is one of these.
+/// The values pass through the client, so servers must not use a form to request passwords, keys, payment details or other
+/// secrets. Use [`ElicitRequestUrlParams`] for those. The client must show which server sent the request, let the user
+/// change the values before they are sent, and offer ways to decline and to cancel. An elicitation without `mode` is a
+/// form.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -283,14 +285,14 @@ impl crate::Request for ElicitRequest {
 /// let value = mcpgen_types::to_value(&params)?;
 /// assert_eq!(value["requestedSchema"]["properties"]["name"]["type"], "string");
 ///
-/// // A constant that may be absent: `with_mode(true)` writes it.
+/// // `mode` is an optional constant. `with_mode(true)` writes it.
 /// assert!(!params.has_mode() && value.get("mode").is_none());
 /// assert_eq!(mcpgen_types::to_value(&params.with_mode(true))?["mode"], "form");
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParams {
-    /// What to tell the user: which information is wanted, and what for.
+    /// The message shown to the user. It explains which information is needed and why.
     ///
     /// `message`, required.
     pub message: String,
@@ -345,7 +347,6 @@ impl codec::Decode for ElicitRequestFormParams {
 impl codec::DecodeInPlace for ElicitRequestFormParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             message: codec::DecodeInPlace::blank(unread),
             mode: false,
@@ -410,9 +411,9 @@ impl codec::Object for ElicitRequestFormParams {
     }
 }
 
-/// The form that a server wants filled in: a JSON Schema of a flat object, one property for each field.
+/// The fields of a form, as a JSON Schema of a flat object with one property per field.
 ///
-/// The client can build the form from it, and should check the answers against it; so should the server.
+/// The client can generate the form from the schema. The client and the server should both validate the values against it.
 ///
 /// On the wire, `type` is `"object"`.
 ///
@@ -421,15 +422,15 @@ impl codec::Object for ElicitRequestFormParams {
 /// Used by [`ElicitRequestFormParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestFormParamsRequestedSchema {
-    /// The JSON Schema dialect, as a URI; absent means 2020-12.
+    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12.
     ///
     /// `$schema`, optional.
     pub schema: Option<String>,
-    /// The fields, by the names under which [`ElicitResult`] returns their values.
+    /// The fields, by the names that [`ElicitResult`] uses for their values.
     ///
     /// `properties`, required.
     pub properties: Map<String, PrimitiveSchemaDefinition>,
-    /// The names of the fields that the user has to fill in; absent means none.
+    /// The names of the fields that the user must fill in. If absent, all fields are optional.
     ///
     /// `required`, optional.
     pub required: Option<Vec<String>>,
@@ -482,7 +483,6 @@ impl codec::Decode for ElicitRequestFormParamsRequestedSchema {
 impl codec::DecodeInPlace for ElicitRequestFormParamsRequestedSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             schema: None,
             properties: codec::DecodeInPlace::blank(unread),
@@ -545,9 +545,11 @@ impl codec::Object for ElicitRequestFormParamsRequestedSchema {
     }
 }
 
-/// What a server asks of the user: to fill in a form, or to visit a page.
+/// A form for the user to fill in, or a URL for the user to visit.
 ///
-/// Without `mode` it is a form. A server may use only the modes that the client declares in its `elicitation` capability. In 2026-07-28 it is no request of its own but one of the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult).
+/// If `mode` is absent, the elicitation is a form. A server must use only the modes that the client declares in its
+/// `elicitation` capability. In 2026-07-28, an elicitation is one of the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), not
+/// a separate request.
 ///
 /// The parameters of [`ElicitRequest`] (`elicitation/create`).
 ///
@@ -564,9 +566,9 @@ impl codec::Object for ElicitRequestFormParamsRequestedSchema {
 /// Specification: [`ElicitRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitRequestParams {
-    /// [`ElicitRequestFormParams`]: A form that a server wants the user to fill in.
+    /// [`ElicitRequestFormParams`]: A form that the server asks the user to fill in.
     ElicitRequestFormParams(ElicitRequestFormParams),
-    /// [`ElicitRequestUrlParams`]: A web page that a server wants the user to visit, for what must not pass through the client: secrets, payments, sign-in at a third party.
+    /// [`ElicitRequestUrlParams`]: A web page that the server asks the user to visit.
     ElicitRequestUrlParams(ElicitRequestUrlParams),
 }
 
@@ -593,7 +595,6 @@ impl codec::Decode for ElicitRequestParams {
 impl codec::DecodeInPlace for ElicitRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::ElicitRequestUrlParams(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -609,7 +610,7 @@ impl codec::DecodeInPlace for ElicitRequestParams {
                         any_of: &[codec::Literal::Str("form")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -618,7 +619,7 @@ impl codec::DecodeInPlace for ElicitRequestParams {
                         any_of: &[codec::Literal::Str("url")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -626,7 +627,7 @@ impl codec::DecodeInPlace for ElicitRequestParams {
                         path: &["mode"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
         ];
         match json.union(GUARDS)? {
@@ -662,9 +663,19 @@ impl codec::Encode for ElicitRequestParams {
     }
 }
 
-/// A web page that a server wants the user to visit, for what must not pass through the client: secrets, payments, sign-in at a third party.
+/// A web page that the server asks the user to visit.
 ///
-/// The client must show the full address and ask for consent, must not fetch anything from it beforehand, and must open it where neither client nor model can see what the user does. The server must put neither personal data nor a ready-made login into the address, and must make sure that the visitor is the user whom it asked. Consent is all that the answer `accept` means: the visit itself may still be going on, or fail. It is no way to authorise the client itself to the server.
+/// Use it for interactions that must not pass through the client, such as entering secrets, paying, or signing in with a
+/// third party. Do not use it to authorize the client to the server.
+///
+/// The client must show the full URL and ask for the user's consent. It must not fetch anything from the URL before that.
+/// It must open the page in a way that hides the page and the user's input from the client and the model.
+///
+/// The server must not put personal data into the URL, and must not send a pre-authenticated URL. It must verify that the
+/// visitor is the user who received the elicitation.
+///
+/// The action `accept` means only that the user consented. The interaction on the page may still be in progress, or may
+/// fail.
 ///
 /// On the wire, `mode` is `"url"`.
 ///
@@ -675,11 +686,11 @@ impl codec::Encode for ElicitRequestParams {
 /// Specification: [`ElicitRequestURLParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequesturlparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestUrlParams {
-    /// What to tell the user: what the visit is for.
+    /// The message shown to the user. It explains why the user should visit the page.
     ///
     /// `message`, required.
     pub message: String,
-    /// The address to open: a URI, which outside of development should be `https`.
+    /// The URL to open. Outside of development it should use `https`.
     ///
     /// `url`, required.
     pub url: String,
@@ -714,7 +725,6 @@ impl codec::Decode for ElicitRequestUrlParams {
 impl codec::DecodeInPlace for ElicitRequestUrlParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             message: codec::DecodeInPlace::blank(unread),
             url: codec::DecodeInPlace::blank(unread),
@@ -774,9 +784,10 @@ impl codec::Object for ElicitRequestUrlParams {
     }
 }
 
-/// How the user reacted to a server's question.
+/// The user's response to an elicitation.
 ///
-/// The values come from outside: a server should check them against the schema that it sent, and never take them as proof of who the user is. In 2026-07-28 it is one of the `inputResponses` of the retried request.
+/// The server should validate the values against the schema that it sent. It must not use them as proof of the user's
+/// identity. In 2026-07-28 this result is one of the `inputResponses` of the retried request.
 ///
 /// The result of [`ElicitRequest`] (`elicitation/create`).
 ///
@@ -800,11 +811,11 @@ impl codec::Object for ElicitRequestUrlParams {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitResult {
-    /// Whether the user agreed, refused, or did neither.
+    /// The user's decision: accepted, declined or cancelled.
     ///
     /// `action`, required.
     pub action: ElicitResultAction,
-    /// The values of the form's fields, by their names. Only `accept` in answer to a form has them; a page to visit yields none.
+    /// The values of the form's fields, by name. Present only if a form was accepted; a URL elicitation has no values.
     ///
     /// `content`, optional.
     pub content: Option<Map<String, ElicitResultContentValue>>,
@@ -848,7 +859,6 @@ impl codec::Decode for ElicitResult {
 impl codec::DecodeInPlace for ElicitResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             action: codec::DecodeInPlace::blank(unread),
             content: None,
@@ -901,22 +911,23 @@ impl codec::Object for ElicitResult {
     }
 }
 
-/// What the user did with a server's question.
+/// The user's decision about an elicitation.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Used by [`ElicitResult`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElicitResultAction {
-    /// Agreed: submitted the form, or consented to open the page (which may not be finished yet).
+    /// The user submitted the form or agreed to open the URL. The interaction at the URL may not be complete yet.
     ///
     /// `"accept"`
     Accept,
-    /// Went away without deciding, for instance by closing the dialogue; the server may ask again later.
+    /// The user dismissed the elicitation without a decision, for example by closing the dialog. The server may ask again
+    /// later.
     ///
     /// `"cancel"`
     Cancel,
-    /// Said no; the server may offer an alternative.
+    /// The user declined explicitly. The server may offer an alternative.
     ///
     /// `"decline"`
     Decline,
@@ -964,22 +975,16 @@ impl codec::Encode for ElicitResultAction {
 
 impl codec::DecodeInPlace for ElicitResultAction {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Accept
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// What the user entered into one field of a form.
+/// The value that the user entered in a field of a form.
 ///
 /// Which one a value is:
 ///
@@ -993,19 +998,19 @@ impl codec::DecodeInPlace for ElicitResultAction {
 /// Used by [`ElicitResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitResultContentValue {
-    /// The options chosen in a [`MultiSelectEnumSchema`].
+    /// The selected options of a [`MultiSelectEnumSchema`].
     ///
     /// A list of string.
     StringArray(Vec<String>),
-    /// The answer to a [`StringSchema`], or the option chosen in a field that allows a single one.
+    /// The value of a [`StringSchema`], or the selected option of a single-select field.
     ///
     /// A string.
     String(String),
-    /// The answer to a [`NumberSchema`]; it may have a fraction unless an integer was asked for.
+    /// The value of a [`NumberSchema`]. It can have a fraction unless the field requires an integer.
     ///
     /// A number.
     Number(Number),
-    /// The answer to a [`BooleanSchema`].
+    /// The value of a [`BooleanSchema`].
     ///
     /// A boolean.
     Boolean(bool),
@@ -1052,7 +1057,6 @@ impl codec::Decode for ElicitResultContentValue {
 impl codec::DecodeInPlace for ElicitResultContentValue {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::StringArray(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1063,11 +1067,11 @@ impl codec::DecodeInPlace for ElicitResultContentValue {
         const GUARDS: &[codec::Guard] = &[
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::ARRAY)],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::STRING)],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1075,11 +1079,11 @@ impl codec::DecodeInPlace for ElicitResultContentValue {
                         codec::JsonTypes::INTEGER.union(codec::JsonTypes::FRACTION),
                     ),
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::BOOLEAN)],
-                member: 3,
+                variant: 3,
             },
         ];
         match json.union(GUARDS)? {
@@ -1123,9 +1127,9 @@ impl codec::Encode for ElicitResultContentValue {
     }
 }
 
-/// A field of a form that offers options to choose from: one or several of them, with or without titles.
+/// A form field with a list of options, for a single or multiple selection, with or without titles.
 ///
-/// Where `enum` comes with `enumNames` it is a [`LegacyTitledEnumSchema`].
+/// A schema with both `enum` and `enumNames` decodes as [`LegacyTitledEnumSchema`].
 ///
 /// Which one a value is:
 ///
@@ -1140,15 +1144,15 @@ impl codec::Encode for ElicitResultContentValue {
 /// Specification: [`EnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#enumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub enum EnumSchema {
-    /// [`UntitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; they are shown as they are.
+    /// [`UntitledSingleSelectEnumSchema`]: A form field with a list of untitled options from which the user selects one.
     UntitledSingleSelectEnumSchema(UntitledSingleSelectEnumSchema),
-    /// [`TitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; each has a title to show.
+    /// [`TitledSingleSelectEnumSchema`]: A form field with a list of titled options from which the user selects one.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
-    /// [`UntitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; they are shown as they are.
+    /// [`UntitledMultiSelectEnumSchema`]: A form field with a list of untitled options from which the user can select several.
     UntitledMultiSelectEnumSchema(UntitledMultiSelectEnumSchema),
-    /// [`TitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; each has a title to show.
+    /// [`TitledMultiSelectEnumSchema`]: A form field with a list of titled options from which the user can select several.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
-    /// [`LegacyTitledEnumSchema`]: A field of a form that offers options, of which the user chooses one, in the notation of 2025-06-18.
+    /// [`LegacyTitledEnumSchema`]: A form field with a list of titled options from which the user selects one, in the format of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
 
@@ -1193,7 +1197,6 @@ impl codec::Decode for EnumSchema {
 impl codec::DecodeInPlace for EnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::LegacyTitledEnumSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1215,7 +1218,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["enumNames"],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -1227,7 +1230,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["enum"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1239,7 +1242,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["oneOf"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1251,7 +1254,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["items", "enum"],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -1263,7 +1266,7 @@ impl codec::DecodeInPlace for EnumSchema {
                         path: &["items", "anyOf"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
         ];
         match json.union(GUARDS)? {
@@ -1337,9 +1340,10 @@ impl codec::Encode for EnumSchema {
     }
 }
 
-/// A field of a form that offers options, of which the user chooses one, in the notation of 2025-06-18.
+/// A form field with a list of titled options from which the user selects one, in the format of 2025-06-18.
 ///
-/// The titles stand apart from the values, in `enumNames`, which JSON Schema does not know. A later revision will drop it.
+/// The titles are in the non-standard keyword `enumNames`, separate from the values. A later revision will remove this
+/// type.
 ///
 /// On the wire, `type` is `"string"`.
 ///
@@ -1351,26 +1355,26 @@ impl codec::Encode for EnumSchema {
 #[deprecated(note = "since revision 2025-11-25: Use TitledSingleSelectEnumSchema.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LegacyTitledEnumSchema {
-    /// The option with which the form starts, by its value (not its title).
+    /// The value (not the title) of the initially selected option.
     ///
     /// `default`, optional.
     pub default: Option<String>,
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The options, each the value to be returned.
+    /// The values of the options.
     ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
-    /// The titles to show for the options, in the order of `enum`; absent means that the values themselves are shown.
+    /// The display names of the options, in the order of `enum`. If absent, the values are displayed.
     ///
     /// `enumNames`, optional.
     #[deprecated(
         note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema."
     )]
     pub enum_names: Option<Vec<String>>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -1442,7 +1446,6 @@ impl codec::Decode for LegacyTitledEnumSchema {
 impl codec::DecodeInPlace for LegacyTitledEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -1511,7 +1514,7 @@ impl codec::Object for LegacyTitledEnumSchema {
     }
 }
 
-/// A field of a form that offers options, of which the user may choose several.
+/// A form field with a list of options from which the user can select several.
 ///
 /// Which one a value is:
 ///
@@ -1523,9 +1526,9 @@ impl codec::Object for LegacyTitledEnumSchema {
 /// Specification: [`MultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#multiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub enum MultiSelectEnumSchema {
-    /// [`UntitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; they are shown as they are.
+    /// [`UntitledMultiSelectEnumSchema`]: A form field with a list of untitled options from which the user can select several.
     UntitledMultiSelectEnumSchema(UntitledMultiSelectEnumSchema),
-    /// [`TitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; each has a title to show.
+    /// [`TitledMultiSelectEnumSchema`]: A form field with a list of titled options from which the user can select several.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
 }
 
@@ -1552,7 +1555,6 @@ impl codec::Decode for MultiSelectEnumSchema {
 impl codec::DecodeInPlace for MultiSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::TitledMultiSelectEnumSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1567,7 +1569,7 @@ impl codec::DecodeInPlace for MultiSelectEnumSchema {
                         path: &["items", "enum"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1575,7 +1577,7 @@ impl codec::DecodeInPlace for MultiSelectEnumSchema {
                         path: &["items", "anyOf"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -1615,7 +1617,7 @@ impl codec::Encode for MultiSelectEnumSchema {
     }
 }
 
-/// A field of a form that takes a number.
+/// A form field for a number.
 ///
 /// Since revision 2025-06-18.
 ///
@@ -1624,27 +1626,27 @@ impl codec::Encode for MultiSelectEnumSchema {
 /// Specification: [`NumberSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#numberschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberSchema {
-    /// The value with which the form starts.
+    /// The initial value of the field.
     ///
     /// `default`, optional. Since revision 2025-11-25.
     pub default: Option<Number>,
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The largest number allowed, itself included; absent means no limit.
+    /// The largest allowed value, inclusive. If absent, the value has no upper limit.
     ///
     /// `maximum`, optional.
     pub maximum: Option<Number>,
-    /// The smallest number allowed, itself included; absent means no limit.
+    /// The smallest allowed value, inclusive. If absent, the value has no lower limit.
     ///
     /// `minimum`, optional.
     pub minimum: Option<Number>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
-    /// Whether fractions are allowed.
+    /// The kind of number: integers only, or any number.
     ///
     /// `type`, required.
     pub r#type: NumberSchemaType,
@@ -1720,7 +1722,6 @@ impl codec::Decode for NumberSchema {
 impl codec::DecodeInPlace for NumberSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -1785,18 +1786,18 @@ impl codec::Object for NumberSchema {
     }
 }
 
-/// Which numbers a field of a form takes.
+/// The kind of number that a form field accepts.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Used by [`NumberSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NumberSchemaType {
-    /// Whole numbers only.
+    /// An integer.
     ///
     /// `"integer"`
     Integer,
-    /// Numbers with or without a fraction.
+    /// A number with or without a fraction.
     ///
     /// `"number"`
     Number,
@@ -1844,24 +1845,19 @@ impl codec::Encode for NumberSchemaType {
 
 impl codec::DecodeInPlace for NumberSchemaType {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Integer
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// One field of a form, as a small subset of JSON Schema.
+/// The schema of a form field, restricted to a small subset of JSON Schema.
 ///
-/// A field is a string, a number, a boolean, a choice of one option, or a choice of several; there are no objects and no other lists.
+/// A field is a string, a number, a boolean, a single-select list or a multi-select list. Nested objects and other arrays
+/// are not supported.
 ///
 /// Which one a value is:
 ///
@@ -1881,21 +1877,21 @@ impl codec::DecodeInPlace for NumberSchemaType {
 /// Specification: [`PrimitiveSchemaDefinition`](https://modelcontextprotocol.io/specification/2026-07-28/schema#primitiveschemadefinition)
 #[derive(Clone, Debug, PartialEq)]
 pub enum PrimitiveSchemaDefinition {
-    /// [`StringSchema`]: A field of a form that takes text.
+    /// [`StringSchema`]: A form field for text.
     StringSchema(StringSchema),
-    /// [`NumberSchema`]: A field of a form that takes a number.
+    /// [`NumberSchema`]: A form field for a number.
     NumberSchema(NumberSchema),
-    /// [`BooleanSchema`]: A field of a form that is either true or false.
+    /// [`BooleanSchema`]: A form field for a boolean.
     BooleanSchema(BooleanSchema),
-    /// [`UntitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; they are shown as they are.
+    /// [`UntitledSingleSelectEnumSchema`]: A form field with a list of untitled options from which the user selects one.
     UntitledSingleSelectEnumSchema(UntitledSingleSelectEnumSchema),
-    /// [`TitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; each has a title to show.
+    /// [`TitledSingleSelectEnumSchema`]: A form field with a list of titled options from which the user selects one.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
-    /// [`UntitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; they are shown as they are.
+    /// [`UntitledMultiSelectEnumSchema`]: A form field with a list of untitled options from which the user can select several.
     UntitledMultiSelectEnumSchema(UntitledMultiSelectEnumSchema),
-    /// [`TitledMultiSelectEnumSchema`]: A field of a form that offers options, of which the user may choose several; each has a title to show.
+    /// [`TitledMultiSelectEnumSchema`]: A form field with a list of titled options from which the user can select several.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
-    /// [`LegacyTitledEnumSchema`]: A field of a form that offers options, of which the user chooses one, in the notation of 2025-06-18.
+    /// [`LegacyTitledEnumSchema`]: A form field with a list of titled options from which the user selects one, in the format of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
 
@@ -1958,7 +1954,6 @@ impl codec::Decode for PrimitiveSchemaDefinition {
 impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::BooleanSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1980,7 +1975,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["enumNames"],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
             codec::Guard {
                 when: &[
@@ -1992,7 +1987,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["enum"],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -2004,7 +1999,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["oneOf"],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -2013,7 +2008,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         any_of: &[codec::Literal::Str("string")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -2025,7 +2020,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         ],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -2034,7 +2029,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         any_of: &[codec::Literal::Str("boolean")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -2046,7 +2041,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["items", "enum"],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -2058,7 +2053,7 @@ impl codec::DecodeInPlace for PrimitiveSchemaDefinition {
                         path: &["items", "anyOf"],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
         ];
         match json.union(GUARDS)? {
@@ -2162,7 +2157,7 @@ impl codec::Encode for PrimitiveSchemaDefinition {
     }
 }
 
-/// A field of a form that offers options, of which the user chooses one.
+/// A form field with a list of options from which the user selects one.
 ///
 /// Which one a value is:
 ///
@@ -2174,9 +2169,9 @@ impl codec::Encode for PrimitiveSchemaDefinition {
 /// Specification: [`SingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#singleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub enum SingleSelectEnumSchema {
-    /// [`UntitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; they are shown as they are.
+    /// [`UntitledSingleSelectEnumSchema`]: A form field with a list of untitled options from which the user selects one.
     UntitledSingleSelectEnumSchema(UntitledSingleSelectEnumSchema),
-    /// [`TitledSingleSelectEnumSchema`]: A field of a form that offers options, of which the user chooses one; each has a title to show.
+    /// [`TitledSingleSelectEnumSchema`]: A form field with a list of titled options from which the user selects one.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
 }
 
@@ -2203,7 +2198,6 @@ impl codec::Decode for SingleSelectEnumSchema {
 impl codec::DecodeInPlace for SingleSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::TitledSingleSelectEnumSchema(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -2218,7 +2212,7 @@ impl codec::DecodeInPlace for SingleSelectEnumSchema {
                         path: &["enum"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -2226,7 +2220,7 @@ impl codec::DecodeInPlace for SingleSelectEnumSchema {
                         path: &["oneOf"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -2266,7 +2260,7 @@ impl codec::Encode for SingleSelectEnumSchema {
     }
 }
 
-/// A field of a form that takes text.
+/// A form field for text.
 ///
 /// On the wire, `type` is `"string"`.
 ///
@@ -2277,27 +2271,27 @@ impl codec::Encode for SingleSelectEnumSchema {
 /// Specification: [`StringSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#stringschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct StringSchema {
-    /// The text with which the form starts.
+    /// The initial text of the field.
     ///
     /// `default`, optional. Since revision 2025-11-25.
     pub default: Option<String>,
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// What the text has to be; absent means anything.
+    /// The required format of the text. If absent, any text is allowed.
     ///
     /// `format`, optional.
     pub format: Option<StringSchemaFormat>,
-    /// The greatest length allowed, in characters; absent means no limit.
+    /// The maximum length in characters. If absent, the length has no upper limit.
     ///
     /// `maxLength`, optional.
     pub max_length: Option<i64>,
-    /// The least length allowed, in characters; absent means no limit.
+    /// The minimum length in characters. If absent, the length has no lower limit.
     ///
     /// `minLength`, optional.
     pub min_length: Option<i64>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -2385,8 +2379,7 @@ impl codec::Decode for StringSchema {
 
 impl codec::DecodeInPlace for StringSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             default: None,
             description: None,
@@ -2453,26 +2446,26 @@ impl codec::Object for StringSchema {
     }
 }
 
-/// What the text in a field of a form has to be, as a `format` of JSON Schema.
+/// The format of the text in a form field, as a JSON Schema `format`.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Used by [`StringSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StringSchemaFormat {
-    /// A date, such as `2025-06-18` (`full-date` of RFC 3339).
+    /// A date such as `2025-06-18` (RFC 3339 `full-date`).
     ///
     /// `"date"`
     Date,
-    /// A date and a time with an offset, such as `2025-06-18T12:00:00Z` (`date-time` of RFC 3339).
+    /// A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
     ///
     /// `"date-time"`
     DateTime,
-    /// An e-mail address.
+    /// An email address.
     ///
     /// `"email"`
     Email,
-    /// A URI with its scheme (RFC 3986), no relative reference.
+    /// An absolute URI (RFC 3986). Relative references are not allowed.
     ///
     /// `"uri"`
     Uri,
@@ -2525,22 +2518,16 @@ impl codec::Encode for StringSchemaFormat {
 
 impl codec::DecodeInPlace for StringSchemaFormat {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Date
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// A field of a form that offers options, of which the user may choose several; each has a title to show.
+/// A form field with a list of titled options from which the user can select several.
 ///
 /// On the wire, `type` is `"array"`.
 ///
@@ -2551,11 +2538,11 @@ impl codec::DecodeInPlace for StringSchemaFormat {
 /// Specification: [`TitledMultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledmultiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchema {
-    /// The options with which the form starts, by their values (not their titles).
+    /// The values (not the titles) of the initially selected options.
     ///
     /// `default`, optional.
     pub default: Option<Vec<String>>,
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
@@ -2563,15 +2550,15 @@ pub struct TitledMultiSelectEnumSchema {
     ///
     /// `items`, required.
     pub items: TitledMultiSelectEnumSchemaItems,
-    /// How many options may be chosen at most; absent means no limit.
+    /// The maximum number of selected options. If absent, the number has no upper limit.
     ///
     /// `maxItems`, optional.
     pub max_items: Option<i64>,
-    /// How many options have to be chosen at least; absent means no limit.
+    /// The minimum number of selected options. If absent, the number has no lower limit.
     ///
     /// `minItems`, optional.
     pub min_items: Option<i64>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -2648,7 +2635,6 @@ impl codec::Decode for TitledMultiSelectEnumSchema {
 impl codec::DecodeInPlace for TitledMultiSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -2763,7 +2749,6 @@ impl codec::Decode for TitledMultiSelectEnumSchemaItems {
 impl codec::DecodeInPlace for TitledMultiSelectEnumSchemaItems {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             any_of: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2820,11 +2805,11 @@ impl codec::Object for TitledMultiSelectEnumSchemaItems {
 /// Used by [`TitledMultiSelectEnumSchemaItems`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
-    /// The value to be returned if the user chooses it.
+    /// The value returned if the user selects this option.
     ///
     /// `const`, required.
     pub r#const: String,
-    /// The text to show for it.
+    /// The display name of the option.
     ///
     /// `title`, required.
     pub title: String,
@@ -2859,7 +2844,6 @@ impl codec::Decode for TitledMultiSelectEnumSchemaItemsAnyOfItem {
 impl codec::DecodeInPlace for TitledMultiSelectEnumSchemaItemsAnyOfItem {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             r#const: codec::DecodeInPlace::blank(unread),
             title: codec::DecodeInPlace::blank(unread),
@@ -2917,7 +2901,7 @@ impl codec::Object for TitledMultiSelectEnumSchemaItemsAnyOfItem {
     }
 }
 
-/// A field of a form that offers options, of which the user chooses one; each has a title to show.
+/// A form field with a list of titled options from which the user selects one.
 ///
 /// On the wire, `type` is `"string"`.
 ///
@@ -2928,11 +2912,11 @@ impl codec::Object for TitledMultiSelectEnumSchemaItemsAnyOfItem {
 /// Specification: [`TitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledsingleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledSingleSelectEnumSchema {
-    /// The option with which the form starts, by its value (not its title).
+    /// The value (not the title) of the initially selected option.
     ///
     /// `default`, optional.
     pub default: Option<String>,
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
@@ -2940,7 +2924,7 @@ pub struct TitledSingleSelectEnumSchema {
     ///
     /// `oneOf`, required.
     pub one_of: Vec<TitledSingleSelectEnumSchemaOneOfItem>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -3001,7 +2985,6 @@ impl codec::Decode for TitledSingleSelectEnumSchema {
 impl codec::DecodeInPlace for TitledSingleSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -3074,11 +3057,11 @@ impl codec::Object for TitledSingleSelectEnumSchema {
 /// Used by [`TitledSingleSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledSingleSelectEnumSchemaOneOfItem {
-    /// The value to be returned if the user chooses it.
+    /// The value returned if the user selects this option.
     ///
     /// `const`, required.
     pub r#const: String,
-    /// The text to show for it.
+    /// The display name of the option.
     ///
     /// `title`, required.
     pub title: String,
@@ -3113,7 +3096,6 @@ impl codec::Decode for TitledSingleSelectEnumSchemaOneOfItem {
 impl codec::DecodeInPlace for TitledSingleSelectEnumSchemaOneOfItem {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             r#const: codec::DecodeInPlace::blank(unread),
             title: codec::DecodeInPlace::blank(unread),
@@ -3171,7 +3153,9 @@ impl codec::Object for TitledSingleSelectEnumSchemaOneOfItem {
     }
 }
 
-/// A field of a form that offers options, of which the user may choose several; they are shown as they are.
+/// A form field with a list of untitled options from which the user can select several.
+///
+/// The form displays the values of the options.
 ///
 /// On the wire, `type` is `"array"`.
 ///
@@ -3182,11 +3166,11 @@ impl codec::Object for TitledSingleSelectEnumSchemaOneOfItem {
 /// Specification: [`UntitledMultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledmultiselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledMultiSelectEnumSchema {
-    /// The options with which the form starts.
+    /// The initially selected options.
     ///
     /// `default`, optional.
     pub default: Option<Vec<String>>,
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
@@ -3194,15 +3178,15 @@ pub struct UntitledMultiSelectEnumSchema {
     ///
     /// `items`, required.
     pub items: UntitledMultiSelectEnumSchemaItems,
-    /// How many options may be chosen at most; absent means no limit.
+    /// The maximum number of selected options. If absent, the number has no upper limit.
     ///
     /// `maxItems`, optional.
     pub max_items: Option<i64>,
-    /// How many options have to be chosen at least; absent means no limit.
+    /// The minimum number of selected options. If absent, the number has no lower limit.
     ///
     /// `minItems`, optional.
     pub min_items: Option<i64>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -3279,7 +3263,6 @@ impl codec::Decode for UntitledMultiSelectEnumSchema {
 impl codec::DecodeInPlace for UntitledMultiSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,
@@ -3360,7 +3343,7 @@ impl codec::Object for UntitledMultiSelectEnumSchema {
 /// Used by [`UntitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledMultiSelectEnumSchemaItems {
-    /// The options, each shown as it is returned.
+    /// The values of the options, which are also displayed.
     ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
@@ -3394,7 +3377,6 @@ impl codec::Decode for UntitledMultiSelectEnumSchemaItems {
 impl codec::DecodeInPlace for UntitledMultiSelectEnumSchemaItems {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             r#enum: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -3451,7 +3433,9 @@ impl codec::Object for UntitledMultiSelectEnumSchemaItems {
     }
 }
 
-/// A field of a form that offers options, of which the user chooses one; they are shown as they are.
+/// A form field with a list of untitled options from which the user selects one.
+///
+/// The form displays the values of the options.
 ///
 /// On the wire, `type` is `"string"`.
 ///
@@ -3462,19 +3446,19 @@ impl codec::Object for UntitledMultiSelectEnumSchemaItems {
 /// Specification: [`UntitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledsingleselectenumschema)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledSingleSelectEnumSchema {
-    /// The option with which the form starts.
+    /// The initially selected option.
     ///
     /// `default`, optional.
     pub default: Option<String>,
-    /// An explanation to show with the field.
+    /// The help text of the field.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The options, each shown as it is returned.
+    /// The values of the options, which are also displayed.
     ///
     /// `enum`, required.
     pub r#enum: Vec<String>,
-    /// The label to show for the field.
+    /// The label of the field.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -3535,7 +3519,6 @@ impl codec::Decode for UntitledSingleSelectEnumSchema {
 impl codec::DecodeInPlace for UntitledSingleSelectEnumSchema {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             default: None,
             description: None,

@@ -2,7 +2,10 @@
 // Do not edit: run `cargo run -p mcpgen -- generate`.
 
 //! Methods, messages and envelopes by direction.
-use crate::{ErrorCode, ErrorKind, Message, NotificationSet, RequestSet, codec};
+use crate::{
+    ErrorCode, ErrorKind, Message, MethodSet, NotificationSet, RequestSet, codec,
+};
+
 use super::{
     CallToolRequest, CancelledNotification, CompleteRequest, DiscoverRequest,
     GetPromptRequest, ListPromptsRequest, ListResourceTemplatesRequest,
@@ -13,9 +16,10 @@ use super::{
     ToolListChangedNotification,
 };
 
-/// Any request that a server sends on its own: in this revision there is none.
+/// Any request that a server sends.
 ///
-/// What a server wants to know from a client it asks for in an [`InputRequiredResult`](super::InputRequiredResult).
+/// Servers send no requests in this revision. A server requests input from the client with an [`InputRequiredResult`](super::InputRequiredResult)
+/// instead.
 ///
 /// Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +35,6 @@ impl codec::DecodeInPlace for ServerRequest {
     const IS_EMPTY: bool = true;
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         codec::no_value(unread)
     }
     fn read(
@@ -49,18 +52,20 @@ impl codec::Encode for ServerRequest {
     }
 }
 
-/// Any notification that a client sends: in this revision only the one that cancels a request.
+/// Any notification that a client sends.
+///
+/// In this revision, clients send only `notifications/cancelled`.
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended. |
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Cancels a client's request or, if sent by the server, ends a subscription. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`CancelledNotification`](super::CancelledNotification): Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended.
+    /// [`CancelledNotification`](super::CancelledNotification): Cancels a client's request or, if sent by the server, ends a subscription.
     Cancelled(CancelledNotification),
 }
 
@@ -82,25 +87,19 @@ impl codec::Decode for ClientNotification {
                         any_of: &[codec::Literal::Str("notifications/cancelled")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
         ];
-        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ClientNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::Cancelled(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -118,41 +117,41 @@ impl codec::Encode for ClientNotification {
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `server/discover` | [`DiscoverRequest`](super::DiscoverRequest) | Asks which protocol versions and capabilities the server has. |
-/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources that the server can read for this caller. |
-/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the server's resource templates, from which clients build URIs to read. |
+/// | `server/discover` | [`DiscoverRequest`](super::DiscoverRequest) | Gets the supported revisions, the capabilities and other information of the server. |
+/// | `resources/list` | [`ListResourcesRequest`](super::ListResourcesRequest) | Lists the resources that the server offers to the caller. |
+/// | `resources/templates/list` | [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest) | Lists the resource templates of the server. |
 /// | `resources/read` | [`ReadResourceRequest`](super::ReadResourceRequest) | Reads a resource by its URI. |
 /// | `subscriptions/listen` | [`SubscriptionsListenRequest`](super::SubscriptionsListenRequest) | Opens a stream of change notifications. |
-/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts that the server offers to this caller. |
-/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Fetches a prompt with its arguments filled in. |
-/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools that the server offers to this caller. |
+/// | `prompts/list` | [`ListPromptsRequest`](super::ListPromptsRequest) | Lists the prompts that the server offers to the caller. |
+/// | `prompts/get` | [`GetPromptRequest`](super::GetPromptRequest) | Gets a prompt with its arguments filled in. |
+/// | `tools/list` | [`ListToolsRequest`](super::ListToolsRequest) | Lists the tools that the server offers to the caller. |
 /// | `tools/call` | [`CallToolRequest`](super::CallToolRequest) | Calls a tool of the server. |
-/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Asks for suggestions to complete an argument of a prompt or a variable of a resource template. |
+/// | `completion/complete` | [`CompleteRequest`](super::CompleteRequest) | Requests suggestions for an argument of a prompt or a variable of a resource template. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ClientRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`DiscoverRequest`](super::DiscoverRequest): Asks which protocol versions and capabilities the server has.
+    /// [`DiscoverRequest`](super::DiscoverRequest): Gets the supported revisions, the capabilities and other information of the server.
     Discover(Box<DiscoverRequest>),
-    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources that the server can read for this caller.
+    /// [`ListResourcesRequest`](super::ListResourcesRequest): Lists the resources that the server offers to the caller.
     ListResources(Box<ListResourcesRequest>),
-    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the server's resource templates, from which clients build URIs to read.
+    /// [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest): Lists the resource templates of the server.
     ListResourceTemplates(Box<ListResourceTemplatesRequest>),
     /// [`ReadResourceRequest`](super::ReadResourceRequest): Reads a resource by its URI.
     ReadResource(Box<ReadResourceRequest>),
     /// [`SubscriptionsListenRequest`](super::SubscriptionsListenRequest): Opens a stream of change notifications.
     SubscriptionsListen(Box<SubscriptionsListenRequest>),
-    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts that the server offers to this caller.
+    /// [`ListPromptsRequest`](super::ListPromptsRequest): Lists the prompts that the server offers to the caller.
     ListPrompts(Box<ListPromptsRequest>),
-    /// [`GetPromptRequest`](super::GetPromptRequest): Fetches a prompt with its arguments filled in.
+    /// [`GetPromptRequest`](super::GetPromptRequest): Gets a prompt with its arguments filled in.
     GetPrompt(Box<GetPromptRequest>),
-    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools that the server offers to this caller.
+    /// [`ListToolsRequest`](super::ListToolsRequest): Lists the tools that the server offers to the caller.
     ListTools(Box<ListToolsRequest>),
     /// [`CallToolRequest`](super::CallToolRequest): Calls a tool of the server.
     CallTool(Box<CallToolRequest>),
-    /// [`CompleteRequest`](super::CompleteRequest): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+    /// [`CompleteRequest`](super::CompleteRequest): Requests suggestions for an argument of a prompt or a variable of a resource template.
     Complete(Box<CompleteRequest>),
 }
 
@@ -228,7 +227,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("server/discover")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -237,7 +236,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/list")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -246,7 +245,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/templates/list")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -255,7 +254,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("resources/read")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -264,7 +263,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("subscriptions/listen")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -273,7 +272,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("prompts/list")],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -282,7 +281,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("prompts/get")],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
             codec::Guard {
                 when: &[
@@ -291,7 +290,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tools/list")],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
             codec::Guard {
                 when: &[
@@ -300,7 +299,7 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("tools/call")],
                     },
                 ],
-                member: 8,
+                variant: 8,
             },
             codec::Guard {
                 when: &[
@@ -309,25 +308,19 @@ impl codec::Decode for ClientRequest {
                         any_of: &[codec::Literal::Str("completion/complete")],
                     },
                 ],
-                member: 9,
+                variant: 9,
             },
         ];
-        <Self as RequestSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ClientRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::Discover(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         *self = codec::Decode::decode(json)?;
         Ok(())
     }
@@ -350,10 +343,10 @@ impl codec::Encode for ClientRequest {
     }
 }
 
-/// Any result that a client sends on its own: in this revision there is none.
+/// Any result that a client sends in response to a request.
 ///
-/// Servers send no requests here. What they want to know they ask for in an [`InputRequiredResult`](super::InputRequiredResult), and the answers come
-/// back as [`InputResponses`](super::InputResponses) with the next try of the client's request.
+/// Clients send no such results in this revision, because servers send no requests. A server requests input with an
+/// [`InputRequiredResult`](super::InputRequiredResult), and the client returns [`InputResponses`](super::InputResponses) when it retries its request.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -364,35 +357,35 @@ pub type ClientResult = Result;
 ///
 /// | method | message | |
 /// |---|---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended. |
-/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Tells how far a request of the client has come. |
-/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Tells the client that `resources/list` would now yield something else, so that cached pages are stale. |
-/// | `notifications/subscriptions/acknowledged` | [`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification) | Confirms a subscription and tells which notifications the client will get. |
-/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Tells the client that a resource has changed and may be worth reading again. |
-/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Tells the client that `prompts/list` would now yield something else, so that cached pages are stale. |
-/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Tells the client that `tools/list` would now yield something else, so that cached pages are stale. |
-/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Carries a log message that the server wrote while it worked on a request. |
+/// | `notifications/cancelled` | [`CancelledNotification`](super::CancelledNotification) | Cancels a client's request or, if sent by the server, ends a subscription. |
+/// | `notifications/progress` | [`ProgressNotification`](super::ProgressNotification) | Reports the progress of a client's request. |
+/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`](super::ResourceListChangedNotification) | Notifies the client that the list of resources has changed and that cached pages are stale. |
+/// | `notifications/subscriptions/acknowledged` | [`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification) | Acknowledges a subscription and lists the notifications that the client will receive. |
+/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification) | Notifies the client that a resource has changed, so that the client can read it again. |
+/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`](super::PromptListChangedNotification) | Notifies the client that the list of prompts has changed and that cached pages are stale. |
+/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`](super::ToolListChangedNotification) | Notifies the client that the list of tools has changed and that cached pages are stale. |
+/// | `notifications/message` | [`LoggingMessageNotification`](super::LoggingMessageNotification) | Sends a log message to the client while the server processes a request. |
 ///
 /// Since revision 2024-11-05.
 ///
 /// Specification: [`ServerNotification`](https://modelcontextprotocol.io/specification/2026-07-28/schema#servernotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`CancelledNotification`](super::CancelledNotification): Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended.
+    /// [`CancelledNotification`](super::CancelledNotification): Cancels a client's request or, if sent by the server, ends a subscription.
     Cancelled(CancelledNotification),
-    /// [`ProgressNotification`](super::ProgressNotification): Tells how far a request of the client has come.
+    /// [`ProgressNotification`](super::ProgressNotification): Reports the progress of a client's request.
     Progress(ProgressNotification),
-    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Tells the client that `resources/list` would now yield something else, so that cached pages are stale.
+    /// [`ResourceListChangedNotification`](super::ResourceListChangedNotification): Notifies the client that the list of resources has changed and that cached pages are stale.
     ResourceListChanged(ResourceListChangedNotification),
-    /// [`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification): Confirms a subscription and tells which notifications the client will get.
+    /// [`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification): Acknowledges a subscription and lists the notifications that the client will receive.
     SubscriptionsAcknowledged(SubscriptionsAcknowledgedNotification),
-    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Tells the client that a resource has changed and may be worth reading again.
+    /// [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification): Notifies the client that a resource has changed, so that the client can read it again.
     ResourceUpdated(ResourceUpdatedNotification),
-    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Tells the client that `prompts/list` would now yield something else, so that cached pages are stale.
+    /// [`PromptListChangedNotification`](super::PromptListChangedNotification): Notifies the client that the list of prompts has changed and that cached pages are stale.
     PromptListChanged(PromptListChangedNotification),
-    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Tells the client that `tools/list` would now yield something else, so that cached pages are stale.
+    /// [`ToolListChangedNotification`](super::ToolListChangedNotification): Notifies the client that the list of tools has changed and that cached pages are stale.
     ToolListChanged(ToolListChangedNotification),
-    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Carries a log message that the server wrote while it worked on a request.
+    /// [`LoggingMessageNotification`](super::LoggingMessageNotification): Sends a log message to the client while the server processes a request.
     LoggingMessage(LoggingMessageNotification),
 }
 
@@ -456,7 +449,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/cancelled")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -465,7 +458,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/progress")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -476,7 +469,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -489,7 +482,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -498,7 +491,7 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/resources/updated")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[
@@ -509,7 +502,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 5,
+                variant: 5,
             },
             codec::Guard {
                 when: &[
@@ -520,7 +513,7 @@ impl codec::Decode for ServerNotification {
                         ],
                     },
                 ],
-                member: 6,
+                variant: 6,
             },
             codec::Guard {
                 when: &[
@@ -529,25 +522,19 @@ impl codec::Decode for ServerNotification {
                         any_of: &[codec::Literal::Str("notifications/message")],
                     },
                 ],
-                member: 7,
+                variant: 7,
             },
         ];
-        <Self as NotificationSet>::of_method(json.union(GUARDS)?, json)
+        <Self as MethodSet>::of_method(json.union(GUARDS)?, json)
     }
 }
 
 impl codec::DecodeInPlace for ServerNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::PromptListChanged(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -568,9 +555,9 @@ impl codec::Encode for ServerNotification {
     }
 }
 
-/// Any result with which a server answers a request of the client.
+/// Any result that a server sends in response to a request.
 ///
-/// A result does not say which request it answers, so its members only get their types once the request is known.
+/// A result does not contain the method of its request. Match it to its request before you decode its members.
 ///
 /// In the schema a union, of which this type accepts all that the others accept: `InputRequiredResult`, `DiscoverResult`, `ListResourcesResult`, `ListResourceTemplatesResult`, `ReadResourceResult`, `SubscriptionsListenResult`, `ListPromptsResult`, `GetPromptResult`, `ListToolsResult`, `CallToolResult`, `CompleteResult`. Which of them a value is follows from the request that it answers.
 ///
@@ -582,25 +569,25 @@ pub type ServerResult = Result;
 /// Methods of the requests that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientRequestMethod {
-    /// `server/discover` ([`DiscoverRequest`](super::DiscoverRequest)): Asks which protocol versions and capabilities the server has.
+    /// `server/discover` ([`DiscoverRequest`](super::DiscoverRequest)): Gets the supported revisions, the capabilities and other information of the server.
     Discover,
-    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources that the server can read for this caller.
+    /// `resources/list` ([`ListResourcesRequest`](super::ListResourcesRequest)): Lists the resources that the server offers to the caller.
     ListResources,
-    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the server's resource templates, from which clients build URIs to read.
+    /// `resources/templates/list` ([`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest)): Lists the resource templates of the server.
     ListResourceTemplates,
     /// `resources/read` ([`ReadResourceRequest`](super::ReadResourceRequest)): Reads a resource by its URI.
     ReadResource,
     /// `subscriptions/listen` ([`SubscriptionsListenRequest`](super::SubscriptionsListenRequest)): Opens a stream of change notifications.
     SubscriptionsListen,
-    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts that the server offers to this caller.
+    /// `prompts/list` ([`ListPromptsRequest`](super::ListPromptsRequest)): Lists the prompts that the server offers to the caller.
     ListPrompts,
-    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Fetches a prompt with its arguments filled in.
+    /// `prompts/get` ([`GetPromptRequest`](super::GetPromptRequest)): Gets a prompt with its arguments filled in.
     GetPrompt,
-    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools that the server offers to this caller.
+    /// `tools/list` ([`ListToolsRequest`](super::ListToolsRequest)): Lists the tools that the server offers to the caller.
     ListTools,
     /// `tools/call` ([`CallToolRequest`](super::CallToolRequest)): Calls a tool of the server.
     CallTool,
-    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Asks for suggestions to complete an argument of a prompt or a variable of a resource template.
+    /// `completion/complete` ([`CompleteRequest`](super::CompleteRequest)): Requests suggestions for an argument of a prompt or a variable of a resource template.
     Complete,
 }
 
@@ -650,7 +637,7 @@ impl ::std::str::FromStr for ClientRequestMethod {
     }
 }
 
-impl RequestSet for ClientRequest {
+impl MethodSet for ClientRequest {
     const METHODS: &'static [&'static str] = &[
         "server/discover",
         "resources/list",
@@ -663,9 +650,9 @@ impl RequestSet for ClientRequest {
         "tools/call",
         "completion/complete",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Discover(codec::Decode::decode(json)?),
                 1 => Self::ListResources(codec::Decode::decode(json)?),
                 2 => Self::ListResourceTemplates(codec::Decode::decode(json)?),
@@ -693,6 +680,9 @@ impl RequestSet for ClientRequest {
             Self::Complete(_) => "completion/complete",
         }
     }
+}
+
+impl RequestSet for ClientRequest {
     fn set_id(&mut self, id: crate::RequestId) {
         match self {
             Self::Discover(request) => request.id = id,
@@ -730,31 +720,26 @@ impl ::std::fmt::Display for ServerRequestMethod {
 
 impl ::std::str::FromStr for ServerRequestMethod {
     type Err = crate::Error;
-    fn from_str(text: &str) -> codec::Result<Self> {
-        let _ = text;
+    fn from_str(_: &str) -> codec::Result<Self> {
         Err(crate::Error::new(ErrorKind::Uninhabited))
     }
 }
 
-impl RequestSet for ServerRequest {
+impl MethodSet for ServerRequest {
     const METHODS: &'static [&'static str] = &[];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
-        let _ = member;
+    fn of_method(_: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         codec::Decode::decode(json)
     }
     fn method(&self) -> &'static str {
         match *self {}
     }
-    fn set_id(&mut self, id: crate::RequestId) {
-        let _ = id;
-        match *self {}
-    }
 }
 
+impl RequestSet for ServerRequest {}
 /// Methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientNotificationMethod {
-    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended.
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Cancels a client's request or, if sent by the server, ends a subscription.
     Cancelled,
 }
 
@@ -782,10 +767,9 @@ impl ::std::str::FromStr for ClientNotificationMethod {
     }
 }
 
-impl NotificationSet for ClientNotification {
+impl MethodSet for ClientNotification {
     const METHODS: &'static [&'static str] = &["notifications/cancelled"];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
-        let _ = member;
+    fn of_method(_: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(Self::Cancelled(codec::Decode::decode(json)?))
     }
     fn method(&self) -> &'static str {
@@ -795,24 +779,25 @@ impl NotificationSet for ClientNotification {
     }
 }
 
+impl NotificationSet for ClientNotification {}
 /// Methods of the notifications that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerNotificationMethod {
-    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Tells the server that the client no longer wants the answer to a request; from a server, that a subscription has ended.
+    /// `notifications/cancelled` ([`CancelledNotification`](super::CancelledNotification)): Cancels a client's request or, if sent by the server, ends a subscription.
     Cancelled,
-    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Tells how far a request of the client has come.
+    /// `notifications/progress` ([`ProgressNotification`](super::ProgressNotification)): Reports the progress of a client's request.
     Progress,
-    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Tells the client that `resources/list` would now yield something else, so that cached pages are stale.
+    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`](super::ResourceListChangedNotification)): Notifies the client that the list of resources has changed and that cached pages are stale.
     ResourceListChanged,
-    /// `notifications/subscriptions/acknowledged` ([`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification)): Confirms a subscription and tells which notifications the client will get.
+    /// `notifications/subscriptions/acknowledged` ([`SubscriptionsAcknowledgedNotification`](super::SubscriptionsAcknowledgedNotification)): Acknowledges a subscription and lists the notifications that the client will receive.
     SubscriptionsAcknowledged,
-    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Tells the client that a resource has changed and may be worth reading again.
+    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`](super::ResourceUpdatedNotification)): Notifies the client that a resource has changed, so that the client can read it again.
     ResourceUpdated,
-    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Tells the client that `prompts/list` would now yield something else, so that cached pages are stale.
+    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`](super::PromptListChangedNotification)): Notifies the client that the list of prompts has changed and that cached pages are stale.
     PromptListChanged,
-    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Tells the client that `tools/list` would now yield something else, so that cached pages are stale.
+    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`](super::ToolListChangedNotification)): Notifies the client that the list of tools has changed and that cached pages are stale.
     ToolListChanged,
-    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Carries a log message that the server wrote while it worked on a request.
+    /// `notifications/message` ([`LoggingMessageNotification`](super::LoggingMessageNotification)): Sends a log message to the client while the server processes a request.
     LoggingMessage,
 }
 
@@ -858,7 +843,7 @@ impl ::std::str::FromStr for ServerNotificationMethod {
     }
 }
 
-impl NotificationSet for ServerNotification {
+impl MethodSet for ServerNotification {
     const METHODS: &'static [&'static str] = &[
         "notifications/cancelled",
         "notifications/progress",
@@ -869,9 +854,9 @@ impl NotificationSet for ServerNotification {
         "notifications/tools/list_changed",
         "notifications/message",
     ];
-    fn of_method(member: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
+    fn of_method(index: usize, json: codec::Cursor<'_>) -> codec::Result<Self> {
         Ok(
-            match member {
+            match index {
                 0 => Self::Cancelled(codec::Decode::decode(json)?),
                 1 => Self::Progress(codec::Decode::decode(json)?),
                 2 => Self::ResourceListChanged(codec::Decode::decode(json)?),
@@ -899,6 +884,7 @@ impl NotificationSet for ServerNotification {
     }
 }
 
+impl NotificationSet for ServerNotification {}
 /// A message that a client sends, as it stands on the wire.
 pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 

@@ -9,10 +9,10 @@ use super::{
     ResultMetaObject, ResultType, Role,
 };
 
-/// Fetches a prompt with its arguments filled in.
+/// Gets a prompt with its arguments filled in.
 ///
-/// The answer is a [`GetPromptResult`] with the messages to give to a model, or an [`InputRequiredResult`](super::InputRequiredResult) where the server
-/// needs something from the client first. An unknown name or a missing argument is an error (-32602). Needs the server's
+/// The result is a [`GetPromptResult`] with the messages for the model, or an [`InputRequiredResult`](super::InputRequiredResult) if the server needs
+/// input from the client first. An unknown name or a missing required argument is an error (-32602). Requires the server's
 /// `prompts` capability.
 ///
 /// The `prompts/get` request, sent by the client.
@@ -26,7 +26,7 @@ use super::{
 /// Specification: [`GetPromptRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -68,7 +68,6 @@ impl codec::Decode for GetPromptRequest {
 impl codec::DecodeInPlace for GetPromptRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -137,9 +136,9 @@ impl crate::Request for GetPromptRequest {
     type Result = InputRequiredOrGetPromptResult;
 }
 
-/// Which prompt a client wants, and what to fill into it.
+/// The name and arguments of a prompt.
 ///
-/// The server should refuse an unknown name, or a missing argument that is required, as invalid parameters (-32602).
+/// The server should reject an unknown name or a missing required argument with the invalid params error (-32602).
 ///
 /// The parameters of [`GetPromptRequest`] (`prompts/get`).
 ///
@@ -150,16 +149,16 @@ impl crate::Request for GetPromptRequest {
 /// Specification: [`GetPromptRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
-    /// The values for the prompt's arguments, by their names. All are strings, and the server should validate them.
+    /// The values of the arguments, by name. All values are strings. The server should validate them.
     ///
     /// `arguments`, optional.
     pub arguments: Option<Map<String, String>>,
-    /// The answers to the server's `inputRequests`, under the same keys; sent only when a request is retried.
+    /// The responses to the server's `inputRequests`, under the same keys. Clients send them only when they retry a request.
     ///
     /// `inputResponses`, optional. Since revision 2026-07-28.
     pub input_responses: Option<InputResponses>,
@@ -167,8 +166,7 @@ pub struct GetPromptRequestParams {
     ///
     /// `name`, required.
     pub name: String,
-    /// The state that the server handed out with its last [`InputRequiredResult`](super::InputRequiredResult), given back unchanged. Absent where none was
-    /// handed out.
+    /// The state from the server's last [`InputRequiredResult`](super::InputRequiredResult), returned unchanged. If absent, the server sent no state.
     ///
     /// `requestState`, optional. Since revision 2026-07-28.
     pub request_state: Option<String>,
@@ -233,7 +231,6 @@ impl codec::Decode for GetPromptRequestParams {
 impl codec::DecodeInPlace for GetPromptRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             arguments: None,
@@ -300,9 +297,9 @@ impl codec::Object for GetPromptRequestParams {
     }
 }
 
-/// The server's answer to `prompts/get`: the prompt's messages, with the arguments filled in.
+/// The messages of a prompt, with the arguments filled in.
 ///
-/// The content is the server's, even though a user chose the prompt: validate it as any input from outside.
+/// The server provides the content, even though a user chose the prompt. Validate it like other untrusted input.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -327,21 +324,21 @@ impl codec::Object for GetPromptRequestParams {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// What the prompt is good for, for people to read.
+    /// The description of the prompt, for people.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The messages, in the order in which the model is to see them.
+    /// The messages, in the order in which the model should receive them.
     ///
     /// `messages`, required.
     pub messages: Vec<PromptMessage>,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
@@ -401,7 +398,6 @@ impl codec::Decode for GetPromptResult {
 impl codec::DecodeInPlace for GetPromptResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             description: None,
@@ -474,11 +470,11 @@ impl codec::Object for GetPromptResult {
 /// Specification: [`GetPromptResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: InputRequiredOrGetPromptResult,
@@ -516,7 +512,6 @@ impl codec::Decode for GetPromptResultResponse {
 impl codec::DecodeInPlace for GetPromptResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -576,9 +571,9 @@ impl codec::Object for GetPromptResultResponse {
     }
 }
 
-/// What `prompts/get` leads to: either the prompt, or a demand for further input.
+/// The prompt, or a request for further input.
 ///
-/// After an [`InputRequiredResult`](super::InputRequiredResult) the client gathers the input and makes the request again, under a new id.
+/// After an [`InputRequiredResult`](super::InputRequiredResult), the client collects the input and retries the request with a new ID.
 ///
 /// The result of [`GetPromptRequest`] (`prompts/get`).
 ///
@@ -592,9 +587,9 @@ impl codec::Object for GetPromptResultResponse {
 /// Used by [`GetPromptResultResponse`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputRequiredOrGetPromptResult {
-    /// [`InputRequiredResult`](super::InputRequiredResult): A result that ends nothing: the server needs something first, and the client is to ask again.
+    /// [`InputRequiredResult`](super::InputRequiredResult): The result of a request that the server can complete only with further input.
     InputRequiredResult(Box<InputRequiredResult>),
-    /// [`GetPromptResult`]: The server's answer to `prompts/get`: the prompt's messages, with the arguments filled in.
+    /// [`GetPromptResult`]: The messages of a prompt, with the arguments filled in.
     GetPromptResult(Box<GetPromptResult>),
 }
 
@@ -622,16 +617,16 @@ impl codec::Decode for InputRequiredOrGetPromptResult {
                         any_of: &[codec::Literal::Str("input_required")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[],
-                member: 1,
+                variant: 1,
             },
         ];
-        let member = json.union(GUARDS)?;
+        let index = json.union(GUARDS)?;
         Ok(
-            match member {
+            match index {
                 0 => Self::InputRequiredResult(codec::Decode::decode(json)?),
                 _ => Self::GetPromptResult(codec::Decode::decode(json)?),
             },
@@ -642,15 +637,9 @@ impl codec::Decode for InputRequiredOrGetPromptResult {
 impl codec::DecodeInPlace for InputRequiredOrGetPromptResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::InputRequiredResult(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         *self = codec::Decode::decode(json)?;
         Ok(())
     }
@@ -665,10 +654,10 @@ impl codec::Encode for InputRequiredOrGetPromptResult {
     }
 }
 
-/// Lists the prompts that the server offers to this caller.
+/// Lists the prompts that the server offers to the caller.
 ///
-/// The answer is a [`ListPromptsResult`], which may be one page of several and says how long it may be cached. The list
-/// depends on the authorisation at most, not on the connection or on earlier requests. Needs the server's `prompts`
+/// The result is a [`ListPromptsResult`] with one page of the list and a hint about how long to cache it. The list may
+/// depend on the caller's authorization, but not on the connection or on earlier requests. Requires the server's `prompts`
 /// capability.
 ///
 /// The `prompts/list` request, sent by the client.
@@ -682,7 +671,7 @@ impl codec::Encode for InputRequiredOrGetPromptResult {
 /// Specification: [`ListPromptsRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -724,7 +713,6 @@ impl codec::Decode for ListPromptsRequest {
 impl codec::DecodeInPlace for ListPromptsRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -793,10 +781,9 @@ impl crate::Request for ListPromptsRequest {
     type Result = ListPromptsResult;
 }
 
-/// The server's answer to `prompts/list`: one page of its prompts.
+/// A page of the server's prompts.
 ///
-/// The prompts may depend on the credentials sent with the request, but not on the connection, nor on what was requested
-/// before.
+/// The list may depend on the credentials of the request, but not on the connection or on earlier requests.
 ///
 /// The result of [`ListPromptsRequest`] (`prompts/list`).
 ///
@@ -807,30 +794,30 @@ impl crate::Request for ListPromptsRequest {
 /// Specification: [`ListPromptsResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
     ///
     /// `cacheScope`, required. Since revision 2026-07-28.
     pub cache_scope: CacheScope,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// The prompts of this page, possibly none.
+    /// The prompts on this page. The list may be empty.
     ///
     /// `prompts`, required.
     pub prompts: Vec<Prompt>,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
-    /// no promise: a change notification ends the time early.
+    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means that the
+    /// result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     ///
     /// `ttlMs`, required. Since revision 2026-07-28.
     pub ttl_ms: u64,
@@ -898,7 +885,6 @@ impl codec::Decode for ListPromptsResult {
 impl codec::DecodeInPlace for ListPromptsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -977,11 +963,11 @@ impl codec::Object for ListPromptsResult {
 /// Specification: [`ListPromptsResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: ListPromptsResult,
@@ -1016,7 +1002,6 @@ impl codec::Decode for ListPromptsResultResponse {
 impl codec::DecodeInPlace for ListPromptsResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -1076,9 +1061,9 @@ impl codec::Object for ListPromptsResultResponse {
     }
 }
 
-/// Messages for a model that a server has prepared, possibly with gaps to fill in, for a user to choose.
+/// A template of messages for a model, offered by a server and chosen by a user.
 ///
-/// Hosts commonly show prompts as commands, for example slash commands. The messages themselves come from `prompts/get`.
+/// Hosts commonly show prompts as commands, for example as slash commands. Use `prompts/get` to get the messages.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1097,35 +1082,36 @@ impl codec::Object for ListPromptsResultResponse {
 ///     r#"{"arguments":[{"name":"file","required":true}],"name":"review"}"#
 /// );
 ///
-/// // An empty list is not an absent one.
+/// // An empty list differs from an absent list.
 /// let empty: Prompt = mcpgen_types::from_str(r#"{"arguments":[],"name":"review"}"#)?;
 /// assert_eq!((empty.arguments, Prompt::new("review").arguments), (Some(vec![]), None));
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// The gaps to fill in; absent or empty, there are none.
+    /// The arguments of the prompt. If absent or empty, the prompt takes no arguments.
     ///
     /// `arguments`, optional.
     pub arguments: Option<Vec<PromptArgument>>,
-    /// What the prompt is good for, for people to read.
+    /// The description of the prompt, for people.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// Pictures of the prompt for a user interface, one for each size or theme.
+    /// Icons of the prompt for a user interface, in one or more sizes or themes.
     ///
     /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// The name under which `prompts/get` finds it, unique within the server; people see it only where there is no `title`.
+    /// The programmatic name of the prompt, unique within the server and used by `prompts/get`. Clients display it only if
+    /// `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The name for people to read; absent, show `name`.
+    /// The display name of the prompt. If absent, clients display `name`.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
@@ -1201,7 +1187,6 @@ impl codec::Decode for Prompt {
 impl codec::DecodeInPlace for Prompt {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             arguments: None,
@@ -1266,9 +1251,9 @@ impl codec::Object for Prompt {
     }
 }
 
-/// A gap in a [`Prompt`] that is filled in with a string.
+/// A string argument of a [`Prompt`].
 ///
-/// The server may offer suggestions for it through `completion/complete`.
+/// The server can suggest values through `completion/complete`.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1277,19 +1262,20 @@ impl codec::Object for Prompt {
 /// Specification: [`PromptArgument`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptArgument {
-    /// What to fill in, for people to read.
+    /// The description of the argument, for people.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// The key of the argument in the `arguments` of `prompts/get`; people see it only where there is no `title`.
+    /// The name of the argument, used as the key in the `arguments` of `prompts/get`. Clients display it only if `title` is
+    /// absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// Whether the prompt cannot be had without it; absent, it may be left out.
+    /// Whether the argument must be provided. If absent, the argument is optional.
     ///
     /// `required`, optional.
     pub required: Option<bool>,
-    /// The name for people to read; absent, show `name`.
+    /// The display name of the argument. If absent, clients display `name`.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
@@ -1349,7 +1335,6 @@ impl codec::Decode for PromptArgument {
 impl codec::DecodeInPlace for PromptArgument {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             description: None,
             name: codec::DecodeInPlace::blank(unread),
@@ -1408,10 +1393,10 @@ impl codec::Object for PromptArgument {
     }
 }
 
-/// Tells the client that `prompts/list` would now yield something else, so that cached pages are stale.
+/// Notifies the client that the list of prompts has changed and that cached pages are stale.
 ///
-/// Sent only on a stream of `subscriptions/listen` whose filter has `promptsListChanged`. Needs `listChanged` in the
-/// server's `prompts` capability.
+/// The server sends it only on `subscriptions/listen` streams with `promptsListChanged` in their filter. Requires
+/// `listChanged` in the server's `prompts` capability.
 ///
 /// The `notifications/prompts/list_changed` notification, sent by the server.
 ///
@@ -1469,8 +1454,7 @@ impl codec::Decode for PromptListChangedNotification {
 
 impl codec::DecodeInPlace for PromptListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -1542,9 +1526,9 @@ impl crate::Notification for PromptListChangedNotification {
     type Params = Option<NotificationParams>;
 }
 
-/// One message of a prompt, to be put before a model.
+/// A message of a prompt.
 ///
-/// It resembles [`SamplingMessage`](super::SamplingMessage), but may also embed resources of the server.
+/// It is similar to [`SamplingMessage`](super::SamplingMessage), but can also embed resources of the server.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1569,11 +1553,11 @@ impl crate::Notification for PromptListChangedNotification {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptMessage {
-    /// What is said: text, an image or another kind of content, or a resource.
+    /// The content of the message: text, an image or other media, or a resource.
     ///
     /// `content`, required.
     pub content: ContentBlock,
-    /// Whose words they are, the user's or the model's.
+    /// The author of the message: the user or the model.
     ///
     /// `role`, required.
     pub role: Role,
@@ -1608,7 +1592,6 @@ impl codec::Decode for PromptMessage {
 impl codec::DecodeInPlace for PromptMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             content: codec::DecodeInPlace::blank(unread),
             role: codec::DecodeInPlace::blank(unread),

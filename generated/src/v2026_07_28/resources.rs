@@ -9,7 +9,7 @@ use super::{
     RequestMetaObject, ResultMetaObject, ResultType,
 };
 
-/// A resource, or a part of one, as binary data.
+/// Binary contents of a resource or of a part of one.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -18,20 +18,20 @@ use super::{
 /// Specification: [`BlobResourceContents`](https://modelcontextprotocol.io/specification/2026-07-28/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobResourceContents {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// The bytes, as base64.
+    /// The data, encoded as base64.
     ///
     /// `blob`, required.
     pub blob: String,
-    /// The MIME type of the decoded bytes; absent where the server does not know it.
+    /// The MIME type of the decoded data. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    /// The URI of these contents. It may identify a part of the requested resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -80,7 +80,6 @@ impl codec::Decode for BlobResourceContents {
 impl codec::DecodeInPlace for BlobResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             blob: codec::DecodeInPlace::blank(unread),
@@ -144,7 +143,7 @@ impl codec::Object for BlobResourceContents {
     }
 }
 
-/// The contents of a resource or of a part of it, as text or as binary data.
+/// The text or binary contents of a resource or of a part of one.
 ///
 /// Which one a value is:
 ///
@@ -156,9 +155,9 @@ impl codec::Object for BlobResourceContents {
 /// Used by [`EmbeddedResource`](super::EmbeddedResource), [`ReadResourceResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextOrBlobResourceContents {
-    /// [`TextResourceContents`]: A resource, or a part of one, as text.
+    /// [`TextResourceContents`]: Text contents of a resource or of a part of one.
     TextResourceContents(TextResourceContents),
-    /// [`BlobResourceContents`]: A resource, or a part of one, as binary data.
+    /// [`BlobResourceContents`]: Binary contents of a resource or of a part of one.
     BlobResourceContents(BlobResourceContents),
 }
 
@@ -185,7 +184,6 @@ impl codec::Decode for TextOrBlobResourceContents {
 impl codec::DecodeInPlace for TextOrBlobResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::BlobResourceContents(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -200,7 +198,7 @@ impl codec::DecodeInPlace for TextOrBlobResourceContents {
                         path: &["text"],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -208,7 +206,7 @@ impl codec::DecodeInPlace for TextOrBlobResourceContents {
                         path: &["blob"],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
         ];
         match json.union(GUARDS)? {
@@ -244,10 +242,10 @@ impl codec::Encode for TextOrBlobResourceContents {
     }
 }
 
-/// Lists the server's resource templates, from which clients build URIs to read.
+/// Lists the resource templates of the server.
 ///
-/// The answer is a [`ListResourceTemplatesResult`], which may be one page of several and says how long it may be cached.
-/// Needs the server's `resources` capability.
+/// Clients use the templates to build URIs to read. The result is a [`ListResourceTemplatesResult`] with one page of the
+/// list and a hint about how long to cache it. Requires the server's `resources` capability.
 ///
 /// The `resources/templates/list` request, sent by the client.
 ///
@@ -260,7 +258,7 @@ impl codec::Encode for TextOrBlobResourceContents {
 /// Specification: [`ListResourceTemplatesRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -302,7 +300,6 @@ impl codec::Decode for ListResourceTemplatesRequest {
 impl codec::DecodeInPlace for ListResourceTemplatesRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -371,7 +368,7 @@ impl crate::Request for ListResourceTemplatesRequest {
     type Result = ListResourceTemplatesResult;
 }
 
-/// One page of the resource templates that a server offers.
+/// A page of the server's resource templates.
 ///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`).
 ///
@@ -382,30 +379,30 @@ impl crate::Request for ListResourceTemplatesRequest {
 /// Specification: [`ListResourceTemplatesResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
     ///
     /// `cacheScope`, required. Since revision 2026-07-28.
     pub cache_scope: CacheScope,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// The templates on this page.
+    /// The resource templates on this page.
     ///
     /// `resourceTemplates`, required.
     pub resource_templates: Vec<ResourceTemplate>,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
-    /// no promise: a change notification ends the time early.
+    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means that the
+    /// result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     ///
     /// `ttlMs`, required. Since revision 2026-07-28.
     pub ttl_ms: u64,
@@ -473,7 +470,6 @@ impl codec::Decode for ListResourceTemplatesResult {
 impl codec::DecodeInPlace for ListResourceTemplatesResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -552,11 +548,11 @@ impl codec::Object for ListResourceTemplatesResult {
 /// Specification: [`ListResourceTemplatesResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: ListResourceTemplatesResult,
@@ -594,7 +590,6 @@ impl codec::Decode for ListResourceTemplatesResultResponse {
 impl codec::DecodeInPlace for ListResourceTemplatesResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -654,11 +649,11 @@ impl codec::Object for ListResourceTemplatesResultResponse {
     }
 }
 
-/// Lists the resources that the server can read for this caller.
+/// Lists the resources that the server offers to the caller.
 ///
-/// The answer is a [`ListResourcesResult`], which may be one page of several and says how long it may be cached. The list
-/// depends on the authorisation at most, not on the connection or on earlier requests. Needs the server's `resources`
-/// capability.
+/// The result is a [`ListResourcesResult`] with one page of the list and a hint about how long to cache it. The list may
+/// depend on the caller's authorization, but not on the connection or on earlier requests. Requires the server's
+/// `resources` capability.
 ///
 /// The `resources/list` request, sent by the client.
 ///
@@ -671,7 +666,7 @@ impl codec::Object for ListResourceTemplatesResultResponse {
 /// Specification: [`ListResourcesRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -713,7 +708,6 @@ impl codec::Decode for ListResourcesRequest {
 impl codec::DecodeInPlace for ListResourcesRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -782,9 +776,9 @@ impl crate::Request for ListResourcesRequest {
     type Result = ListResourcesResult;
 }
 
-/// One page of the resources that a server offers.
+/// A page of the server's resources.
 ///
-/// It need not be all that can be read: templates and links in tool results may lead to others.
+/// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`).
 ///
@@ -795,16 +789,16 @@ impl crate::Request for ListResourcesRequest {
 /// Specification: [`ListResourcesResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
     ///
     /// `cacheScope`, required. Since revision 2026-07-28.
     pub cache_scope: CacheScope,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
@@ -812,13 +806,13 @@ pub struct ListResourcesResult {
     ///
     /// `resources`, required.
     pub resources: Vec<Resource>,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
-    /// no promise: a change notification ends the time early.
+    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means that the
+    /// result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     ///
     /// `ttlMs`, required. Since revision 2026-07-28.
     pub ttl_ms: u64,
@@ -886,7 +880,6 @@ impl codec::Decode for ListResourcesResult {
 impl codec::DecodeInPlace for ListResourcesResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -965,11 +958,11 @@ impl codec::Object for ListResourcesResult {
 /// Specification: [`ListResourcesResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: ListResourcesResult,
@@ -1007,7 +1000,6 @@ impl codec::Decode for ListResourcesResultResponse {
 impl codec::DecodeInPlace for ListResourcesResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -1069,9 +1061,9 @@ impl codec::Object for ListResourcesResultResponse {
 
 /// Reads a resource by its URI.
 ///
-/// The answer is a [`ReadResourceResult`], which may hold several contents, such as the files of a directory, or an
-/// [`InputRequiredResult`](super::InputRequiredResult) where the server needs something from the client first. A URI that names nothing is an error
-/// (-32602; servers of older revisions say -32002), never an empty list. Needs the server's `resources` capability.
+/// The result is a [`ReadResourceResult`], or an [`InputRequiredResult`](super::InputRequiredResult) if the server needs input from the client first.
+/// The result can hold several contents, such as the files of a directory. A resource that does not exist is an error
+/// (-32602, or -32002 from servers of older revisions), never an empty list. Requires the server's `resources` capability.
 ///
 /// The `resources/read` request, sent by the client.
 ///
@@ -1084,7 +1076,7 @@ impl codec::Object for ListResourcesResultResponse {
 /// Specification: [`ReadResourceRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -1126,7 +1118,6 @@ impl codec::Decode for ReadResourceRequest {
 impl codec::DecodeInPlace for ReadResourceRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -1195,9 +1186,9 @@ impl crate::Request for ReadResourceRequest {
     type Result = InputRequiredOrReadResourceResult;
 }
 
-/// Which resource a client reads.
+/// The URI of a resource to read.
 ///
-/// The server must validate the URI, and should check that the caller may have what it names.
+/// The server must validate the URI. It should also check that the client is allowed to read the resource.
 ///
 /// The parameters of [`ReadResourceRequest`] (`resources/read`).
 ///
@@ -1208,21 +1199,20 @@ impl crate::Request for ReadResourceRequest {
 /// Specification: [`ReadResourceRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
-    /// The answers to the server's `inputRequests`, under the same keys; sent only when a request is retried.
+    /// The responses to the server's `inputRequests`, under the same keys. Clients send them only when they retry a request.
     ///
     /// `inputResponses`, optional. Since revision 2026-07-28.
     pub input_responses: Option<InputResponses>,
-    /// The state that the server handed out with its last [`InputRequiredResult`](super::InputRequiredResult), given back unchanged. Absent where none was
-    /// handed out.
+    /// The state from the server's last [`InputRequiredResult`](super::InputRequiredResult), returned unchanged. If absent, the server sent no state.
     ///
     /// `requestState`, optional. Since revision 2026-07-28.
     pub request_state: Option<String>,
-    /// The URI of the resource, of any scheme; what it means is the server's affair.
+    /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -1279,7 +1269,6 @@ impl codec::Decode for ReadResourceRequestParams {
 impl codec::DecodeInPlace for ReadResourceRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             input_responses: None,
@@ -1343,10 +1332,11 @@ impl codec::Object for ReadResourceRequestParams {
     }
 }
 
-/// The contents of a resource, as the server read them.
+/// The contents of a resource.
 ///
-/// A resource that does not exist is a JSON-RPC error, -32002 up to 2025-11-25 and -32602 (invalid params) from 2026-07-28
-/// on, where clients should still understand the old code. An empty list of contents must not stand for it there.
+/// A resource that does not exist is an error: -32002 up to 2025-11-25, and -32602 (invalid params) since 2026-07-28.
+/// Clients should still accept -32002 in the newer revision. Since 2026-07-28, a server must not respond with empty
+/// contents for a missing resource.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1372,26 +1362,26 @@ impl codec::Object for ReadResourceRequestParams {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
     ///
     /// `cacheScope`, required. Since revision 2026-07-28.
     pub cache_scope: CacheScope,
-    /// The contents, each with a URI of its own: several where the resource has parts, as a directory has files.
+    /// The contents, each with its own URI. A resource with several parts, such as a directory, has several contents.
     ///
     /// `contents`, required.
     pub contents: Vec<TextOrBlobResourceContents>,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
-    /// no promise: a change notification ends the time early.
+    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means that the
+    /// result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     ///
     /// `ttlMs`, required. Since revision 2026-07-28.
     pub ttl_ms: u64,
@@ -1451,7 +1441,6 @@ impl codec::Decode for ReadResourceResult {
 impl codec::DecodeInPlace for ReadResourceResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -1527,11 +1516,11 @@ impl codec::Object for ReadResourceResult {
 /// Specification: [`ReadResourceResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: InputRequiredOrReadResourceResult,
@@ -1569,7 +1558,6 @@ impl codec::Decode for ReadResourceResultResponse {
 impl codec::DecodeInPlace for ReadResourceResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -1629,11 +1617,11 @@ impl codec::Object for ReadResourceResultResponse {
     }
 }
 
-/// What reading a resource comes to: its contents, or a demand for input that the server needs first.
+/// The contents of a resource, or a request for further input.
 ///
-/// On an [`InputRequiredResult`](super::InputRequiredResult) a client gathers what `inputRequests` ask for and reads again under a new request id, with
-/// the answers in `inputResponses` and `requestState` exactly as it came. That may happen several times before a
-/// [`ReadResourceResult`] arrives. A `resultType` that the client does not know makes the result invalid.
+/// After an [`InputRequiredResult`](super::InputRequiredResult), the client collects the requested input and retries the request with a new ID, the
+/// responses in `inputResponses`, and the unchanged `requestState`. This can happen several times before the server sends a
+/// [`ReadResourceResult`]. A result with an unknown `resultType` is invalid.
 ///
 /// The result of [`ReadResourceRequest`] (`resources/read`).
 ///
@@ -1647,9 +1635,9 @@ impl codec::Object for ReadResourceResultResponse {
 /// Used by [`ReadResourceResultResponse`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputRequiredOrReadResourceResult {
-    /// [`InputRequiredResult`](super::InputRequiredResult): A result that ends nothing: the server needs something first, and the client is to ask again.
+    /// [`InputRequiredResult`](super::InputRequiredResult): The result of a request that the server can complete only with further input.
     InputRequiredResult(Box<InputRequiredResult>),
-    /// [`ReadResourceResult`]: The contents of a resource, as the server read them.
+    /// [`ReadResourceResult`]: The contents of a resource.
     ReadResourceResult(Box<ReadResourceResult>),
 }
 
@@ -1677,16 +1665,16 @@ impl codec::Decode for InputRequiredOrReadResourceResult {
                         any_of: &[codec::Literal::Str("input_required")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[],
-                member: 1,
+                variant: 1,
             },
         ];
-        let member = json.union(GUARDS)?;
+        let index = json.union(GUARDS)?;
         Ok(
-            match member {
+            match index {
                 0 => Self::InputRequiredResult(codec::Decode::decode(json)?),
                 _ => Self::ReadResourceResult(codec::Decode::decode(json)?),
             },
@@ -1697,15 +1685,9 @@ impl codec::Decode for InputRequiredOrReadResourceResult {
 impl codec::DecodeInPlace for InputRequiredOrReadResourceResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::InputRequiredResult(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         *self = codec::Decode::decode(json)?;
         Ok(())
     }
@@ -1720,10 +1702,10 @@ impl codec::Encode for InputRequiredOrReadResourceResult {
     }
 }
 
-/// Something that a server can be asked to read, such as a file, a database schema or an application's data.
+/// A resource that the server can read, such as a file, a database schema or application data.
 ///
-/// The application decides what of it becomes context for a model. The scheme `https` is for what a client can fetch from
-/// the web by itself; `file` need not mean a real file system.
+/// The application decides which resources become context for a model. The `https` scheme is for resources that the client
+/// can fetch directly from the web. The `file` scheme need not refer to a real file system.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1747,40 +1729,41 @@ impl codec::Encode for InputRequiredOrReadResourceResult {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Hints on its use, such as for whom it is and how much it matters.
+    /// Hints for display and use, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// What the resource is, in words that may be given to the model as a hint.
+    /// The description of the resource, which a client may pass to the model as a hint.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and WebP.
     ///
     /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// The MIME type of the contents; absent where the server does not know it.
+    /// The MIME type of the contents. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The name for programs; people see it only where `title` is absent.
+    /// The programmatic name of the resource. Clients display it only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The size of the contents in bytes, before any base64, for display and to estimate the context they take; absent where unknown.
+    /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context usage.
+    /// If absent, the size is unknown.
     ///
     /// `size`, optional.
     pub size: Option<i64>,
-    /// The name for people. Without it a client shows `name`.
+    /// The display name of the resource. If absent, clients display `name`.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// The URI that identifies it and by which it is read (RFC 3986, any scheme).
+    /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -1874,7 +1857,6 @@ impl codec::Decode for Resource {
 impl codec::DecodeInPlace for Resource {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -1953,10 +1935,10 @@ impl codec::Object for Resource {
     }
 }
 
-/// Tells the client that `resources/list` would now yield something else, so that cached pages are stale.
+/// Notifies the client that the list of resources has changed and that cached pages are stale.
 ///
-/// Sent only on a stream of `subscriptions/listen` whose filter has `resourcesListChanged`. Needs `listChanged` in the
-/// server's `resources` capability.
+/// The server sends it only on `subscriptions/listen` streams with `resourcesListChanged` in their filter. Requires
+/// `listChanged` in the server's `resources` capability.
 ///
 /// The `notifications/resources/list_changed` notification, sent by the server.
 ///
@@ -2014,8 +1996,7 @@ impl codec::Decode for ResourceListChangedNotification {
 
 impl codec::DecodeInPlace for ResourceListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -2087,9 +2068,9 @@ impl crate::Notification for ResourceListChangedNotification {
     type Params = Option<NotificationParams>;
 }
 
-/// A family of resources whose URIs follow one pattern.
+/// A template for the URIs of a group of resources.
 ///
-/// A client fills in the variables and reads the URI that results. The server may offer completion for the values.
+/// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2111,36 +2092,36 @@ impl crate::Notification for ResourceListChangedNotification {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Hints on the use of these resources, such as for whom they are and how much they matter.
+    /// Hints for the display and use of the resources, such as the audience and the priority.
     ///
     /// `annotations`, optional.
     pub annotations: Option<Annotations>,
-    /// What the template is for, in words that may be given to the model as a hint.
+    /// The description of the template, which a client may pass to the model as a hint.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and WebP.
     ///
     /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// The MIME type that all of these resources have; absent where they differ or it is unknown.
+    /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The name for programs; people see it only where `title` is absent.
+    /// The programmatic name of the template. Clients display it only if `title` is absent.
     ///
     /// `name`, required.
     pub name: String,
-    /// The name for people. Without it a client shows `name`.
+    /// The display name of the template. If absent, clients display `name`.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// The pattern, a URI template of RFC 6570 such as `file:///{path}`.
+    /// The URI template (RFC 6570), such as `file:///{path}`.
     ///
     /// `uriTemplate`, required.
     pub uri_template: String,
@@ -2226,7 +2207,6 @@ impl codec::Decode for ResourceTemplate {
 impl codec::DecodeInPlace for ResourceTemplate {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -2302,10 +2282,10 @@ impl codec::Object for ResourceTemplate {
     }
 }
 
-/// Tells the client that a resource has changed and may be worth reading again.
+/// Notifies the client that a resource has changed, so that the client can read it again.
 ///
-/// Sent on a stream of `subscriptions/listen` for the URIs in the filter's `resourceSubscriptions`, and possibly for parts
-/// of those resources. Needs `subscribe` in the server's `resources` capability.
+/// The server sends it on `subscriptions/listen` streams for the URIs in the filter's `resourceSubscriptions`, and possibly
+/// for parts of those resources. Requires `subscribe` in the server's `resources` capability.
 ///
 /// The `notifications/resources/updated` notification, sent by the server.
 ///
@@ -2352,7 +2332,6 @@ impl codec::Decode for ResourceUpdatedNotification {
 impl codec::DecodeInPlace for ResourceUpdatedNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -2421,7 +2400,9 @@ impl crate::Notification for ResourceUpdatedNotification {
     type Params = ResourceUpdatedNotificationParams;
 }
 
-/// Which resource has changed, so that a client that subscribed to it may want to read it again.
+/// The URI of a resource that has changed.
+///
+/// A client that subscribed to the resource may want to read it again.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2430,12 +2411,12 @@ impl crate::Notification for ResourceUpdatedNotification {
 /// Specification: [`ResourceUpdatedNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotificationParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
-    /// The URI of what changed, which may be a part of the resource subscribed to.
+    /// The URI of the changed resource. It may identify a part of the subscribed resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2476,7 +2457,6 @@ impl codec::Decode for ResourceUpdatedNotificationParams {
 impl codec::DecodeInPlace for ResourceUpdatedNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             uri: codec::DecodeInPlace::blank(unread),
@@ -2529,7 +2509,7 @@ impl codec::Object for ResourceUpdatedNotificationParams {
     }
 }
 
-/// A resource, or a part of one, as text.
+/// Text contents of a resource or of a part of one.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -2546,7 +2526,7 @@ impl codec::Object for ResourceUpdatedNotificationParams {
 /// let text = r#"{"mimeType":"text/markdown","text":"Buy tea","uri":"file:///notes.md"}"#;
 /// assert_eq!(mcpgen_types::from_str::<TextResourceContents>(text)?, contents);
 ///
-/// // With `text` and `blob` both, `text` decides.
+/// // If both `text` and `blob` are present, `text` selects the variant.
 /// let text = r#"{"cacheScope":"public","resultType":"complete","ttlMs":0,"contents":[{"uri":"a:b","text":5,"blob":""}]}"#;
 /// let error = mcpgen_types::from_str::<ReadResourceResult>(text).unwrap_err();
 /// assert_eq!(error.to_string(), "ReadResourceResult: contents[0].text: expected string, found number");
@@ -2554,20 +2534,20 @@ impl codec::Object for ResourceUpdatedNotificationParams {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextResourceContents {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// The MIME type of the text, such as `text/markdown`; absent where the server does not know it.
+    /// The MIME type of the text, such as `text/markdown`. If absent, the type is unknown.
     ///
     /// `mimeType`, optional.
     pub mime_type: Option<String>,
-    /// The text. Whatever is not really text belongs in [`BlobResourceContents`].
+    /// The text. Data that cannot be represented as text belongs in [`BlobResourceContents`].
     ///
     /// `text`, required.
     pub text: String,
-    /// The URI of what these contents belong to, which may be a part of the resource that was asked for.
+    /// The URI of these contents. It may identify a part of the requested resource.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -2616,7 +2596,6 @@ impl codec::Decode for TextResourceContents {
 impl codec::DecodeInPlace for TextResourceContents {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             mime_type: None,

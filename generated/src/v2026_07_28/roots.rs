@@ -5,11 +5,11 @@
 use crate::{Extra, KnownMembers, Revision, codec};
 use super::MetaObject;
 
-/// Asks the client for its roots, the directories and files that the server may work on.
+/// Lists the roots of the client, the directories and files that the server should work on.
 ///
-/// It is no message of its own: it stands among the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), and the
-/// [`ListRootsResult`] goes into the `inputResponses` of the retried request. Roots tell where to work; they are no access
-/// control, and nothing in the protocol keeps a server within them. Needs the client's `roots` capability.
+/// The server sends it as one of the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), not as a separate message. The client
+/// returns the [`ListRootsResult`] in the `inputResponses` of the retried request. Roots are guidance, not access control:
+/// the protocol does not keep a server within them. Requires the client's `roots` capability.
 ///
 /// The `roots/list` request, which travels inside another message.
 ///
@@ -70,8 +70,7 @@ impl codec::Decode for ListRootsRequest {
 
 impl codec::DecodeInPlace for ListRootsRequest {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),
@@ -130,7 +129,7 @@ impl crate::Request for ListRootsRequest {
     type Result = ListRootsResult;
 }
 
-/// Parameters of the request for the client's roots, which a server puts into an [`InputRequiredResult`](super::InputRequiredResult): metadata only.
+/// The metadata of a request for the client's roots in an [`InputRequiredResult`](super::InputRequiredResult).
 ///
 /// The parameters of [`ListRootsRequest`] (`roots/list`).
 ///
@@ -142,8 +141,8 @@ impl crate::Request for ListRootsRequest {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
@@ -188,8 +187,7 @@ impl codec::Decode for ListRootsRequestParams {
 
 impl codec::DecodeInPlace for ListRootsRequestParams {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             meta: None,
             extra: Extra::default(),
@@ -239,9 +237,9 @@ impl codec::Object for ListRootsRequestParams {
     }
 }
 
-/// The client's answer to `roots/list`: the directories and files on which the server is meant to work.
+/// The directories and files that the server should work on.
 ///
-/// It is no response of its own: the client puts it into the [`InputResponses`](super::InputResponses) of the request that it repeats.
+/// The client sends it as one of the [`InputResponses`](super::InputResponses) of the retried request, not as a separate response.
 ///
 /// The result of [`ListRootsRequest`] (`roots/list`).
 ///
@@ -255,7 +253,7 @@ impl codec::Object for ListRootsRequestParams {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsResult {
-    /// The roots, possibly none.
+    /// The roots. The list may be empty.
     ///
     /// `roots`, required.
     pub roots: Vec<Root>,
@@ -289,7 +287,6 @@ impl codec::Decode for ListRootsResult {
 impl codec::DecodeInPlace for ListRootsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             roots: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -339,10 +336,10 @@ impl codec::Object for ListRootsResult {
     }
 }
 
-/// A directory or file of the client's on which a server is meant to work.
+/// A directory or file of the client that a server should work on.
 ///
-/// It is guidance, not access control: nothing in the protocol keeps a server inside its roots, although it should respect
-/// them, and check paths against them. A client should ask its user before it gives a root away.
+/// Roots are guidance, not access control. Servers should respect the roots and validate paths against them, but the
+/// protocol does not enforce this. A client should ask its user for consent before it shares a root.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -354,16 +351,16 @@ impl codec::Object for ListRootsResult {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// A name for people to read, for example that of the project.
+    /// The display name of the root, such as the name of a project.
     ///
     /// `name`, optional.
     pub name: Option<String>,
-    /// Where the root is: a URI, which has to begin with `file://` so far. A later revision may admit other schemes.
+    /// The URI of the root. It must begin with `file://`. Later revisions may allow other schemes.
     ///
     /// `uri`, required.
     pub uri: String,
@@ -411,7 +408,6 @@ impl codec::Decode for Root {
 impl codec::DecodeInPlace for Root {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             name: None,

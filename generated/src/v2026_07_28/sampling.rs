@@ -8,12 +8,12 @@ use super::{
     Tool,
 };
 
-/// Asks the client to have its language model continue a conversation.
+/// Requests a message from the client's language model.
 ///
-/// It is no message of its own: it stands among the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), and the
-/// [`CreateMessageResult`] goes into the `inputResponses` of the retried request. The client chooses the model; it should
-/// show the user the request and the outcome, and either may be changed or refused. Needs the client's `sampling`
-/// capability, with `tools` in it where the model is to be given tools.
+/// The server sends it as one of the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), not as a separate message. The client
+/// returns the [`CreateMessageResult`] in the `inputResponses` of the retried request. The client selects the model. It
+/// should show the request and the result to the user, who can modify or reject each of them. Requires the client's
+/// `sampling` capability, including `tools` if the request provides tools.
 ///
 /// The `sampling/createMessage` request, which travels inside another message.
 ///
@@ -63,7 +63,6 @@ impl codec::Decode for CreateMessageRequest {
 impl codec::DecodeInPlace for CreateMessageRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -127,9 +126,12 @@ impl crate::Request for CreateMessageRequest {
     type Result = CreateMessageResult;
 }
 
-/// What a server asks of the client's language model: a conversation, and how to continue it.
+/// A conversation for the client's language model to continue, with the settings for generating the next message.
 ///
-/// The client decides which model answers and whether any does: a person should see the prompt first and be able to change or refuse it. A server may send this only to a client that declares the `sampling` capability. Up to 2025-11-25 a refusal is reported as an error, with the code `-1`; in 2026-07-28 this is no request of its own but one of the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult).
+/// The client selects the model. A person should review the prompt first and be able to modify or reject it. A server may
+/// send this request only to clients that declare the `sampling` capability. Up to 2025-11-25, a rejection is an error with
+/// the code -1. In 2026-07-28, a sampling request is one of the `inputRequests` of an [`InputRequiredResult`](super::InputRequiredResult), not a
+/// separate request.
 ///
 /// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`).
 ///
@@ -143,43 +145,47 @@ impl crate::Request for CreateMessageRequest {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequestParams {
-    /// Which servers' context the client is to add to the prompt; it need not comply. Absence means `none` from 2025-11-25 on; earlier revisions leave it open.
+    /// The servers whose context the client should add to the prompt. The client may ignore it. If absent, the value defaults
+    /// to `none` since 2025-11-25. Earlier revisions define no default.
     ///
     /// `includeContext`, optional.
     pub include_context: Option<CreateMessageRequestParamsIncludeContext>,
-    /// The most tokens that the model may generate; fewer are fine.
+    /// The maximum number of tokens to generate. The client may generate fewer.
     ///
     /// `maxTokens`, required.
     pub max_tokens: i64,
-    /// The conversation so far, oldest message first.
+    /// The messages of the conversation so far, in chronological order.
     ///
     /// `messages`, required.
     pub messages: Vec<SamplingMessage>,
-    /// Parameters meant for the model's provider, in whatever format it defines; the client may hand them on, change them or drop them.
+    /// Parameters for the model provider, in a provider-specific format. The client may forward, modify or drop them.
     ///
     /// `metadata`, optional.
     pub metadata: Option<JsonObject>,
-    /// What matters in the choice of a model; advice that the client may disregard.
+    /// The preferences for selecting a model. The client may ignore them.
     ///
     /// `modelPreferences`, optional.
     pub model_preferences: Option<ModelPreferences>,
-    /// Texts that are to end the generation as soon as the model produces one of them; the client may disregard them.
+    /// The strings that stop the generation when the model produces them. The client may ignore them.
     ///
     /// `stopSequences`, optional.
     pub stop_sequences: Option<Vec<String>>,
-    /// The system prompt that the server would like; the client may change it or leave it out without saying so.
+    /// The system prompt to use. The client may modify or omit it without notice.
     ///
     /// `systemPrompt`, optional.
     pub system_prompt: Option<String>,
-    /// How varied the output may be: the higher, the more random. The model's provider defines the range, and its default applies where this is absent.
+    /// The randomness of the output. Higher values give more random output. The model provider defines the range and the
+    /// default, which applies if this member is absent.
     ///
     /// `temperature`, optional.
     pub temperature: Option<Number>,
-    /// Whether the model may, must or must not use `tools`; absent means that it may. A client without the `sampling.tools` capability answers with an error.
+    /// The setting that controls the use of `tools`. If absent, the model decides whether to use them. Clients without the
+    /// `sampling.tools` capability must respond with an error.
     ///
     /// `toolChoice`, optional. Since revision 2025-11-25.
     pub tool_choice: Option<ToolChoice>,
-    /// Tools that the model may ask for; the server runs them itself and sends the results in a further request. A client without the `sampling.tools` capability answers with an error.
+    /// The tools that the model can use. The server executes them and sends the results in another request. Clients without the
+    /// `sampling.tools` capability must respond with an error.
     ///
     /// `tools`, optional. Since revision 2025-11-25.
     pub tools: Option<Vec<Tool>>,
@@ -290,7 +296,6 @@ impl codec::Decode for CreateMessageRequestParams {
 impl codec::DecodeInPlace for CreateMessageRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             include_context: None,
             max_tokens: codec::DecodeInPlace::blank(unread),
@@ -372,7 +377,7 @@ impl codec::Object for CreateMessageRequestParams {
     }
 }
 
-/// How much context from servers the client is to put into a prompt.
+/// The servers whose context the client should add to a prompt.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -382,18 +387,18 @@ impl codec::Object for CreateMessageRequestParams {
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateMessageRequestParamsIncludeContext {
-    /// Context from every server to which the client is connected. From 2025-11-25 on, only for clients that declare the `sampling.context` capability.
+    /// The context of all servers that the client is connected to. Since 2025-11-25, servers should use it only if the client declares the `sampling.context` capability.
     ///
     /// `"allServers"`
     #[deprecated(
         note = "since revision 2025-11-25: Leave includeContext out, or set it to none."
     )]
     AllServers,
-    /// No context from any server; the default from 2025-11-25 on.
+    /// No context. This is the default since 2025-11-25.
     ///
     /// `"none"`
     None_,
-    /// Context from the server that asks. From 2025-11-25 on, only for clients that declare the `sampling.context` capability.
+    /// The context of the requesting server. Since 2025-11-25, servers should use it only if the client declares the `sampling.context` capability.
     ///
     /// `"thisServer"`
     #[deprecated(
@@ -444,24 +449,21 @@ impl codec::Encode for CreateMessageRequestParamsIncludeContext {
 
 impl codec::DecodeInPlace for CreateMessageRequestParamsIncludeContext {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::AllServers
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// The message with which the client's language model continued the conversation.
+/// A message generated by the client's language model.
 ///
-/// A person should see it, and may hold it back or change it, before the client sends it. A `stopReason` of `toolUse` (from 2025-11-25 on) means that the server is to run tools and send the conversation again with their results; both sides should limit how often that happens. In 2026-07-28 the result is one of the `inputResponses` of the retried request.
+/// A person should review the message, and may modify or withhold it, before the client sends it. Since 2025-11-25, a
+/// `stopReason` of `toolUse` asks the server to run the tools and to send the conversation again with their results. Both
+/// the client and the server should limit the number of such rounds. In 2026-07-28, this result is one of the
+/// `inputResponses` of the retried request.
 ///
 /// The result of [`CreateMessageRequest`] (`sampling/createMessage`).
 ///
@@ -475,24 +477,25 @@ impl codec::DecodeInPlace for CreateMessageRequestParamsIncludeContext {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
-    /// What the model produced: a single block or a list of them.
+    /// The content of the message, as a single block or a list of blocks.
     ///
     /// `content`, required.
     pub content: Content,
-    /// The model that the client chose, by its name.
+    /// The name of the model that the client selected.
     ///
     /// `model`, required.
     pub model: String,
-    /// Who speaks: `assistant`, since a model does.
+    /// The role of the message. It is `assistant`, because a model generated the message.
     ///
     /// `role`, required.
     pub role: Role,
-    /// Why the generation ended; absent if unknown. Usual values are `endTurn`, `stopSequence`, `maxTokens` and `toolUse` (tools are to be run first), and any other string is allowed.
+    /// The reason why the generation stopped. Standard values are `endTurn`, `stopSequence`, `maxTokens` and `toolUse` (the
+    /// model requests tool calls). Any other string is allowed. If absent, the reason is unknown.
     ///
     /// `stopReason`, optional.
     pub stop_reason: Option<String>,
@@ -552,7 +555,6 @@ impl codec::Decode for CreateMessageResult {
 impl codec::DecodeInPlace for CreateMessageResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -619,10 +621,10 @@ impl codec::Object for CreateMessageResult {
     }
 }
 
-/// What one message in sampling says.
+/// The content of a message in a sampling conversation.
 ///
-/// From 2025-11-25 on it is a single block or a list of blocks, and a block may also be a model's wish to use a tool, or
-/// what came of that.
+/// Since 2025-11-25, it is a single block or a list of blocks, and a block can also be a tool call that the model requests,
+/// or the result of a tool call.
 ///
 /// Which one a value is:
 ///
@@ -641,17 +643,17 @@ impl codec::Object for CreateMessageResult {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// [`TextContent`](super::TextContent): Text, for a model or from one.
+    /// [`TextContent`](super::TextContent): Text sent to or produced by a language model.
     TextContent(TextContent),
-    /// [`ImageContent`](super::ImageContent): A picture, for a model or from one.
+    /// [`ImageContent`](super::ImageContent): An image sent to or produced by a language model.
     ImageContent(ImageContent),
-    /// [`AudioContent`](super::AudioContent): A sound recording, for a model or from one.
+    /// [`AudioContent`](super::AudioContent): Audio sent to or produced by a language model.
     AudioContent(AudioContent),
-    /// [`ToolUseContent`]: A model's wish to have a tool called.
+    /// [`ToolUseContent`]: A tool call that the model requests.
     ToolUseContent(ToolUseContent),
-    /// [`ToolResultContent`]: What came of a tool call that the model asked for.
+    /// [`ToolResultContent`]: The result of a tool call that the model requested.
     ToolResultContent(ToolResultContent),
-    /// Several blocks, in order.
+    /// A list of blocks, in order.
     ///
     /// A list of SamplingMessageContentBlock.
     SamplingMessageContentBlockArray(Vec<SamplingMessageContentBlock>),
@@ -704,7 +706,6 @@ impl codec::Decode for Content {
 impl codec::DecodeInPlace for Content {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::SamplingMessageContentBlockArray(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -721,7 +722,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -731,7 +732,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -741,7 +742,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -751,7 +752,7 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("tool_use")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -761,11 +762,11 @@ impl codec::DecodeInPlace for Content {
                         any_of: &[codec::Literal::Str("tool_result")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
             codec::Guard {
                 when: &[codec::Condition::Type(codec::JsonTypes::ARRAY)],
-                member: 5,
+                variant: 5,
             },
         ];
         match json.union(GUARDS)? {
@@ -840,9 +841,9 @@ impl codec::Encode for Content {
     }
 }
 
-/// A suggestion of a model, or of a family of models.
+/// A hint about the model or family of models to use.
 ///
-/// Members other than `name` have no agreed meaning; the client makes of them what it likes.
+/// The specification defines no members other than `name`. The client decides how to interpret additional members.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -854,7 +855,8 @@ impl codec::Encode for Content {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelHint {
-    /// Part of a model's name: `sonnet` fits every model whose name contains it. A client without such a model may take a comparable one of another provider.
+    /// A substring of a model name. For example, `sonnet` matches any model whose name contains it. The client may substitute a
+    /// comparable model of another provider.
     ///
     /// `name`, optional.
     pub name: Option<String>,
@@ -899,8 +901,7 @@ impl codec::Decode for ModelHint {
 
 impl codec::DecodeInPlace for ModelHint {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             name: None,
             extra: Extra::default(),
@@ -950,9 +951,10 @@ impl codec::Object for ModelHint {
     }
 }
 
-/// What a server values in the model that is to answer it.
+/// The server's preferences for selecting a model.
 ///
-/// It cannot name a model outright, as it does not know which ones the client has, so it gives hints and weighs three qualities against each other. All of it is advice: the client makes the choice.
+/// The server does not know which models are available, so it provides hints and rates the importance of three qualities.
+/// The preferences are advisory, and the client selects the model.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -964,19 +966,20 @@ impl codec::Object for ModelHint {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelPreferences {
-    /// The weight of a low price, from 0 (irrelevant) to 1 (decisive).
+    /// The importance of low cost, from 0 (not important) to 1 (most important).
     ///
     /// `costPriority`, optional.
     pub cost_priority: Option<ModelPreferencesCostPriority>,
-    /// Models that would suit, in order: the first for which the client finds a match counts. They go before the priorities, which help to choose among several matches.
+    /// Hints about the models to use, in order of preference. The client must use the first hint that matches. Hints take
+    /// precedence over the priorities, which help to select among several matching models.
     ///
     /// `hints`, optional.
     pub hints: Option<Vec<ModelHint>>,
-    /// The weight of capability, from 0 (irrelevant) to 1 (decisive).
+    /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
     ///
     /// `intelligencePriority`, optional.
     pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
-    /// The weight of a quick answer, from 0 (irrelevant) to 1 (decisive).
+    /// The importance of low latency, from 0 (not important) to 1 (most important).
     ///
     /// `speedPriority`, optional.
     pub speed_priority: Option<ModelPreferencesSpeedPriority>,
@@ -1056,8 +1059,7 @@ impl codec::Decode for ModelPreferences {
 
 impl codec::DecodeInPlace for ModelPreferences {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             cost_priority: None,
             hints: None,
@@ -1116,7 +1118,7 @@ impl codec::Object for ModelPreferences {
     }
 }
 
-/// How much a low price matters in the choice of a model, from 0 (not at all) to 1 (most of all).
+/// The importance of low cost when selecting a model, from 0 (not important) to 1 (most important).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
@@ -1180,15 +1182,9 @@ impl codec::Decode for ModelPreferencesCostPriority {
 impl codec::DecodeInPlace for ModelPreferencesCostPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1200,7 +1196,7 @@ impl codec::Encode for ModelPreferencesCostPriority {
     }
 }
 
-/// How much capability matters in the choice of a model, from 0 (not at all) to 1 (most of all).
+/// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
@@ -1264,15 +1260,9 @@ impl codec::Decode for ModelPreferencesIntelligencePriority {
 impl codec::DecodeInPlace for ModelPreferencesIntelligencePriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1284,7 +1274,7 @@ impl codec::Encode for ModelPreferencesIntelligencePriority {
     }
 }
 
-/// How much low latency matters in the choice of a model, from 0 (not at all) to 1 (most of all).
+/// The importance of low latency when selecting a model, from 0 (not important) to 1 (most important).
 ///
 /// Checked when it is made: at least 0 and at most 1.
 ///
@@ -1348,15 +1338,9 @@ impl codec::Decode for ModelPreferencesSpeedPriority {
 impl codec::DecodeInPlace for ModelPreferencesSpeedPriority {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
@@ -1368,9 +1352,9 @@ impl codec::Encode for ModelPreferencesSpeedPriority {
     }
 }
 
-/// One message of the conversation that a language model is to continue.
+/// A message in a conversation with a language model.
 ///
-/// A message of the user that holds a [`ToolResultContent`] must hold nothing but such blocks.
+/// A user message that contains a [`ToolResultContent`] must contain only [`ToolResultContent`] blocks.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1382,16 +1366,16 @@ impl codec::Encode for ModelPreferencesSpeedPriority {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingMessage {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-11-25.
     pub meta: Option<MetaObject>,
-    /// What is said: a single block or a list of them.
+    /// The content of the message, as a single block or a list of blocks.
     ///
     /// `content`, required.
     pub content: Content,
-    /// Who says it.
+    /// The author of the message: the user or the model.
     ///
     /// `role`, required.
     pub role: Role,
@@ -1433,7 +1417,6 @@ impl codec::Decode for SamplingMessage {
 impl codec::DecodeInPlace for SamplingMessage {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -1494,7 +1477,7 @@ impl codec::Object for SamplingMessage {
     }
 }
 
-/// A block of content in a conversation with a language model: text, an image, audio, the call of a tool, or its result.
+/// A content block in a conversation with a language model: text, an image, audio, a tool call or a tool result.
 ///
 /// Which one a value is:
 ///
@@ -1514,15 +1497,15 @@ impl codec::Object for SamplingMessage {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub enum SamplingMessageContentBlock {
-    /// [`TextContent`](super::TextContent): Text, for a model or from one.
+    /// [`TextContent`](super::TextContent): Text sent to or produced by a language model.
     TextContent(TextContent),
-    /// [`ImageContent`](super::ImageContent): A picture, for a model or from one.
+    /// [`ImageContent`](super::ImageContent): An image sent to or produced by a language model.
     ImageContent(ImageContent),
-    /// [`AudioContent`](super::AudioContent): A sound recording, for a model or from one.
+    /// [`AudioContent`](super::AudioContent): Audio sent to or produced by a language model.
     AudioContent(AudioContent),
-    /// [`ToolUseContent`]: A model's wish to have a tool called.
+    /// [`ToolUseContent`]: A tool call that the model requests.
     ToolUseContent(ToolUseContent),
-    /// [`ToolResultContent`]: What came of a tool call that the model asked for.
+    /// [`ToolResultContent`]: The result of a tool call that the model requested.
     ToolResultContent(ToolResultContent),
 }
 
@@ -1567,7 +1550,6 @@ impl codec::Decode for SamplingMessageContentBlock {
 impl codec::DecodeInPlace for SamplingMessageContentBlock {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::AudioContent(codec::DecodeInPlace::blank(unread))
     }
     fn read(
@@ -1583,7 +1565,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("text")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[
@@ -1592,7 +1574,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("image")],
                     },
                 ],
-                member: 1,
+                variant: 1,
             },
             codec::Guard {
                 when: &[
@@ -1601,7 +1583,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("audio")],
                     },
                 ],
-                member: 2,
+                variant: 2,
             },
             codec::Guard {
                 when: &[
@@ -1610,7 +1592,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("tool_use")],
                     },
                 ],
-                member: 3,
+                variant: 3,
             },
             codec::Guard {
                 when: &[
@@ -1619,7 +1601,7 @@ impl codec::DecodeInPlace for SamplingMessageContentBlock {
                         any_of: &[codec::Literal::Str("tool_result")],
                     },
                 ],
-                member: 4,
+                variant: 4,
             },
         ];
         match json.union(GUARDS)? {
@@ -1682,7 +1664,7 @@ impl codec::Encode for SamplingMessageContentBlock {
     }
 }
 
-/// How free a language model is to use the tools that it is offered.
+/// The setting that controls the model's use of tools.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1694,7 +1676,7 @@ impl codec::Encode for SamplingMessageContentBlock {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolChoice {
-    /// Whether tools may, must or must not be used; absent means `auto`.
+    /// Whether the model may, must or must not use tools. If absent, the mode is `auto`.
     ///
     /// `mode`, optional.
     pub mode: Option<ToolChoiceMode>,
@@ -1739,8 +1721,7 @@ impl codec::Decode for ToolChoice {
 
 impl codec::DecodeInPlace for ToolChoice {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             mode: None,
             extra: Extra::default(),
@@ -1790,7 +1771,7 @@ impl codec::Object for ToolChoice {
     }
 }
 
-/// Whether a language model may, must or must not use tools.
+/// Whether the model may, must or must not use tools.
 ///
 /// Since revision 2025-11-25.
 ///
@@ -1800,15 +1781,15 @@ impl codec::Object for ToolChoice {
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ToolChoiceMode {
-    /// The model decides; the default.
+    /// The model decides whether to use tools. This is the default.
     ///
     /// `"auto"`
     Auto,
-    /// No tool may be used: for instance to force a final answer after many rounds.
+    /// The model must not use tools. Servers can use it to force a final message after many rounds.
     ///
     /// `"none"`
     None_,
-    /// The model has to use one tool or more before it finishes.
+    /// The model must use at least one tool before it completes.
     ///
     /// `"required"`
     Required,
@@ -1856,24 +1837,19 @@ impl codec::Encode for ToolChoiceMode {
 
 impl codec::DecodeInPlace for ToolChoiceMode {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self::Auto
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         codec::set(self, codec::Decode::decode(json)?);
         Ok(())
     }
 }
 
-/// What came of a tool call that the model asked for.
+/// The result of a tool call that the model requested.
 ///
-/// It belongs in a message of the user that answers every [`ToolUseContent`] of the message before it and holds nothing else; a client should refuse anything different (in 2025-11-25 with the code `-32602`).
+/// A user message with tool results must contain a result for each [`ToolUseContent`] of the previous message and no other
+/// content. A client should reject other messages, with the error code -32602 in 2025-11-25.
 ///
 /// On the wire, `type` is `"tool_result"`.
 ///
@@ -1887,23 +1863,24 @@ impl codec::DecodeInPlace for ToolChoiceMode {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResultContent {
-    /// Metadata of the result. Send it again unchanged with the conversation: a provider may use it to find its cache.
+    /// Metadata of the tool result. It should be sent unchanged with the conversation, so that the provider can use its cache.
     ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
-    /// The result for the model to read: the same blocks as in [`CallToolResult`](super::CallToolResult).
+    /// The result as content blocks for the model, in the same format as in [`CallToolResult`](super::CallToolResult).
     ///
     /// `content`, required.
     pub content: Vec<ContentBlock>,
-    /// Whether the call failed, in which case `content` usually says why; absent means that it succeeded.
+    /// Whether the tool call failed. If it did, `content` usually describes the error. If absent, the call succeeded.
     ///
     /// `isError`, optional.
     pub is_error: Option<bool>,
-    /// The result as a JSON value of any kind, which should conform to the tool's `outputSchema` where there is one; `null` is a value, unlike absence.
+    /// The result as any JSON value. It should conform to the `outputSchema` of the tool, if the tool has one. The value `null`
+    /// differs from an absent member.
     ///
     /// `structuredContent`, optional.
     pub structured_content: Option<Value>,
-    /// The `id` of the [`ToolUseContent`] that it answers.
+    /// The `id` of the corresponding [`ToolUseContent`].
     ///
     /// `toolUseId`, required.
     pub tool_use_id: String,
@@ -1972,7 +1949,6 @@ impl codec::Decode for ToolResultContent {
 impl codec::DecodeInPlace for ToolResultContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -2041,9 +2017,10 @@ impl codec::Object for ToolResultContent {
     }
 }
 
-/// A model's wish to have a tool called.
+/// A tool call that the model requests.
 ///
-/// The server runs the tool and answers with a [`ToolResultContent`] in the next message. A single message may ask for several calls, which may then run in parallel.
+/// The server runs the tool and adds a [`ToolResultContent`] to the next message. A message can contain several tool calls,
+/// which may run in parallel.
 ///
 /// On the wire, `type` is `"tool_use"`.
 ///
@@ -2057,19 +2034,20 @@ impl codec::Object for ToolResultContent {
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolUseContent {
-    /// Metadata of the call. Send it back unchanged with the conversation: a provider may use it to find its cache.
+    /// Metadata of the tool call. It should be sent back unchanged with the conversation, so that the provider can use its
+    /// cache.
     ///
     /// `_meta`, optional.
     pub meta: Option<MetaObject>,
-    /// Identifies the call; its result repeats it as `toolUseId`.
+    /// The ID of the tool call. The `toolUseId` of the result repeats it.
     ///
     /// `id`, required.
     pub id: String,
-    /// The arguments, which should fit the tool's `inputSchema`; a model wrote them, so check them.
+    /// The arguments of the call, which should match the `inputSchema` of the tool. The model generates them, so validate them.
     ///
     /// `input`, required.
     pub input: crate::JsonObject,
-    /// Which of the offered tools to call.
+    /// The name of the tool to call.
     ///
     /// `name`, required.
     pub name: String,
@@ -2116,7 +2094,6 @@ impl codec::Decode for ToolUseContent {
 impl codec::DecodeInPlace for ToolUseContent {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             id: codec::DecodeInPlace::blank(unread),

@@ -7,12 +7,12 @@ use super::{
     CacheScope, JsonObject, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
 };
 
-/// Asks which protocol versions and capabilities the server has.
+/// Gets the supported revisions, the capabilities and other information of the server.
 ///
-/// Every server has it; no client is obliged to call it, since any other request may come first and a wrong version is
-/// reported then. A client that also speaks older revisions should send it first over stdio: unless a [`DiscoverResult`]
-/// comes back, or an error that revisions before 2026-07-28 do not define, it falls back to `initialize`. The answer may be
-/// cached.
+/// Every server must support it. Clients may skip it: they can send any other request first and learn the supported
+/// revisions from the error if the server rejects it. Over stdio, a client that also supports older revisions should send
+/// it first. If the response is neither a [`DiscoverResult`] nor an error introduced in 2026-07-28, the client falls back
+/// to `initialize`. The result can be cached.
 ///
 /// The `server/discover` request, sent by the client.
 ///
@@ -25,7 +25,7 @@ use super::{
 /// Specification: [`DiscoverRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscoverRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -64,7 +64,6 @@ impl codec::Decode for DiscoverRequest {
 impl codec::DecodeInPlace for DiscoverRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -133,11 +132,11 @@ impl crate::Request for DiscoverRequest {
     type Result = DiscoverResult;
 }
 
-/// The server's answer to `server/discover`: the revisions that it speaks, and what it offers.
+/// The revisions and features that a server supports.
 ///
-/// Every server answers this request, but no client has to make it: it may send any other request straight away and learn
-/// the supported revisions from the error if its own is refused. As a rule the server also names itself in `_meta`, under
-/// `io.modelcontextprotocol/serverInfo`, but it may be set up not to.
+/// Every server must support `server/discover`. Clients may skip it: they can send any other request first and learn the
+/// supported revisions from the error if the server rejects the request. A server should identify itself in `_meta` under
+/// `io.modelcontextprotocol/serverInfo`, unless it is configured not to.
 ///
 /// The result of [`DiscoverRequest`] (`server/discover`).
 ///
@@ -148,34 +147,35 @@ impl crate::Request for DiscoverRequest {
 /// Specification: [`DiscoverResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscoverResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
     ///
     /// `cacheScope`, required.
     pub cache_scope: CacheScope,
-    /// The optional features that the server offers.
+    /// The optional features that the server supports.
     ///
     /// `capabilities`, required.
     pub capabilities: ServerCapabilities,
-    /// Advice on the server as a whole, written for a model, without repeating what the descriptions of its tools say. A host may put it into the system prompt; it deserves no more trust than the server.
+    /// Instructions for using the server as a whole, written for a language model. They should not repeat the descriptions of
+    /// the tools. A host can add them to the system prompt. They are only as trustworthy as the server.
     ///
     /// `instructions`, optional.
     pub instructions: Option<String>,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Default: `"complete"`.
     pub result_type: ResultType,
-    /// The revisions that the server speaks, such as `2026-07-28`; the client picks one of them for its further requests.
+    /// The revisions that the server supports, such as `2026-07-28`. The client should use one of them for its next requests.
     ///
     /// `supportedVersions`, required.
     pub supported_versions: Vec<String>,
-    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
-    /// no promise: a change notification ends the time early.
+    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means that the
+    /// result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     ///
     /// `ttlMs`, required.
     pub ttl_ms: u64,
@@ -246,7 +246,6 @@ impl codec::Decode for DiscoverResult {
 impl codec::DecodeInPlace for DiscoverResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -328,11 +327,11 @@ impl codec::Object for DiscoverResult {
 /// Specification: [`DiscoverResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscoverResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: DiscoverResult,
@@ -367,7 +366,6 @@ impl codec::Decode for DiscoverResultResponse {
 impl codec::DecodeInPlace for DiscoverResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -427,10 +425,10 @@ impl codec::Object for DiscoverResultResponse {
     }
 }
 
-/// Parameters that every request has: metadata, and nothing else.
+/// The parameters that every request must have, which contain only metadata.
 ///
-/// Without the version and the capabilities in `_meta` a request is malformed, and is answered with invalid params
-/// (-32602).
+/// If `_meta` lacks the protocol version or the client capabilities, the request is malformed and the server responds with
+/// the invalid params error (-32602).
 ///
 /// The parameters of [`DiscoverRequest`] (`server/discover`).
 ///
@@ -441,8 +439,8 @@ impl codec::Object for DiscoverResultResponse {
 /// Specification: [`RequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,
@@ -476,7 +474,6 @@ impl codec::Decode for RequestParams {
 impl codec::DecodeInPlace for RequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -526,11 +523,11 @@ impl codec::Object for RequestParams {
     }
 }
 
-/// The optional features that a server offers to clients.
+/// The optional features that a server supports.
 ///
-/// A feature whose member is absent is not offered, and a client should not use its methods. The server says this in its
-/// answer to `initialize` or, from revision 2026-07-28 on, to `server/discover`. The set is open: members of one's own are
-/// allowed.
+/// If the member for a feature is absent, the server does not support the feature and a client should not use its methods.
+/// The server declares its capabilities in the result of `initialize` or, since 2026-07-28, of `server/discover`. Servers
+/// may add capabilities that the specification does not define.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -546,7 +543,7 @@ impl codec::Object for RequestParams {
 /// let capabilities = ServerCapabilities::new().with_tools(ServerCapabilitiesTools::new().with_list_changed(true));
 /// assert_eq!(mcpgen_types::to_string(&capabilities), r#"{"tools":{"listChanged":true}}"#);
 ///
-/// // What an older revision had is kept as well.
+/// // Members of older revisions are kept in `extra`.
 /// let older: ServerCapabilities = mcpgen_types::from_str(r#"{"tasks":{"list":{}},"tools":{}}"#)?;
 /// assert!(older.tools.is_some() && older.prompts.is_none());
 /// assert!(older.extra.contains_key("tasks"));
@@ -554,34 +551,36 @@ impl codec::Object for RequestParams {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilities {
-    /// Present if the server suggests values for the arguments of prompts and resource templates.
+    /// Support for completion. Present if the server suggests values for the arguments of prompts and resource templates.
     ///
     /// `completions`, optional. Since revision 2025-03-26.
     pub completions: Option<JsonObject>,
-    /// Features outside the specification, by name, each with an object of settings.
+    /// Features outside the specification. Each key is the name of a feature, and each value is an object with its settings.
     ///
     /// `experimental`, optional.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// Protocol extensions that the server speaks, by identifier, each with an object of settings, which may be empty. An identifier follows the rules for `_meta` keys and must have a prefix, as in `io.modelcontextprotocol/tasks`.
+    /// The supported protocol extensions. Each key is the identifier of an extension, and each value is an object with its
+    /// settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
+    /// `io.modelcontextprotocol/tasks`.
     ///
     /// `extensions`, optional. Since revision 2026-07-28.
     pub extensions: Option<Map<String, JsonObject>>,
-    /// Present if the server sends log messages; one that does must declare it.
+    /// Support for log messages. A server that sends log messages must declare this capability.
     ///
     /// `logging`, optional.
     #[deprecated(
         note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
     )]
     pub logging: Option<JsonObject>,
-    /// Present if the server has prompts, although its list of them may be empty.
+    /// Support for prompts. The list of prompts can be empty.
     ///
     /// `prompts`, optional.
     pub prompts: Option<ServerCapabilitiesPrompts>,
-    /// Present if the server has resources to read, although its list of them may be empty.
+    /// Support for resources. The list of resources can be empty.
     ///
     /// `resources`, optional.
     pub resources: Option<ServerCapabilitiesResources>,
-    /// Present if the server has tools to call, although its list of them may be empty.
+    /// Support for tools. The list of tools can be empty.
     ///
     /// `tools`, optional.
     pub tools: Option<ServerCapabilitiesTools>,
@@ -691,8 +690,7 @@ impl codec::Decode for ServerCapabilities {
 
 impl codec::DecodeInPlace for ServerCapabilities {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             completions: None,
             experimental: None,
@@ -760,14 +758,15 @@ impl codec::Object for ServerCapabilities {
     }
 }
 
-/// How a server supports prompts.
+/// The server's support for prompts.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesPrompts {
-    /// Whether the server announces changes of its prompts, on the streams whose [`SubscriptionFilter`](super::SubscriptionFilter) asks for it; absent, it does not.
+    /// Whether the server sends `notifications/prompts/list_changed` to subscriptions that request it in their
+    /// [`SubscriptionFilter`](super::SubscriptionFilter). If absent, it does not.
     ///
     /// `listChanged`, optional.
     pub list_changed: Option<bool>,
@@ -812,8 +811,7 @@ impl codec::Decode for ServerCapabilitiesPrompts {
 
 impl codec::DecodeInPlace for ServerCapabilitiesPrompts {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),
@@ -863,18 +861,20 @@ impl codec::Object for ServerCapabilitiesPrompts {
     }
 }
 
-/// How a server supports resources.
+/// The server's support for resources.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesResources {
-    /// Whether the server announces changes of its list, on the streams whose [`SubscriptionFilter`](super::SubscriptionFilter) asks for it; absent, it does not.
+    /// Whether the server sends `notifications/resources/list_changed` to subscriptions that request it in their
+    /// [`SubscriptionFilter`](super::SubscriptionFilter). If absent, it does not.
     ///
     /// `listChanged`, optional.
     pub list_changed: Option<bool>,
-    /// Whether a client may name single resources in the `resourceSubscriptions` of a [`SubscriptionFilter`](super::SubscriptionFilter); absent, it may not.
+    /// Whether a client can subscribe to individual resources with the `resourceSubscriptions` of a [`SubscriptionFilter`](super::SubscriptionFilter). If
+    /// absent, it cannot.
     ///
     /// `subscribe`, optional.
     pub subscribe: Option<bool>,
@@ -926,8 +926,7 @@ impl codec::Decode for ServerCapabilitiesResources {
 
 impl codec::DecodeInPlace for ServerCapabilitiesResources {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             subscribe: None,
@@ -980,14 +979,15 @@ impl codec::Object for ServerCapabilitiesResources {
     }
 }
 
-/// How a server supports tools.
+/// The server's support for tools.
 ///
 /// Since revision 2024-11-05.
 ///
 /// Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCapabilitiesTools {
-    /// Whether the server announces changes of its tools, on the streams whose [`SubscriptionFilter`](super::SubscriptionFilter) asks for it; absent, it does not.
+    /// Whether the server sends `notifications/tools/list_changed` to subscriptions that request it in their
+    /// [`SubscriptionFilter`](super::SubscriptionFilter). If absent, it does not.
     ///
     /// `listChanged`, optional.
     pub list_changed: Option<bool>,
@@ -1032,8 +1032,7 @@ impl codec::Decode for ServerCapabilitiesTools {
 
 impl codec::DecodeInPlace for ServerCapabilitiesTools {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             list_changed: None,
             extra: Extra::default(),

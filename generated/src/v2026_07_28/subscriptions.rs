@@ -7,9 +7,9 @@ use super::{
     Implementation, NotificationMetaObject, RequestId, RequestMetaObject, ResultType,
 };
 
-/// The kinds of change of which a client wants to hear.
+/// The kinds of change notifications that a client subscribes to.
 ///
-/// Nothing is sent unasked: a kind whose member is absent or `false` is not subscribed to.
+/// The server sends only the requested kinds. If a member is absent or `false`, the client does not receive that kind.
 ///
 /// Since revision 2026-07-28.
 ///
@@ -18,19 +18,20 @@ use super::{
 /// Specification: [`SubscriptionFilter`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionfilter)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionFilter {
-    /// Whether to be told, by `notifications/prompts/list_changed`, that the list of prompts has changed.
+    /// Whether to receive `notifications/prompts/list_changed` when the list of prompts changes.
     ///
     /// `promptsListChanged`, optional.
     pub prompts_list_changed: Option<bool>,
-    /// The URIs of the resources to watch; a change of one comes as `notifications/resources/updated`. Takes the place of `resources/subscribe` in older revisions.
+    /// The URIs of the resources to watch. The server sends `notifications/resources/updated` when one of them changes. This
+    /// member replaces `resources/subscribe` of older revisions.
     ///
     /// `resourceSubscriptions`, optional.
     pub resource_subscriptions: Option<Vec<String>>,
-    /// Whether to be told, by `notifications/resources/list_changed`, that the list of resources has changed.
+    /// Whether to receive `notifications/resources/list_changed` when the list of resources changes.
     ///
     /// `resourcesListChanged`, optional.
     pub resources_list_changed: Option<bool>,
-    /// Whether to be told, by `notifications/tools/list_changed`, that the list of tools has changed.
+    /// Whether to receive `notifications/tools/list_changed` when the list of tools changes.
     ///
     /// `toolsListChanged`, optional.
     pub tools_list_changed: Option<bool>,
@@ -104,8 +105,7 @@ impl codec::Decode for SubscriptionFilter {
 
 impl codec::DecodeInPlace for SubscriptionFilter {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             prompts_list_changed: None,
             resource_subscriptions: None,
@@ -164,11 +164,11 @@ impl codec::Object for SubscriptionFilter {
     }
 }
 
-/// Confirms a subscription and tells which notifications the client will get.
+/// Acknowledges a subscription and lists the notifications that the client will receive.
 ///
-/// It is the first message of every stream that `subscriptions/listen` opens. Kinds that were asked for and that the server
-/// does not have are left out, so the client should compare. Where subscriptions share one channel, as over stdio, messages
-/// of others may come before it.
+/// It must be the first message of each `subscriptions/listen` stream. The server omits the requested kinds that it does
+/// not support, so the client should compare the lists. If several subscriptions share a channel, as they do over stdio,
+/// messages of other subscriptions may precede it.
 ///
 /// The `notifications/subscriptions/acknowledged` notification, sent by the server.
 ///
@@ -215,7 +215,6 @@ impl codec::Decode for SubscriptionsAcknowledgedNotification {
 impl codec::DecodeInPlace for SubscriptionsAcknowledgedNotification {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             params: codec::DecodeInPlace::blank(unread),
             extra: Extra::default(),
@@ -287,9 +286,10 @@ impl crate::Notification for SubscriptionsAcknowledgedNotification {
     type Params = SubscriptionsAcknowledgedNotificationParams;
 }
 
-/// What a server has accepted of a subscription, in the first message that it sends for it.
+/// The part of a subscription that the server accepted.
 ///
-/// Compare it with what was asked for: what is missing will not be sent.
+/// This is the first notification of a subscription. Compare it with the requested filter: the server does not send the
+/// kinds that are missing.
 ///
 /// Since revision 2026-07-28.
 ///
@@ -298,11 +298,11 @@ impl crate::Notification for SubscriptionsAcknowledgedNotification {
 /// Specification: [`SubscriptionsAcknowledgedNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsAcknowledgedNotificationParams {
-    /// Metadata, which must carry the id of the `subscriptions/listen` request under `io.modelcontextprotocol/subscriptionId`.
+    /// Metadata. It must contain the ID of the `subscriptions/listen` request under `io.modelcontextprotocol/subscriptionId`.
     ///
     /// `_meta`, optional.
     pub meta: Option<NotificationMetaObject>,
-    /// The accepted part of the filter, without the kinds that the server does not support.
+    /// The accepted filter. It omits the kinds that the server does not support.
     ///
     /// `notifications`, required.
     pub notifications: SubscriptionFilter,
@@ -343,7 +343,6 @@ impl codec::Decode for SubscriptionsAcknowledgedNotificationParams {
 impl codec::DecodeInPlace for SubscriptionsAcknowledgedNotificationParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             notifications: codec::DecodeInPlace::blank(unread),
@@ -398,11 +397,13 @@ impl codec::Object for SubscriptionsAcknowledgedNotificationParams {
 
 /// Opens a stream of change notifications.
 ///
-/// The filter says which kinds to send; no other kind is sent. First comes `notifications/subscriptions/acknowledged`, then
-/// whatever happens, each with the id of this request as `io.modelcontextprotocol/subscriptionId`. Several streams may be
-/// open at once. The client ends one by closing the HTTP response or by `notifications/cancelled`; a
-/// [`SubscriptionsListenResult`] comes only when the server ends it in good order. After a lost connection the client has
-/// to ask again.
+/// The server sends only the kinds that the filter requests. It first sends `notifications/subscriptions/acknowledged`.
+/// Each notification on the stream carries the ID of this request as `io.modelcontextprotocol/subscriptionId`. A client can
+/// open several streams.
+///
+/// The client ends a stream by closing the HTTP response or by sending `notifications/cancelled`. The server sends a
+/// [`SubscriptionsListenResult`] only if it ends the stream gracefully. If the connection is lost, the client must
+/// subscribe again.
 ///
 /// The `subscriptions/listen` request, sent by the client.
 ///
@@ -415,7 +416,7 @@ impl codec::Object for SubscriptionsAcknowledgedNotificationParams {
 /// Specification: [`SubscriptionsListenRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
@@ -457,7 +458,6 @@ impl codec::Decode for SubscriptionsListenRequest {
 impl codec::DecodeInPlace for SubscriptionsListenRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -526,11 +526,11 @@ impl crate::Request for SubscriptionsListenRequest {
     type Result = SubscriptionsListenResult;
 }
 
-/// What a client wants to hear on the stream of notifications that it opens.
+/// The notifications that a client wants to receive on a new subscription stream.
 ///
-/// The stream stays open until either side ends it, and a client may have several. The server first acknowledges it with
-/// [`SubscriptionsAcknowledgedNotificationParams`]; each notification on it carries the id of this request. A server keeps
-/// nothing of it for another connection, so a client that reconnects asks again.
+/// The stream stays open until the client or the server ends it. A client can open several streams. The server first sends
+/// [`SubscriptionsAcknowledgedNotificationParams`]. Each notification on the stream carries the ID of this request. The
+/// server keeps no subscription state across connections, so a client that reconnects must subscribe again.
 ///
 /// The parameters of [`SubscriptionsListenRequest`] (`subscriptions/listen`).
 ///
@@ -541,12 +541,12 @@ impl crate::Request for SubscriptionsListenRequest {
 /// Specification: [`SubscriptionsListenRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, required.
     pub meta: RequestMetaObject,
-    /// The kinds of change to be told of; the server must send no others.
+    /// The kinds of notification to receive. The server must not send other kinds on the stream.
     ///
     /// `notifications`, required.
     pub notifications: SubscriptionFilter,
@@ -584,7 +584,6 @@ impl codec::Decode for SubscriptionsListenRequestParams {
 impl codec::DecodeInPlace for SubscriptionsListenRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             notifications: codec::DecodeInPlace::blank(unread),
@@ -642,9 +641,10 @@ impl codec::Object for SubscriptionsListenRequestParams {
     }
 }
 
-/// The server's word that a subscription has come to an orderly end, for example because it is shutting down.
+/// The result that ends a subscription gracefully, for example when the server shuts down.
 ///
-/// It says nothing more than that. A transport that breaks off brings no result, so its absence proves nothing.
+/// It carries no data besides metadata. The server sends no result if the transport closes abruptly, so a subscription can
+/// also end without one.
 ///
 /// The result of [`SubscriptionsListenRequest`] (`subscriptions/listen`).
 ///
@@ -655,12 +655,12 @@ impl codec::Object for SubscriptionsListenRequestParams {
 /// Specification: [`SubscriptionsListenResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresult)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenResult {
-    /// Metadata, in which the ended subscription is named.
+    /// Metadata that identifies the subscription.
     ///
     /// `_meta`, required.
     pub meta: SubscriptionsListenResultMetaObject,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Default: `"complete"`.
     pub result_type: ResultType,
@@ -701,7 +701,6 @@ impl codec::Decode for SubscriptionsListenResult {
 impl codec::DecodeInPlace for SubscriptionsListenResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             result_type: codec::DecodeInPlace::blank(unread),
@@ -759,9 +758,9 @@ impl codec::Object for SubscriptionsListenResult {
     }
 }
 
-/// The metadata of a [`SubscriptionsListenResult`], which names the subscription that has ended.
+/// The metadata of a [`SubscriptionsListenResult`], which identifies the subscription that ended.
 ///
-/// Members beyond these follow the rules for `_meta` keys.
+/// Additional keys follow the rules for `_meta` keys.
 ///
 /// Since revision 2026-07-28.
 ///
@@ -770,11 +769,12 @@ impl codec::Object for SubscriptionsListenResult {
 /// Specification: [`SubscriptionsListenResultMetaObject`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultmetaobject)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenResultMetaObject {
-    /// The server's software, as the server itself reports it: for display and logs, not to choose a behaviour and never for a security decision. A server should send it with every result.
+    /// The name and version of the server, as reported by the server. Use it for display, logging and debugging. Clients should
+    /// not base their behavior or security decisions on it. A server should send it with every result.
     ///
     /// `io.modelcontextprotocol/serverInfo`, optional.
     pub server_info: Option<Implementation>,
-    /// The id of the `subscriptions/listen` request that has ended, the same as the response's own `id`.
+    /// The ID of the subscription's `subscriptions/listen` request, which equals the `id` of the response.
     ///
     /// `io.modelcontextprotocol/subscriptionId`, required.
     pub subscription_id: RequestId,
@@ -818,7 +818,6 @@ impl codec::Decode for SubscriptionsListenResultMetaObject {
 impl codec::DecodeInPlace for SubscriptionsListenResultMetaObject {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             server_info: None,
             subscription_id: codec::DecodeInPlace::blank(unread),
@@ -880,11 +879,11 @@ impl codec::Object for SubscriptionsListenResultMetaObject {
 /// Specification: [`SubscriptionsListenResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: SubscriptionsListenResult,
@@ -922,7 +921,6 @@ impl codec::Decode for SubscriptionsListenResultResponse {
 impl codec::DecodeInPlace for SubscriptionsListenResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),

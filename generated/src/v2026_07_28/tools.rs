@@ -11,10 +11,10 @@ use super::{
 
 /// Calls a tool of the server.
 ///
-/// The answer is a [`CallToolResult`], or an [`InputRequiredResult`](super::InputRequiredResult) where the server needs something from the client
-/// first. What goes wrong inside the tool, arguments of the wrong shape included, is reported in the result, with
-/// `isError`, so that the model sees it; an unknown tool is a protocol error (-32602). A user should be able to refuse the
-/// call. Needs the server's `tools` capability.
+/// The result is a [`CallToolResult`], or an [`InputRequiredResult`](super::InputRequiredResult) if the server needs input from the client first.
+/// Failures inside the tool, including invalid arguments, are reported in the result, with `isError` set, so that the model
+/// can see them. An unknown tool is a protocol error (-32602). A user should be able to reject the call. Requires the
+/// server's `tools` capability.
 ///
 /// The `tools/call` request, sent by the client.
 ///
@@ -27,7 +27,7 @@ use super::{
 /// Specification: [`CallToolRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -69,7 +69,6 @@ impl codec::Decode for CallToolRequest {
 impl codec::DecodeInPlace for CallToolRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -138,10 +137,10 @@ impl crate::Request for CallToolRequest {
     type Result = InputRequiredOrCallToolResult;
 }
 
-/// Which tool a client calls, and with which arguments.
+/// The name and arguments of a tool to call.
 ///
-/// Arguments mostly come from a model. The server must validate them; the client should show them to the user before a call
-/// that matters, and let the user refuse.
+/// The arguments usually come from a model. The server must validate them. The client should show them to the user before
+/// sensitive calls and let the user reject the call.
 ///
 /// The parameters of [`CallToolRequest`] (`tools/call`).
 ///
@@ -167,25 +166,24 @@ impl crate::Request for CallToolRequest {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, required. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
-    /// The arguments by name, which must fit the tool's `inputSchema`. Absence means none.
+    /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
     ///
     /// `arguments`, optional.
     pub arguments: Option<crate::JsonObject>,
-    /// The answers to the server's `inputRequests`, under the same keys; sent only when a request is retried.
+    /// The responses to the server's `inputRequests`, under the same keys. Clients send them only when they retry a request.
     ///
     /// `inputResponses`, optional. Since revision 2026-07-28.
     pub input_responses: Option<InputResponses>,
-    /// The `name` of the tool, letter case included.
+    /// The `name` of the tool. It is case-sensitive.
     ///
     /// `name`, required.
     pub name: String,
-    /// The state that the server handed out with its last [`InputRequiredResult`](super::InputRequiredResult), given back unchanged. Absent where none was
-    /// handed out.
+    /// The state from the server's last [`InputRequiredResult`](super::InputRequiredResult), returned unchanged. If absent, the server sent no state.
     ///
     /// `requestState`, optional. Since revision 2026-07-28.
     pub request_state: Option<String>,
@@ -250,7 +248,6 @@ impl codec::Decode for CallToolRequestParams {
 impl codec::DecodeInPlace for CallToolRequestParams {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: codec::DecodeInPlace::blank(unread),
             arguments: None,
@@ -317,14 +314,14 @@ impl codec::Object for CallToolRequestParams {
     }
 }
 
-/// What a tool returned, its own failures included.
+/// The result of a tool call, including failures of the tool.
 ///
-/// A tool that fails says so in here, with `isError` true and an explanation in `content`, so that the model can read it
-/// and try something else. A JSON-RPC error is for calls that never got as far as the tool: an unknown name, a malformed
-/// request, a broken server. Up to 2025-06-18 the specification names invalid arguments
-/// among the JSON-RPC errors; from 2025-11-25 on, arguments that the tool refuses are a failure of the first kind.
+/// If the tool fails, `isError` is `true` and `content` describes the error, so that the model can read it and adapt.
+/// JSON-RPC errors are for calls that do not reach the tool, such as an unknown tool, a malformed request or a server
+/// failure. Up to 2025-06-18, the specification also lists invalid arguments as a JSON-RPC error. Since 2025-11-25,
+/// arguments that the tool rejects are a failure of the tool.
 ///
-/// What a tool returns is untrusted: a client should check it before it reaches a model.
+/// Tool results are untrusted. A client should validate them before it passes them to a model.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -342,33 +339,34 @@ impl codec::Object for CallToolRequestParams {
 /// let text = r#"{"content":[{"text":"nothing found","type":"text"}],"resultType":"complete","structuredContent":null}"#;
 /// assert_eq!(mcpgen_types::to_string(&result), text);
 ///
-/// // `null` is one thing, absence another.
+/// // `null` differs from an absent member.
 /// let absent: CallToolResult = mcpgen_types::from_str(r#"{"content":[],"resultType":"complete"}"#)?;
 /// assert_eq!((result.structured_content, absent.structured_content), (Some(Value::Null), None));
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// The result for the model to read, block by block. It may be empty.
+    /// The result as content blocks for the model. The list may be empty.
     ///
     /// `content`, required.
     pub content: Vec<ContentBlock>,
-    /// Whether the tool failed; `content` then explains why. Absence means that it succeeded.
+    /// Whether the tool failed. If it did, `content` describes the error. If absent, the call succeeded.
     ///
     /// `isError`, optional.
     pub is_error: Option<bool>,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// The result for programs to read: a JSON object, from 2026-07-28 on any JSON value, `null` included. It must fit the
-    /// tool's `outputSchema` where there is one, and should be repeated as text in `content` for clients that only look there.
+    /// The result for programs. It is a JSON object or, since 2026-07-28, any JSON value including `null`. It must conform to
+    /// the `outputSchema` of the tool, if the tool has one. For compatibility with older clients, `content` should repeat it as
+    /// text.
     ///
     /// `structuredContent`, optional. Since revision 2025-06-18.
     pub structured_content: Option<Value>,
@@ -439,7 +437,6 @@ impl codec::Decode for CallToolResult {
 impl codec::DecodeInPlace for CallToolResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             content: codec::DecodeInPlace::blank(unread),
@@ -515,11 +512,11 @@ impl codec::Object for CallToolResult {
 /// Specification: [`CallToolResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: InputRequiredOrCallToolResult,
@@ -557,7 +554,6 @@ impl codec::Decode for CallToolResultResponse {
 impl codec::DecodeInPlace for CallToolResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -617,11 +613,11 @@ impl codec::Object for CallToolResultResponse {
     }
 }
 
-/// What a tool call comes to: the tool's result, or a demand for input that it needs first.
+/// The result of a tool call, or a request for further input.
 ///
-/// On an [`InputRequiredResult`](super::InputRequiredResult) a client gathers what `inputRequests` ask for and makes the same call again under a new
-/// request id, with the answers in `inputResponses` and `requestState` exactly as it came. That may happen several times
-/// before a [`CallToolResult`] arrives. A `resultType` that the client does not know makes the result invalid.
+/// After an [`InputRequiredResult`](super::InputRequiredResult), the client collects the requested input and retries the call with a new ID, the
+/// responses in `inputResponses`, and the unchanged `requestState`. This can happen several times before the server sends a
+/// [`CallToolResult`]. A result with an unknown `resultType` is invalid.
 ///
 /// The result of [`CallToolRequest`] (`tools/call`).
 ///
@@ -635,9 +631,9 @@ impl codec::Object for CallToolResultResponse {
 /// Used by [`CallToolResultResponse`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputRequiredOrCallToolResult {
-    /// [`InputRequiredResult`](super::InputRequiredResult): A result that ends nothing: the server needs something first, and the client is to ask again.
+    /// [`InputRequiredResult`](super::InputRequiredResult): The result of a request that the server can complete only with further input.
     InputRequiredResult(Box<InputRequiredResult>),
-    /// [`CallToolResult`]: What a tool returned, its own failures included.
+    /// [`CallToolResult`]: The result of a tool call, including failures of the tool.
     CallToolResult(Box<CallToolResult>),
 }
 
@@ -665,16 +661,16 @@ impl codec::Decode for InputRequiredOrCallToolResult {
                         any_of: &[codec::Literal::Str("input_required")],
                     },
                 ],
-                member: 0,
+                variant: 0,
             },
             codec::Guard {
                 when: &[],
-                member: 1,
+                variant: 1,
             },
         ];
-        let member = json.union(GUARDS)?;
+        let index = json.union(GUARDS)?;
         Ok(
-            match member {
+            match index {
                 0 => Self::InputRequiredResult(codec::Decode::decode(json)?),
                 _ => Self::CallToolResult(codec::Decode::decode(json)?),
             },
@@ -685,15 +681,9 @@ impl codec::Decode for InputRequiredOrCallToolResult {
 impl codec::DecodeInPlace for InputRequiredOrCallToolResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self::InputRequiredResult(codec::DecodeInPlace::blank(unread))
     }
-    fn read(
-        &mut self,
-        json: codec::Cursor<'_>,
-        unread: codec::Unread,
-    ) -> codec::Result<()> {
-        let _ = unread;
+    fn read(&mut self, json: codec::Cursor<'_>, _: codec::Unread) -> codec::Result<()> {
         *self = codec::Decode::decode(json)?;
         Ok(())
     }
@@ -708,11 +698,11 @@ impl codec::Encode for InputRequiredOrCallToolResult {
     }
 }
 
-/// Lists the tools that the server offers to this caller.
+/// Lists the tools that the server offers to the caller.
 ///
-/// The answer is a [`ListToolsResult`], which may be one page of several and says how long it may be cached. The list
-/// depends on the authorisation at most, not on the connection or on earlier requests, and should keep its order. Needs the
-/// server's `tools` capability.
+/// The result is a [`ListToolsResult`] with one page of the list and a hint about how long to cache it. The list may depend
+/// on the caller's authorization, but not on the connection or on earlier requests. Its order should be stable. Requires
+/// the server's `tools` capability.
 ///
 /// The `tools/list` request, sent by the client.
 ///
@@ -725,7 +715,7 @@ impl codec::Encode for InputRequiredOrCallToolResult {
 /// Specification: [`ListToolsRequest`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequest {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required. Since revision 2025-11-25.
     pub id: RequestId,
@@ -767,7 +757,6 @@ impl codec::Decode for ListToolsRequest {
 impl codec::DecodeInPlace for ListToolsRequest {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             params: codec::DecodeInPlace::blank(unread),
@@ -836,7 +825,7 @@ impl crate::Request for ListToolsRequest {
     type Result = ListToolsResult;
 }
 
-/// One page of the tools that a server offers.
+/// A page of the server's tools.
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`).
 ///
@@ -863,30 +852,30 @@ impl crate::Request for ListToolsRequest {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResult {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional.
     pub meta: Option<ResultMetaObject>,
-    /// Who may reuse a cached copy: anyone, or only requests made under the same authorisation.
+    /// The scope of cached copies: shared by all clients, or limited to requests with the same authorization.
     ///
     /// `cacheScope`, required. Since revision 2026-07-28.
     pub cache_scope: CacheScope,
-    /// The `cursor` to ask for the next page with; absent on the last page.
+    /// The `cursor` for requesting the next page. If absent, this is the last page.
     ///
     /// `nextCursor`, optional.
     pub next_cursor: Option<String>,
-    /// Which kind of result it is: `complete` for a final one, `input_required` where the server needs more first. A peer of an
-    /// older revision leaves it out, which means `complete`.
+    /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first. Servers of
+    /// older revisions omit it, and clients must then treat the result as `complete`.
     ///
     /// `resultType`, required. Since revision 2026-07-28. Default: `"complete"`.
     pub result_type: ResultType,
-    /// The tools on this page, from 2026-07-28 on in an order that should stay the same for as long as the tools do.
+    /// The tools on this page. Since 2026-07-28, their order should remain the same while the list does not change.
     ///
     /// `tools`, required.
     pub tools: Vec<Tool>,
-    /// For how many milliseconds after its arrival the result may be taken as fresh; 0 means that it is stale at once. A hint,
-    /// no promise: a change notification ends the time early.
+    /// The number of milliseconds after receipt for which clients should consider the result fresh. The value 0 means that the
+    /// result is stale immediately. The value is a hint: a change notification makes the result stale earlier.
     ///
     /// `ttlMs`, required. Since revision 2026-07-28.
     pub ttl_ms: u64,
@@ -954,7 +943,6 @@ impl codec::Decode for ListToolsResult {
 impl codec::DecodeInPlace for ListToolsResult {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             cache_scope: codec::DecodeInPlace::blank(unread),
@@ -1033,11 +1021,11 @@ impl codec::Object for ListToolsResult {
 /// Specification: [`ListToolsResultResponse`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresultresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsResultResponse {
-    /// Ties a response to its request: chosen by whoever asks, repeated by whoever answers.
+    /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats it.
     ///
     /// `id`, required.
     pub id: RequestId,
-    /// What the request yielded; the request's method decides its shape.
+    /// The result of the request. The method of the request determines its type.
     ///
     /// `result`, required.
     pub result: ListToolsResult,
@@ -1072,7 +1060,6 @@ impl codec::Decode for ListToolsResultResponse {
 impl codec::DecodeInPlace for ListToolsResultResponse {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             id: codec::DecodeInPlace::blank(unread),
             result: codec::DecodeInPlace::blank(unread),
@@ -1132,10 +1119,10 @@ impl codec::Object for ListToolsResultResponse {
     }
 }
 
-/// A function of the server that a model may call.
+/// A function of the server that a model can call.
 ///
-/// Its name and description come from the server and may reach the model: a client should trust them as far as it trusts
-/// the server. A person should be able to see which tools a model has, and to refuse a call.
+/// The server provides the name and description, which may be passed to a model. Clients should trust them only as far as
+/// they trust the server. A user should be able to see which tools a model can use and to reject calls.
 ///
 /// Since revision 2024-11-05.
 ///
@@ -1158,37 +1145,37 @@ impl codec::Object for ListToolsResultResponse {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Metadata that travels with this object. Some keys may belong to the protocol itself: from 2025-11-25 on, for example,
-    /// those that begin with `io.modelcontextprotocol/`.
+    /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
+    /// `io.modelcontextprotocol/` since 2025-11-25.
     ///
     /// `_meta`, optional. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Hints on what the tool does to the world; not to be relied on unless the server is trusted.
+    /// Hints about the behavior of the tool. They are reliable only if the server is trusted.
     ///
     /// `annotations`, optional. Since revision 2025-03-26.
     pub annotations: Option<ToolAnnotations>,
-    /// What the tool does and when to use it, in words that a client may give to the model.
+    /// The description of the tool and its use, which a client may pass to the model.
     ///
     /// `description`, optional.
     pub description: Option<String>,
-    /// Icons for a user interface. A client that shows icons must know PNG and JPEG, and should know SVG and WebP.
+    /// Icons for a user interface. A client that displays icons must support PNG and JPEG, and should support SVG and WebP.
     ///
     /// `icons`, optional. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// The JSON Schema of the arguments, which are always one JSON object.
+    /// The JSON Schema of the arguments, which are always a JSON object.
     ///
     /// `inputSchema`, required.
     pub input_schema: ToolInputSchema,
-    /// The name by which it is called, unique within the server; two servers may well use the same one. From 2025-11-25 on it
-    /// should have 1 to 128 characters out of ASCII letters, digits, `_`, `-` and `.`, and letter case counts.
+    /// The name used to call the tool. It is unique within the server, but not across servers. Since 2025-11-25, it is
+    /// case-sensitive and should consist of 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
     ///
     /// `name`, required.
     pub name: String,
-    /// The JSON Schema of `structuredContent` in the tool's results. Absence promises nothing about it.
+    /// The JSON Schema of `structuredContent` in the results of the tool. If absent, the structure is not specified.
     ///
     /// `outputSchema`, optional. Since revision 2025-06-18.
     pub output_schema: Option<ToolOutputSchema>,
-    /// The name for people. Without it a client shows the `title` of `annotations`, and failing that, `name`.
+    /// The display name of the tool. If absent, clients display the `title` of `annotations`, or `name` if that is also absent.
     ///
     /// `title`, optional. Since revision 2025-06-18.
     pub title: Option<String>,
@@ -1280,7 +1267,6 @@ impl codec::Decode for Tool {
 impl codec::DecodeInPlace for Tool {
     #[inline]
     fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
         Self {
             meta: None,
             annotations: None,
@@ -1356,21 +1342,23 @@ impl codec::Object for Tool {
     }
 }
 
-/// The JSON Schema of a tool's arguments, whose root is always of type `object`.
+/// The JSON Schema of a tool's arguments. Its root has the type `object`.
 ///
-/// Any keyword of JSON Schema 2020-12 may stand beside it, composition and `$ref` included; all of them, `properties` and
-/// `required` too, are in `extra`. A tool without arguments should say
-/// `{"type": "object", "additionalProperties": false}`; with the type alone it accepts whatever it is given.
+/// All other JSON Schema 2020-12 keywords are allowed, including composition and `$ref`. They are in `extra`, as are
+/// `properties` and `required`. A tool without arguments should use `{"type": "object", "additionalProperties": false}`.
+/// With only the type, it accepts any arguments.
 ///
-/// A schema is untrusted input: no `$ref` may be fetched from the network unasked, and validating should have limits of
-/// depth, size or time.
+/// Schemas are untrusted input. Implementations must not fetch a `$ref` from the network automatically. They should limit
+/// the depth, size or time of validation.
 ///
-/// The schema of a property may carry `x-mcp-header`, a name: over Streamable HTTP a client then repeats that argument in
-/// the header `Mcp-Param-{name}`, where proxies can read it, and the server refuses a call in which the two differ. An
-/// argument that is absent or `null` has no header. The annotation is allowed on strings, integers and booleans (not on
-/// `number`) that are reached from the root through `properties` alone. The name is a token of RFC 9110, unique within the
-/// schema whatever its letter case. A client of that transport must leave out a tool that breaks these rules; over other
-/// transports it may ignore the annotation. Secrets do not belong in headers.
+/// The schema of a property may contain the annotation `x-mcp-header` with a name. Over Streamable HTTP, the client then
+/// copies the argument to the header `Mcp-Param-{name}`, where proxies can read it. The server rejects calls in which the
+/// header and the argument differ. An argument that is absent or `null` has no header.
+///
+/// The annotation is allowed on strings, integers and booleans, but not on `number`. Each annotated property must be
+/// reachable from the root through `properties` alone. The name must be an RFC 9110 token and unique within the schema,
+/// ignoring case. Over Streamable HTTP, a client must exclude tools that break these rules. Over other transports, it may
+/// ignore the annotation. Do not use headers for secrets.
 ///
 /// On the wire, `type` is `"object"`.
 ///
@@ -1384,7 +1372,7 @@ impl codec::Object for Tool {
 /// use mcpgen_types::v2026_07_28::ToolInputSchema;
 ///
 /// let mut schema = ToolInputSchema::new();
-/// schema.extra.insert("required", vec!["city"])?; // all but `$schema` and `type` is in `extra`
+/// schema.extra.insert("required", vec!["city"])?; // all keywords except `$schema` and `type` are in `extra`
 /// assert_eq!(mcpgen_types::to_string(&schema), r#"{"type":"object","required":["city"]}"#);
 ///
 /// let error = schema.extra.insert("type", "array").unwrap_err();
@@ -1393,7 +1381,7 @@ impl codec::Object for Tool {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema {
-    /// The URI of the dialect that the schema is written in. Absence means JSON Schema 2020-12, which everyone must support.
+    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
     ///
     /// `$schema`, optional. Since revision 2025-11-25.
     pub schema: Option<String>,
@@ -1438,8 +1426,7 @@ impl codec::Decode for ToolInputSchema {
 
 impl codec::DecodeInPlace for ToolInputSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             schema: None,
             extra: Extra::default(),
@@ -1491,20 +1478,20 @@ impl codec::Object for ToolInputSchema {
     }
 }
 
-/// The JSON Schema of the `structuredContent` that a tool returns, of whatever JSON type that is.
+/// The JSON Schema of a tool's `structuredContent`, which can be any JSON value.
 ///
-/// The server must keep to it, and a client should check that it does. Any keyword of JSON Schema 2020-12 may be used; all
-/// of them, `type` too, are in `extra`.
+/// The server must return results that conform to it, and a client should validate them. All JSON Schema 2020-12 keywords
+/// are allowed. They are in `extra`, including `type`.
 ///
-/// A schema is untrusted input: no `$ref` may be fetched from the network unasked, and validating should have limits of
-/// depth, size or time.
+/// Schemas are untrusted input. Implementations must not fetch a `$ref` from the network automatically. They should limit
+/// the depth, size or time of validation.
 ///
 /// Since revision 2025-06-18.
 ///
 /// Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutputSchema {
-    /// The URI of the dialect that the schema is written in. Absence means JSON Schema 2020-12, which everyone must support.
+    /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
     ///
     /// `$schema`, optional. Since revision 2025-11-25.
     pub schema: Option<String>,
@@ -1549,8 +1536,7 @@ impl codec::Decode for ToolOutputSchema {
 
 impl codec::DecodeInPlace for ToolOutputSchema {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             schema: None,
             extra: Extra::default(),
@@ -1600,11 +1586,11 @@ impl codec::Object for ToolOutputSchema {
     }
 }
 
-/// What a server says about how a tool behaves: hints, and no more than that.
+/// Hints about the behavior of a tool.
 ///
-/// None of it is guaranteed to be true, not even `title`. A client must take it as untrusted unless it trusts the server
-/// that it came from; what any other server says here must not settle whether a call is safe, or whether the user has to
-/// consent.
+/// All members are hints, including `title`, and they may be wrong. Clients must treat annotations as untrusted unless they
+/// come from a trusted server. Annotations of an untrusted server must not determine whether a call is safe or whether the
+/// user has to consent.
 ///
 /// Since revision 2025-03-26.
 ///
@@ -1613,23 +1599,26 @@ impl codec::Object for ToolOutputSchema {
 /// Specification: [`ToolAnnotations`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolAnnotations {
-    /// Whether a call may change or delete what is there (true) or only ever adds to it (false); true by default. It says nothing about a tool that is read-only.
+    /// Whether the tool may modify or delete existing data. If `false`, the tool only adds data. The default is `true`. It has
+    /// no meaning if `readOnlyHint` is `true`.
     ///
     /// `destructiveHint`, optional.
     pub destructive_hint: Option<bool>,
-    /// Whether a second call with equal arguments changes nothing more; false by default. It says nothing about a tool that is read-only.
+    /// Whether repeated calls with the same arguments have no further effect. The default is `false`. It has no meaning if
+    /// `readOnlyHint` is `true`.
     ///
     /// `idempotentHint`, optional.
     pub idempotent_hint: Option<bool>,
-    /// Whether the tool deals with the world outside, as a web search does (true), or only with a closed domain, such as a memory of its own (false); true by default.
+    /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as that of a
+    /// memory tool is. The default is `true`.
     ///
     /// `openWorldHint`, optional.
     pub open_world_hint: Option<bool>,
-    /// Whether the tool leaves everything as it is; false by default.
+    /// Whether the tool leaves its environment unmodified. The default is `false`.
     ///
     /// `readOnlyHint`, optional.
     pub read_only_hint: Option<bool>,
-    /// A name for people, shown where the tool itself has no `title`.
+    /// The display name of the tool, used if the `title` of the tool is absent.
     ///
     /// `title`, optional.
     pub title: Option<String>,
@@ -1708,8 +1697,7 @@ impl codec::Decode for ToolAnnotations {
 
 impl codec::DecodeInPlace for ToolAnnotations {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             destructive_hint: None,
             idempotent_hint: None,
@@ -1771,10 +1759,10 @@ impl codec::Object for ToolAnnotations {
     }
 }
 
-/// Tells the client that `tools/list` would now yield something else, so that cached pages are stale.
+/// Notifies the client that the list of tools has changed and that cached pages are stale.
 ///
-/// Sent only on a stream of `subscriptions/listen` whose filter has `toolsListChanged`. Needs `listChanged` in the server's
-/// `tools` capability.
+/// The server sends it only on `subscriptions/listen` streams with `toolsListChanged` in their filter. Requires
+/// `listChanged` in the server's `tools` capability.
 ///
 /// The `notifications/tools/list_changed` notification, sent by the server.
 ///
@@ -1832,8 +1820,7 @@ impl codec::Decode for ToolListChangedNotification {
 
 impl codec::DecodeInPlace for ToolListChangedNotification {
     #[inline]
-    fn blank(unread: codec::Unread) -> Self {
-        let _ = unread;
+    fn blank(_: codec::Unread) -> Self {
         Self {
             params: None,
             extra: Extra::default(),

@@ -11,10 +11,11 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorObject, JsonObject, Params, RawJson, Request, Value};
 
-use super::methods::Reader;
-use super::{Client, connect};
-use crate::client::handshake::{ConnectOptions, HandshakeError};
-use crate::client::lenient::{DecodePolicy, Repair};
+use super::connect::connect;
+use super::decoder::ResultDecoder;
+use super::handle::Client;
+use super::handshake::{ConnectOptions, HandshakeError};
+use super::lenient::{DecodePolicy, Repair};
 use crate::connection::Limits;
 use crate::jsonrpc::errors;
 use crate::protocol::Level;
@@ -29,14 +30,14 @@ use crate::transport::{Incoming, Outgoing};
 /// revision the connection uses.
 ///
 /// ```
-/// use mcpgen_runtime::{Client, Server, Limits, transport};
+/// use mcpgen_runtime::{Client, Server, serve, transport};
 /// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// # let (here, there) = transport::duplex();
 /// # let greet = Tool::new(ToolInputSchema::new(), "greet");
-/// # let server = Server::new("greeter", "1").tool_with_schema(greet, |_, _| async { "hello" });
-/// # tokio::spawn(async move { server.serve(there.0, there.1, Limits::default()).await });
+/// # let server = Server::builder("greeter", "1").tool_with_schema(greet, |_, _| async { "hello" }).build();
+/// # tokio::spawn(serve(server, there));
 /// # let (incoming, outgoing) = here;
 /// let client = Client::builder("visitor", "1.0.0").connect(incoming, outgoing).await?;
 /// for tool in client.tools().await?.iter() {
@@ -53,7 +54,7 @@ pub struct ClientBuilder {
     pub(super) options: ConnectOptions,
     pub(super) handlers: Router,
     pub(super) limits: Limits,
-    pub(super) reader: Reader,
+    pub(super) decoder: ResultDecoder,
     #[cfg(feature = "stdio")]
     pub(super) line_limit: usize,
 }
@@ -65,7 +66,7 @@ impl Client<Router> {
             options: LocalInfo::new(name, version).into(),
             handlers: Router::new(),
             limits: Limits::default(),
-            reader: Reader::default(),
+            decoder: ResultDecoder::default(),
             #[cfg(feature = "stdio")]
             line_limit: crate::transport::lines::LONGEST,
         }
@@ -97,50 +98,50 @@ impl ClientBuilder {
     /// Repairs known deviations in results instead of returning an error. Calls `on_repair` for each repair, with the
     /// method of the request.
     pub fn lenient(mut self, on_repair: impl Fn(&str, &Repair) + Send + Sync + 'static) -> Self {
-        self.reader = Reader { policy: DecodePolicy::Lenient, on_repair: Arc::new(on_repair) };
+        self.decoder = ResultDecoder { policy: DecodePolicy::Lenient, on_repair: Arc::new(on_repair) };
         self
     }
 
     /// Handles sampling requests from the server, and declares the capability `sampling`.
-    pub fn on_sampling<F, Fut>(self, answer: F) -> Self
+    pub fn on_sampling<F, Fut>(self, handler: F) -> Self
     where
         F: Fn(Context, CreateMessageRequestParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
     {
-        self.answering::<CreateMessageRequest, _, _, _>(answer)
+        self.handle_request::<CreateMessageRequest, _, _, _>(handler)
     }
 
     /// Handles elicitation requests from the server, and declares the capability `elicitation` for forms. Declare the
     /// capability yourself to support other modes.
-    pub fn on_elicitation<F, Fut>(self, answer: F) -> Self
+    pub fn on_elicitation<F, Fut>(self, handler: F) -> Self
     where
         F: Fn(Context, ElicitRequestParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<ElicitResult, ErrorObject>> + Send + 'static,
     {
-        self.answering::<ElicitRequest, _, _, _>(answer)
+        self.handle_request::<ElicitRequest, _, _, _>(handler)
     }
 
     /// Sets the roots that the server can list.
     pub fn roots(self, roots: impl Into<Vec<Root>>) -> Self {
         let roots = roots.into();
-        self.answering::<ListRootsRequest, _, _, _>(move |_, _| {
+        self.handle_request::<ListRootsRequest, _, _, _>(move |_, _| {
             std::future::ready(Ok(ListRootsResult::new(roots.clone())))
         })
     }
 
     /// Handles log messages from the server at this level and above.
-    pub fn on_log<F, Fut>(mut self, level: Level, hear: F) -> Self
+    pub fn on_log<F, Fut>(mut self, level: Level, handler: F) -> Self
     where
         F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        self.options.ours.level = Some(level);
+        self.options.local_info.level = Some(level);
         let method = <LoggingMessageNotification as mcpgen_types::Notification>::METHOD;
         self.handlers = self.handlers.custom_notification(method, move |_, params: Value| {
-            let interner = mcpgen_types::from_value(params).map(&hear);
+            let handled = mcpgen_types::from_value(params).map(&handler);
             async move {
-                match interner {
-                    Ok(interner) => interner.await,
+                match handled {
+                    Ok(handled) => handled.await,
                     Err(error) => tracing::warn!(%error, "ignoring an invalid log message"),
                 }
             }
@@ -160,13 +161,18 @@ impl ClientBuilder {
     ///
     /// The server rejects the handshake, does not respond, or supports no revision that this client supports.
     pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
-        let Self { options, handlers, limits, reader, .. } = self;
-        let client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
-        Ok(reader.apply(client))
+        let Self { options, handlers, limits, decoder, .. } = self;
+        let mut client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
+        client.decoder = decoder;
+        Ok(client)
     }
 
     /// Connects to a server over HTTP. For a server that is slow to respond at first, such as one that is started by
-    /// the first request, raise [`patience`](ConnectOptions::patience).
+    /// the first request, raise [`discover_timeout`](ConnectOptions::discover_timeout).
+    ///
+    /// A silent server is not sent `initialize` unless
+    /// [`silence_is_legacy`](ConnectOptions::silence_is_legacy) is set to `true`, because legacy servers respond to
+    /// `server/discover` over HTTP.
     ///
     /// # Errors
     ///
@@ -178,12 +184,12 @@ impl ClientBuilder {
         url: &str,
         options: crate::http::client::Options,
     ) -> Result<Client, ConnectError> {
-        self.options.silence_is_legacy = false;
+        self.options.silence_is_legacy.get_or_insert(false);
         let (incoming, outgoing) = crate::http::client::open(url, options)?;
         Ok(self.connect(incoming, outgoing).await?)
     }
 
-    fn answering<R, T, F, Fut>(mut self, answer: F) -> Self
+    fn handle_request<R, T, F, Fut>(mut self, handler: F) -> Self
     where
         R: Request,
         T: mcpgen_types::codec::Encode,
@@ -194,8 +200,8 @@ impl ClientBuilder {
             let revision = request.context.revision();
             match R::Params::from_member(request.params.as_ref()) {
                 Ok(params) => {
-                    let answered = answer(request.context, params);
-                    async move { older(revision, RawJson::from(&answered.await?)) }.boxed()
+                    let result = handler(request.context, params);
+                    async move { downgrade(revision, RawJson::from(&result.await?)) }.boxed()
                 }
                 Err(error) => std::future::ready(Err(errors::invalid_params(&error))).boxed(),
             }
@@ -204,17 +210,10 @@ impl ClientBuilder {
     }
 }
 
-impl Reader {
-    /// Makes a client decode results with this reader.
-    pub(super) fn apply(self, mut client: Client) -> Client {
-        (client.policy, client.on_repair) = (self.policy, self.on_repair);
-        client
-    }
-}
-
 /// The reason why a client could not connect to a server over HTTP.
 #[cfg(feature = "http-client")]
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The transport could not be opened.
     #[error(transparent)]
@@ -225,15 +224,15 @@ pub enum ConnectError {
 }
 
 /// Converts a result to an older revision. Before 2025-11-25, a message has a single content block.
-fn older(revision: mcpgen_types::Revision, result: RawJson) -> Result<RawJson, ErrorObject> {
+fn downgrade(revision: mcpgen_types::Revision, result: RawJson) -> Result<RawJson, ErrorObject> {
     if revision >= mcpgen_types::Revision::V2025_11_25 {
         return Ok(result);
     }
     let mut object: JsonObject = result.decode().map_err(|error| errors::of(error.into()))?;
     match object.get_mut("content") {
         Some(Value::Array(contents)) if contents.len() == 1 => {
-            let only = contents.remove(0);
-            object.insert("content".to_owned(), only);
+            let content = contents.remove(0);
+            object.insert("content".to_owned(), content);
             Ok(RawJson::from(&object))
         }
         Some(Value::Array(_)) => {

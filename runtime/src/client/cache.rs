@@ -21,29 +21,29 @@ use crate::util::lock::Mutex;
 /// cached like all others.
 #[derive(Debug)]
 pub struct Cache {
-    most: usize,
-    kept: Mutex<HashMap<Key, Kept>>,
+    capacity: usize,
+    entries: Mutex<HashMap<Key, Entry>>,
     /// The number of invalidations. A response to a request from before an invalidation is not cached, since it may be
     /// stale.
-    forgotten: AtomicU64,
+    invalidations: AtomicU64,
 }
 
 /// A method, and its params without `_meta`.
 type Key = (&'static str, String);
 
 #[derive(Debug)]
-struct Kept {
-    until: Instant,
+struct Entry {
+    expires: Instant,
     /// The URI of the resource, if the result belongs to one.
     uri: Option<String>,
     result: RawJson,
 }
 
 impl Cache {
-    /// Creates a cache for at most this many results. When it is full, the result that expires first is removed.
+    /// Creates a cache for this number of results at most. When it is full, the result that expires first is removed.
     #[must_use]
-    pub fn new(most: usize) -> Self {
-        Self { most, kept: Mutex::default(), forgotten: AtomicU64::new(0) }
+    pub fn new(capacity: usize) -> Self {
+        Self { capacity, entries: Mutex::default(), invalidations: AtomicU64::new(0) }
     }
 
     /// Returns the cached result if it is fresh. Otherwise sends the request, like [`Peer::call`].
@@ -56,18 +56,18 @@ impl Cache {
             CallError::Invalid(error.with_type_name(format!("{} result", R::METHOD)).into())
         };
         let params = member(&params);
-        let mut without: JsonObject = params.as_ref().and_then(|params| params.decode().ok()).unwrap_or_default();
-        without.remove("_meta");
-        let uri = without.get("uri").and_then(serde_json::Value::as_str).map(str::to_owned);
-        let key = (R::METHOD, mcpgen_types::to_string(&without));
-        let forgotten = self.forgotten.load(Ordering::SeqCst);
-        let fresh = self.kept().get(&key).map(|kept| kept.result.clone());
-        let result = match fresh {
+        let mut key: JsonObject = params.as_ref().and_then(|params| params.decode().ok()).unwrap_or_default();
+        key.remove("_meta");
+        let uri = key.get("uri").and_then(serde_json::Value::as_str).map(str::to_owned);
+        let key = (R::METHOD, mcpgen_types::to_string(&key));
+        let invalidations = self.invalidations.load(Ordering::SeqCst);
+        let cached = self.unexpired().get(&key).map(|entry| entry.result.clone());
+        let result = match cached {
             Some(result) => result,
             None => {
-                let result = peer.call_as::<RawJson>(R::METHOD, R::REVISION, params).await?;
-                if self.forgotten.load(Ordering::SeqCst) == forgotten {
-                    self.keep(key, uri, &result);
+                let result = peer.request_as::<RawJson>(R::METHOD, R::REVISION, params).await?;
+                if self.invalidations.load(Ordering::SeqCst) == invalidations {
+                    self.insert(key, uri, &result);
                 }
                 result
             }
@@ -76,50 +76,50 @@ impl Cache {
     }
 
     /// Removes the results that a change affects.
-    pub fn changed(&self, change: &Change) {
-        self.forgotten.fetch_add(1, Ordering::SeqCst);
-        self.kept().retain(|(method, _), kept| match change {
+    pub fn invalidate(&self, change: &Change) {
+        self.invalidations.fetch_add(1, Ordering::SeqCst);
+        self.unexpired().retain(|(method, _), entry| match change {
             Change::Tools => *method != "tools/list",
             Change::Prompts => *method != "prompts/list",
             Change::Resources => !matches!(*method, "resources/list" | "resources/templates/list"),
-            Change::Resource(uri) => !kept.uri.as_ref().is_some_and(|kept| is_part(uri, kept)),
+            Change::Resource(uri) => !entry.uri.as_ref().is_some_and(|cached| is_part(uri, cached)),
         });
     }
 
     /// Removes all results.
     pub fn clear(&self) {
-        self.forgotten.fetch_add(1, Ordering::SeqCst);
-        self.kept().clear();
+        self.invalidations.fetch_add(1, Ordering::SeqCst);
+        self.unexpired().clear();
     }
 
-    fn keep(&self, key: Key, uri: Option<String>, result: &RawJson) {
+    fn insert(&self, key: Key, uri: Option<String>, result: &RawJson) {
         let ttl = result.read(|result| {
             let [ttl] = Picked::values(result, &["ttlMs"]);
             ttl.and_then(|ttl| u64::decode(ttl).ok())
         });
         // A TTL that is negative or not a number is treated as zero.
         let ttl = ttl.ok().flatten().map_or(Duration::ZERO, Duration::from_millis);
-        let Some(until) = Instant::now()
+        let Some(expires) = Instant::now()
             .checked_add(ttl)
             .filter(|_| methods::newest(key.0).is_some_and(|spec| spec.cacheable) && !ttl.is_zero())
         else {
             return;
         };
-        let mut kept = self.kept();
-        if kept.len() >= self.most {
-            let soonest = kept.iter().min_by_key(|(_, kept)| kept.until).map(|(key, _)| key.clone());
-            soonest.map(|key| kept.remove(&key));
+        let mut entries = self.unexpired();
+        if entries.len() >= self.capacity {
+            let first = entries.iter().min_by_key(|(_, entry)| entry.expires).map(|(key, _)| key.clone());
+            first.map(|key| entries.remove(&key));
         }
-        if self.most > 0 {
-            kept.insert(key, Kept { until, uri, result: result.clone() });
+        if self.capacity > 0 {
+            entries.insert(key, Entry { expires, uri, result: result.clone() });
         }
     }
 
-    /// Locks the cache and removes the results that are no longer fresh.
-    fn kept(&self) -> MutexGuard<'_, HashMap<Key, Kept>> {
-        let mut kept = self.kept.lock();
+    /// Locks the cache and removes the results that have expired.
+    fn unexpired(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+        let mut entries = self.entries.lock();
         let now = Instant::now();
-        kept.retain(|_, kept| kept.until > now);
-        kept
+        entries.retain(|_, entry| entry.expires > now);
+        entries
     }
 }

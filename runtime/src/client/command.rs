@@ -9,8 +9,9 @@ use mcpgen_types::Revision;
 use tokio::process::Command;
 
 use super::builder::ClientBuilder;
-use super::{Client, Lifecycle, connect_with};
-use crate::client::handshake::{ConnectOptions, HandshakeError, Start};
+use super::connect::{Lifecycle, connect_with};
+use super::handle::Client;
+use super::handshake::{ConnectOptions, HandshakeError, Start};
 use crate::peer::CallError;
 use crate::peer::outbox::Closed;
 use crate::transport::supervised_process::{Process, STOP, describe, exited, trailer};
@@ -18,7 +19,7 @@ use crate::transport::supervised_process::{Process, STOP, describe, exited, trai
 /// How long each step of stopping a process may take after the connection failed.
 const GIVE_UP: Duration = Duration::from_secs(1);
 
-/// The minimum time before the input of a silent process is closed, unless this is more than half of the patience.
+/// The minimum time before the input of a silent process is closed, unless this is more than half of the timeout.
 const LEAST_SILENCE: Duration = Duration::from_secs(5);
 
 impl ClientBuilder {
@@ -30,14 +31,14 @@ impl ClientBuilder {
     ///
     /// The first request is `server/discover`. Many servers of legacy revisions accept only `initialize` as the first
     /// message. A server that exits, or rejects both requests, is restarted and sent `initialize` first. So is a server
-    /// that does not respond within [`patience`](ConnectOptions::patience); a process that did not respond is never
-    /// sent `initialize`. A server whose [`known`](ConnectOptions::known) revision is a legacy one is never sent
+    /// that does not respond within [`discover_timeout`](ConnectOptions::discover_timeout); a process that did not respond is never
+    /// sent `initialize`. A server whose [`known_revision`](ConnectOptions::known_revision) revision is a legacy one is never sent
     /// `server/discover` first.
     ///
     /// Some failed servers exit only when their input is closed. The client therefore closes the input of a silent
-    /// process after a sixth of the patience, but not before five seconds (half of the patience if that is less). A
+    /// process after a sixth of the timeout, but not before five seconds (half of the timeout if that is less). A
     /// slow server that responds afterwards is restarted, with the revision that it supports. The input stays open if
-    /// the revision is [`known`](ConnectOptions::known) or the client accepts only modern revisions. A command is run
+    /// the revision is [`known_revision`](ConnectOptions::known_revision) or the client accepts only modern revisions. A command is run
     /// at most three times.
     ///
     /// ```no_run
@@ -73,7 +74,10 @@ impl ClientBuilder {
             let connecting = connect_with(options, lifecycle, handlers.clone(), handlers, incoming, outgoing, limits);
             let (connected, input_was_closed) = plan.watch(&process, connecting).await;
             let error = match connected {
-                Ok(client) if !input_was_closed => return Ok(self.reader.apply(client)),
+                Ok(mut client) if !input_was_closed => {
+                    client.decoder = self.decoder;
+                    return Ok(client);
+                }
                 Ok(client) => {
                     client.peer.disconnect();
                     process.stop(GIVE_UP).await;
@@ -111,7 +115,7 @@ struct Plan {
 
 impl Plan {
     fn new(options: ConnectOptions) -> Self {
-        let silence = (options.patience / 6).max(LEAST_SILENCE.min(options.patience / 2));
+        let silence = (options.discover_timeout / 6).max(LEAST_SILENCE.min(options.discover_timeout / 2));
         let close_input_after = options.silence_suggests_legacy().then_some(silence);
         Self { options, start: Start::Command, close_input_after }
     }
@@ -138,7 +142,8 @@ impl Plan {
 
     /// Makes the next attempt connect with this revision.
     fn expect(&mut self, revision: Revision) {
-        (self.options.known, self.options.check, self.close_input_after) = (Some(revision), true, None);
+        (self.options.known_revision, self.options.check_known_revision, self.close_input_after) =
+            (Some(revision), true, None);
     }
 
     /// Returns whether a restart may help, and decides how to start the server then. A process that exits successfully
@@ -219,25 +224,26 @@ mod tests {
     }
 
     #[test]
-    fn closes_the_input_after_a_sixth_of_the_patience_but_not_before_five_seconds() {
+    fn closes_the_input_after_a_sixth_of_the_timeout_but_not_before_five_seconds() {
         let cases = [(60_000, 10_000), (30_000, 5_000), (12_000, 5_000), (10_000, 5_000), (3_000, 1_500), (0, 0)];
-        for (patience, silence) in
-            cases.map(|(patience, silence)| (Duration::from_millis(patience), Duration::from_millis(silence)))
+        for (timeout, silence) in
+            cases.map(|(timeout, silence)| (Duration::from_millis(timeout), Duration::from_millis(silence)))
         {
-            assert_eq!(close_input_after(|options| options.patience = patience), Some(silence), "{patience:?}");
+            assert_eq!(close_input_after(|options| options.discover_timeout = timeout), Some(silence), "{timeout:?}");
         }
-        assert_eq!(close_input_after(|options| options.patience = Duration::MAX), Some(Duration::MAX / 6));
+        assert_eq!(close_input_after(|options| options.discover_timeout = Duration::MAX), Some(Duration::MAX / 6));
     }
 
     #[test]
     fn keeps_the_input_open_unless_silence_suggests_a_legacy_server() {
-        assert_eq!(close_input_after(|options| options.silence_is_legacy = false), None);
+        assert_eq!(close_input_after(|options| options.silence_is_legacy = Some(false)), None);
         for known in [Revision::V2025_11_25, Revision::V2026_07_28] {
-            assert_eq!(close_input_after(|options| options.known = Some(known)), None, "{known}");
+            assert_eq!(close_input_after(|options| options.known_revision = Some(known)), None, "{known}");
         }
         for legacy in [false, true] {
-            let change =
-                |options: &mut ConnectOptions| options.ours.revisions.retain(|revision| revision.is_legacy() == legacy);
+            let change = |options: &mut ConnectOptions| {
+                options.local_info.revisions.retain(|revision| revision.is_legacy() == legacy)
+            };
             assert_eq!(close_input_after(change), None, "only legacy revisions: {legacy}");
         }
     }

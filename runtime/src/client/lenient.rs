@@ -75,9 +75,9 @@ pub fn decode<T: Decode>(result: &RawJson, policy: DecodePolicy) -> Result<(T, V
         Err(error) => error,
     };
     let Ok(mut value) = result.decode::<Value>() else { return Err(error) };
-    let (mut repairs, mut gone) = (Vec::new(), Vec::new());
+    let (mut repairs, mut removed) = (Vec::new(), Vec::new());
     while repairs.len() < MOST_REPAIRS {
-        let Some(repair) = repair(&mut value, &error, &mut gone) else { return Err(error) };
+        let Some(repair) = repair(&mut value, &error, &mut removed) else { return Err(error) };
         repairs.push(repair);
         match mcpgen_types::from_value(value.clone()) {
             Ok(decoded) => return Ok((decoded, repairs)),
@@ -87,13 +87,13 @@ pub fn decode<T: Decode>(result: &RawJson, policy: DecodePolicy) -> Result<(T, V
     Err(error)
 }
 
-/// Repairs one deviation. `gone` contains the list and the original index of each item that was removed.
-fn repair(value: &mut Value, error: &Error, gone: &mut Vec<(String, usize)>) -> Option<Repair> {
+/// Repairs one deviation. `removed` contains the list and the original index of each item that was removed.
+fn repair(value: &mut Value, error: &Error, removed: &mut Vec<(String, usize)>) -> Option<Repair> {
     let path = error.path();
     let (parent, member) = path.rsplit_once('/')?;
     let member = member.replace("~1", "/").replace("~0", "~");
-    let said = as_counted(&path, gone);
-    let known = |deviation| Some(Repair { path: said.clone(), deviation });
+    let original_path = with_original_index(&path, removed);
+    let known = |deviation| Some(Repair { path: original_path.clone(), deviation });
     let is_missing = matches!(error.kind(), ErrorKind::Missing);
     if let Some(object) = value.pointer_mut(parent).and_then(Value::as_object_mut) {
         match member.as_str() {
@@ -120,25 +120,25 @@ fn repair(value: &mut Value, error: &Error, gone: &mut Vec<(String, usize)>) -> 
         return None;
     }
     items.remove(index);
-    let counted = counted(list, index, gone);
-    gone.push((list.to_owned(), counted));
-    gone.sort();
-    Some(Repair { path: format!("/{list}/{counted}"), deviation: Deviation::Item(error.to_string()) })
+    let original_index = original_index(list, index, removed);
+    removed.push((list.to_owned(), original_index));
+    removed.sort();
+    Some(Repair { path: format!("/{list}/{original_index}"), deviation: Deviation::Item(error.to_string()) })
 }
 
 /// Returns the index that an item had before other items were removed.
-fn counted(list: &str, index: usize, gone: &[(String, usize)]) -> usize {
-    let of_list = gone.iter().filter(|(known, _)| known == list);
-    of_list.fold(index, |index, (_, gone)| if *gone <= index { index + 1 } else { index })
+fn original_index(list: &str, index: usize, removed: &[(String, usize)]) -> usize {
+    let of_list = removed.iter().filter(|(known, _)| known == list);
+    of_list.fold(index, |index, (_, removed)| if *removed <= index { index + 1 } else { index })
 }
 
 /// Converts the index in a path to the original index.
-fn as_counted(path: &str, gone: &[(String, usize)]) -> String {
+fn with_original_index(path: &str, removed: &[(String, usize)]) -> String {
     let mut segments: Vec<String> = path.split('/').map(str::to_owned).collect();
     if let [_, list, index, ..] = segments.as_mut_slice()
         && let Ok(number) = index.parse()
     {
-        *index = counted(list, number, gone).to_string();
+        *index = original_index(list, number, removed).to_string();
     }
     segments.join("/")
 }

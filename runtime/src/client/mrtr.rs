@@ -12,6 +12,7 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{JsonObject, RawJson, Request, Value};
 use tower::ServiceExt;
 
+use super::limits::RoundLimits;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
@@ -30,68 +31,51 @@ pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {
     /// # Errors
     ///
     /// The result asks for input.
-    fn outcome(answer: Self::Result) -> Result<Self::Complete, Box<InputRequiredResult>>;
+    fn outcome(result: Self::Result) -> Result<Self::Complete, Box<InputRequiredResult>>;
 }
 
-macro_rules! interactive {
-    ($($request:ident: $answer:ident of $complete:ident;)*) => {$(
+macro_rules! multi_round_trip {
+    ($($request:ident: $result:ident of $complete:ident;)*) => {$(
         impl MultiRoundTrip for $request {
             type Complete = $complete;
 
-            fn outcome(answer: $answer) -> Result<$complete, Box<InputRequiredResult>> {
-                match answer {
-                    $answer::$complete(result) => Ok(*result),
-                    $answer::InputRequiredResult(asks) => Err(asks),
+            fn outcome(result: $result) -> Result<$complete, Box<InputRequiredResult>> {
+                match result {
+                    $result::$complete(complete) => Ok(*complete),
+                    $result::InputRequiredResult(input_required) => Err(input_required),
                 }
             }
         }
     )*};
 }
 
-interactive! {
+multi_round_trip! {
     CallToolRequest: InputRequiredOrCallToolResult of CallToolResult;
     GetPromptRequest: InputRequiredOrGetPromptResult of GetPromptResult;
     ReadResourceRequest: InputRequiredOrReadResourceResult of ReadResourceResult;
 }
 
-/// Limits a client's multi-round requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rounds {
-    /// The maximum number of times that a request is sent again. Default: 16.
-    pub most: usize,
-    /// The maximum number of input requests in one result. Default: 64.
-    pub requests: usize,
-    /// The pause before a request is sent again if the server did not ask for any input. It doubles each time, up to
-    /// five seconds. Default: 50 ms.
-    pub pause: Duration,
-}
-
-impl Default for Rounds {
-    fn default() -> Self {
-        Self { most: 16, requests: 64, pause: Duration::from_millis(50) }
-    }
-}
-
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Creates the params of the next round: the params of the first round, with the input responses and the unchanged
-/// request state. `inputResponses` is left out if `asks` has no input requests, `requestState` if it has no state.
+/// request state. `inputResponses` is left out if `input_required` has no input requests, `requestState` if it has no
+/// state.
 ///
 /// # Errors
 ///
 /// The params are not a JSON object.
-pub fn again(
+pub fn next_params(
     params: &RawJson,
-    asks: &InputRequiredResult,
-    answers: JsonObject,
+    input_required: &InputRequiredResult,
+    input_responses: JsonObject,
 ) -> Result<RawJson, mcpgen_types::Error> {
     let mut params: JsonObject = params.decode()?;
     let mut set = |name: &str, value: Option<Value>| match value {
         Some(value) => params.insert(name.to_owned(), value),
         None => params.remove(name),
     };
-    set("inputResponses", asks.input_requests.is_some().then_some(Value::Object(answers)));
-    set("requestState", asks.request_state.clone().map(Value::String));
+    set("inputResponses", input_required.input_requests.is_some().then_some(Value::Object(input_responses)));
+    set("requestState", input_required.request_state.clone().map(Value::String));
     Ok(RawJson::from(&params))
 }
 
@@ -99,7 +83,7 @@ pub fn again(
 pub(crate) async fn complete<R: MultiRoundTrip>(
     peer: &Peer,
     requests: impl RequestService,
-    limits: Rounds,
+    limits: RoundLimits,
     params: R::Params,
 ) -> Result<R::Complete, CallError> {
     let invalid =
@@ -115,60 +99,60 @@ pub(crate) async fn complete<R: MultiRoundTrip>(
 pub(crate) async fn rounds<R: MultiRoundTrip>(
     peer: &Peer,
     requests: impl RequestService,
-    rounds: Rounds,
+    limits: RoundLimits,
     params: Option<RawJson>,
 ) -> Result<RawJson, CallError> {
     let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
     let first = params.unwrap_or_else(|| RawJson::from(&JsonObject::new()));
-    let (mut params, mut pause) = (first.clone(), rounds.pause);
-    let without_end = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
+    let (mut params, mut pause) = (first.clone(), limits.pause);
+    let exceeds = |what: &str| CallError::Invalid(format!("{}: the server {what}", R::METHOD).into());
     for round in 0.. {
-        let result = peer.call_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;
-        let asks = result.read(|result| {
-            let [kind] = Picked::values(result, &["resultType"]);
-            kind.and_then(Cursor::as_str).as_deref() == Some("input_required")
+        let result = peer.request_as::<RawJson>(R::METHOD, R::REVISION, Some(params)).await?;
+        let is_input_required = result.read(|result| {
+            let [result_type] = Picked::values(result, &["resultType"]);
+            result_type.and_then(Cursor::as_str).as_deref() == Some("input_required")
         });
-        if !asks.unwrap_or(false) {
+        if !is_input_required.unwrap_or(false) {
             return Ok(result);
         }
-        let asks: InputRequiredResult = result.decode().map_err(invalid)?;
-        if round == rounds.most {
+        let input_required: InputRequiredResult = result.decode().map_err(invalid)?;
+        if round == limits.rounds {
             break;
         }
-        if asks.input_requests.iter().flatten().count() > rounds.requests {
-            return Err(without_end(&format!(
-                "asks for more than {} inputs at a time; raise `Client::rounds.requests` to allow more",
-                rounds.requests
+        if input_required.input_requests.iter().flatten().count() > limits.requests {
+            return Err(exceeds(&format!(
+                "asks for more than {} inputs at a time; raise `Client::round_limits.requests` to allow more",
+                limits.requests
             )));
         }
-        let mut answers = JsonObject::new();
-        for (key, asked) in asks.input_requests.iter().flatten() {
-            let answer = answer::<R>(peer, requests.clone(), asked).await?;
-            answers.insert(key.clone(), answer.decode().map_err(invalid)?);
+        let mut input_responses = JsonObject::new();
+        for (key, input_request) in input_required.input_requests.iter().flatten() {
+            let response = handle_input_request::<R>(peer, requests.clone(), input_request).await?;
+            input_responses.insert(key.clone(), response.decode().map_err(invalid)?);
         }
-        if answers.is_empty() {
+        if input_responses.is_empty() {
             tokio::time::sleep(pause).await;
             pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
         }
-        params = again(&first, &asks, answers).map_err(invalid)?;
+        params = next_params(&first, &input_required, input_responses).map_err(invalid)?;
     }
-    Err(without_end(&format!(
-        "still asks for input after {} rounds; raise `Client::rounds.most` to allow more",
-        rounds.most
+    Err(exceeds(&format!(
+        "still asks for input after {} rounds; raise `Client::round_limits.rounds` to allow more",
+        limits.rounds
     )))
 }
 
 /// Handles one input request, and returns its result.
-async fn answer<R: Request>(
+async fn handle_input_request<R: Request>(
     peer: &Peer,
     requests: impl RequestService,
-    asked: &InputRequest,
+    input_request: &InputRequest,
 ) -> Result<RawJson, CallError> {
-    let (method, params) = parts(asked);
+    let (method, params) = parts(input_request);
     peer.may_be_asked(&method, params.as_ref())?;
     let params = params.map(|params| RawJson::from(&params));
     let scope = RequestScope { revision: R::REVISION, peer_info: peer.peer_info(), level: None };
     let context = Context::without_peer(&method, scope, params.as_ref());
-    let answer = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
-    answer.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })
+    let result = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
+    result.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })
 }

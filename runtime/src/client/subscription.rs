@@ -8,12 +8,12 @@ use std::time::Duration;
 use mcpgen_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest, SubscriptionsListenResult,
 };
-use mcpgen_types::{JsonObject, Notification, RawJson, RequestId};
+use mcpgen_types::{JsonObject, Notification, RawJson, Request, RequestId};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::peer::{CallError, InFlight, Peer};
+use crate::peer::{Call, CallError, Peer};
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::util::lock::Mutex;
 
@@ -21,7 +21,7 @@ use crate::util::lock::Mutex;
 pub struct Subscription {
     acknowledged: SubscriptionFilter,
     inbox: Arc<Inbox>,
-    call: Result<InFlight<SubscriptionsListenResult>, Ended>,
+    call: Result<Call<SubscriptionsListenResult>, Ended>,
 }
 
 /// How a subscription ended: `None` if the server ended it, otherwise the error.
@@ -29,14 +29,14 @@ type Ended = Option<CallError>;
 
 #[derive(Debug)]
 struct Inbox {
-    asked: Filter,
+    filter: Filter,
     acknowledged: Mutex<Option<SubscriptionFilter>>,
     ready: Notify,
     pending: Pending,
 }
 
 impl Inbox {
-    fn take(&self, method: &str, params: Option<&RawJson>) {
+    fn receive(&self, method: &str, params: Option<&RawJson>) {
         let params: JsonObject = params.and_then(|params| params.decode().ok()).unwrap_or_default();
         if method == SubscriptionsAcknowledgedNotification::METHOD {
             let filter = params.get("notifications").cloned().unwrap_or_else(|| json!({}));
@@ -45,8 +45,8 @@ impl Inbox {
             self.ready.notify_one();
             return;
         }
-        match Change::of(method, &params).filter(|change| self.asked.matches(change)) {
-            Some(change) => self.pending.add(change, &self.asked),
+        match Change::of(method, &params).filter(|change| self.filter.matches(change)) {
+            Some(change) => self.pending.add(change, &self.filter),
             None => tracing::warn!(method, "ignoring a notification without a matching subscription"),
         }
     }
@@ -57,18 +57,22 @@ impl Subscription {
     pub(crate) async fn open(peer: &Peer, filter: SubscriptionFilter) -> Result<Self, CallError> {
         let params = json!({ "notifications": mcpgen_types::to_value(&filter).unwrap_or_default() });
         let inbox = Arc::new(Inbox {
-            asked: Filter::from(&filter),
+            filter: Filter::from(&filter),
             acknowledged: Mutex::default(),
             ready: Notify::new(),
             pending: Pending::default(),
         });
-        let take = Arc::clone(&inbox);
-        let call = peer.call_with::<SubscriptionsListenRequest>(Some(RawJson::from(&params)));
-        let patience = call.patience();
-        let mut call = call
+        let receiver = Arc::clone(&inbox);
+        let request = peer.request_as::<SubscriptionsListenResult>(
+            SubscriptionsListenRequest::METHOD,
+            SubscriptionsListenRequest::REVISION,
+            Some(RawJson::from(&params)),
+        );
+        let timeout = request.shortest_timeout();
+        let mut call = request
             .idle_timeout(None)
             .timeout(None)
-            .on_notice(Box::new(move |method, params| take.take(method, params)))
+            .on_notification(Box::new(move |method, params| receiver.receive(method, params)))
             .send();
         tokio::select! {
             biased;
@@ -77,16 +81,16 @@ impl Subscription {
                 Ok(Self { acknowledged: acknowledged.unwrap_or_default(), inbox, call: Ok(call) })
             }
             ended = &mut call => match ended {
-                Ok(_) => Err(CallError::Withdrawn),
+                Ok(_) => Err(CallError::SubscriptionEnded),
                 Err(error) => Err(error),
             },
-            limit = crate::util::time::expired(patience) => Err(CallError::Timeout(limit)),
+            limit = crate::util::time::expired(timeout) => Err(CallError::Timeout(limit)),
         }
     }
 
     /// Returns the subscription ID, which the notifications carry; `None` once the subscription has ended.
     pub fn id(&self) -> Option<&RequestId> {
-        self.call.as_ref().ok().map(InFlight::id)
+        self.call.as_ref().ok().map(Call::id)
     }
 
     /// Returns the part of the requested filter that the server accepted.
@@ -109,7 +113,7 @@ impl Subscription {
                 ended = call => ended,
             };
             self.call = Err(match ended {
-                Ok(_) | Err(CallError::Withdrawn) => None,
+                Ok(_) | Err(CallError::SubscriptionEnded) => None,
                 Err(error) => Some(error),
             });
         }
@@ -130,14 +134,14 @@ impl fmt::Debug for Subscription {
 
 /// A subscription that is renewed on a new connection whenever it ends. Created by [`follow`].
 #[derive(Debug)]
-pub struct Following<C> {
+pub struct Follower<C> {
     connect: C,
     filter: SubscriptionFilter,
     current: Option<Current>,
     /// The changes that may have been missed between two subscriptions.
     missed: Vec<Change>,
     /// Whether an earlier subscription existed.
-    again: bool,
+    has_subscribed: bool,
     /// How long to wait before the next connection attempt.
     pause: Option<Duration>,
 }
@@ -161,16 +165,16 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(3
 
 /// Follows changes across connections. Calls `connect` for a new connection whenever the subscription ends, since
 /// servers do not store subscriptions. Closes each connection when its subscription ends.
-pub fn follow<C, F, E>(connect: C, filter: SubscriptionFilter) -> Following<C>
+pub fn follow<C, F, E>(connect: C, filter: SubscriptionFilter) -> Follower<C>
 where
     C: FnMut() -> F,
     F: Future<Output = Result<Peer, E>>,
     E: fmt::Display,
 {
-    Following { connect, filter, current: None, missed: Vec::new(), again: false, pause: None }
+    Follower { connect, filter, current: None, missed: Vec::new(), has_subscribed: false, pause: None }
 }
 
-impl<C, F, E> Following<C>
+impl<C, F, E> Follower<C>
 where
     C: FnMut() -> F,
     F: Future<Output = Result<Peer, E>>,
@@ -211,7 +215,7 @@ where
                 Ok(peer) => match Subscription::open(&peer, self.filter.clone()).await {
                     Ok(subscription) => {
                         self.current = Some(Current { peer, subscription, since: Instant::now() });
-                        if std::mem::replace(&mut self.again, true) {
+                        if std::mem::replace(&mut self.has_subscribed, true) {
                             self.missed = Change::all(&self.filter).collect();
                         }
                         return;

@@ -35,7 +35,8 @@ pub struct Limits {
     /// How long a call waits for its response in total, regardless of progress. Defaults to 30 minutes.
     pub call: Option<Duration>,
     /// How long running requests and queued messages may take to finish after the connection stops reading. Applies
-    /// in turn to requests, queued notifications and writing. Defaults to 10 seconds.
+    /// to requests, queued notifications and writing together, except that writing gets at least a second of it.
+    /// Defaults to 10 seconds.
     pub drain: Duration,
 }
 

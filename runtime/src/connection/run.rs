@@ -1,19 +1,18 @@
 //! Runs a connection: reads incoming messages, dispatches them, writes outgoing ones, and shuts down.
 
 use std::fmt;
-use std::future::Future;
 use std::io;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{FutureExt, SinkExt, Stream, StreamExt};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use futures_util::{SinkExt, StreamExt};
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
-use super::dispatcher::{Dispatcher, Inbound, Notified};
+use super::dispatcher::Dispatcher;
 use super::limits::Limits;
-use crate::peer::outbox::{Line, Lines, Outbox};
+use super::notification_queue::{NotificationQueue, handle_notifications};
+use crate::peer::outbox::{Lines, Outbox};
 use crate::peer::{CallError, Peer};
 use crate::protocol::Protocol;
 use crate::service::router::{RequestService, Router};
@@ -53,39 +52,16 @@ impl<S: RequestService> Connection<S> {
     /// Fails if reading or writing fails, or if the outgoing messages cannot be written within [`Limits::drain`]. The
     /// end of `incoming` is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
-        self.run_to(incoming.map(|frame| frame.map(Inbound::from)), |lines| write(lines, outgoing)).await
-    }
-
-    /// Like [`run`](Self::run), but for transports that attach data to incoming messages and have a stream for each
-    /// request.
-    #[cfg(feature = "http-server")]
-    pub(crate) async fn run_by<F>(
-        self,
-        incoming: impl Stream<Item = Result<Inbound, ReceiveError>> + Send,
-        write: impl FnOnce(Lines) -> F,
-    ) -> io::Result<()>
-    where
-        F: Future<Output = io::Result<()>> + Send + 'static,
-    {
-        self.peer.set_has_streams();
-        self.run_to(incoming, write).await
-    }
-
-    async fn run_to<F>(
-        self,
-        incoming: impl Stream<Item = Result<Inbound, ReceiveError>> + Send,
-        write: impl FnOnce(Lines) -> F,
-    ) -> io::Result<()>
-    where
-        F: Future<Output = io::Result<()>> + Send + 'static,
-    {
         let Self { service, notifications, protocol, limits, peer, written } = self;
-        let (notify, notified) = mpsc::channel(limits.notifications.clamp(1, 1 << 20));
-        let mut writer = tokio::spawn(write(written));
-        let mut listener = tokio::spawn(listen(notifications.clone(), notified, limits.handler));
-        let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), listener.abort_handle()] };
+        let (notification_queue, queued) = NotificationQueue::new(&limits);
+        peer.set_transport_needs(outgoing.has_request_streams(), outgoing.needs_metadata());
+        let mut writer = tokio::spawn(write(written, outgoing));
+        let mut notification_handler =
+            tokio::spawn(handle_notifications(notifications.clone(), queued, limits.handler));
+        let _end = End { peer: peer.clone(), tasks: [writer.abort_handle(), notification_handler.abort_handle()] };
         let drain = limits.drain;
-        let mut dispatcher = Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notify);
+        let mut dispatcher =
+            Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notification_queue);
         let mut incoming = std::pin::pin!(incoming);
         let mut disconnected = std::pin::pin!(peer.disconnected());
         let (mut read, mut wrote) = (Ok(()), None);
@@ -98,10 +74,10 @@ impl<S: RequestService> Connection<S> {
                     // If `incoming` is always ready, this loop must still yield to the thread's other tasks.
                     tokio::task::coop::consume_budget().await;
                     match frame {
-                        Some(Ok(arrived)) => dispatcher.take(arrived).await,
-                        Some(Err(ReceiveError::TooLong { limit, message })) => dispatcher.too_long(limit, message).await,
+                        Some(Ok(inbound)) => dispatcher.dispatch(inbound).await,
+                        Some(Err(ReceiveError::TooLong { limit, message })) => dispatcher.message_too_long(limit, message).await,
                         Some(Err(ReceiveError::Undelivered { id, why })) => {
-                            peer.answered(&id, Err(CallError::Undelivered(why)));
+                            peer.complete(&id, Err(CallError::Undelivered(why)));
                         }
                         Some(Err(ReceiveError::Io(error))) => {
                             read = Err(error);
@@ -110,7 +86,7 @@ impl<S: RequestService> Connection<S> {
                         None => break,
                     }
                 }
-                () = dispatcher.finished() => in_a_row = 0,
+                () = dispatcher.advance() => in_a_row = 0,
                 // The peer no longer reads, though it may still send.
                 written = &mut writer => {
                     wrote = Some(written);
@@ -120,19 +96,21 @@ impl<S: RequestService> Connection<S> {
                 () = std::future::ready(()), if in_a_row == IN_A_ROW => in_a_row = 0,
             }
         }
+        let drain_started = Instant::now();
+        let left = || drain.saturating_sub(drain_started.elapsed());
         // No more responses arrive, so pending calls fail. Requests may still finish if their responses can be written.
-        peer.unanswered();
+        peer.end_receiving();
         if wrote.is_none() {
             dispatcher.drain(drain).await;
         }
         dispatcher.abandon().await;
         drop(dispatcher);
         // Let the handlers of queued notifications finish.
-        let _ = tokio::time::timeout(drain, &mut listener).await;
+        let _ = tokio::time::timeout(left(), &mut notification_handler).await;
         peer.disconnect();
         let wrote = match wrote {
             Some(wrote) => wrote,
-            None => match tokio::time::timeout(drain, &mut writer).await {
+            None => match tokio::time::timeout(left().max(drain.min(LAST_WRITE)), &mut writer).await {
                 Ok(wrote) => wrote,
                 Err(_) => return read.and(Err(io::ErrorKind::TimedOut.into())),
             },
@@ -150,6 +128,9 @@ impl<S> fmt::Debug for Connection<S> {
 /// How many messages to read in a row before checking for finished requests and disconnection.
 const IN_A_ROW: u32 = 16;
 
+/// How long the last messages may take to be written if the handlers have used up [`Limits::drain`].
+const LAST_WRITE: Duration = Duration::from_secs(1);
+
 /// Disconnects the peer and aborts the connection's tasks when it is dropped.
 struct End {
     peer: Peer,
@@ -166,41 +147,11 @@ impl Drop for End {
 /// Writes messages in order, and flushes whenever the queue is empty.
 async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
     let mut outgoing = std::pin::pin!(outgoing);
-    let mut written: Option<OwnedSemaphorePermit> = None;
-    while let Some(Some(line)) = lines.recv().await {
-        let Line { message, room } = line;
-        if !message.bytes.is_empty() {
-            outgoing.feed(message.bytes).await?;
-        }
-        // Release the permits together, after the flush.
-        match (&mut written, room) {
-            (Some(written), Some(room)) => written.merge(room),
-            (None, room) => written = room,
-            (Some(_), None) => {}
-        }
+    while let Some(Some(message)) = lines.recv().await {
+        outgoing.feed(message).await?;
         if lines.is_empty() {
-            written = None;
             outgoing.flush().await?;
         }
     }
     outgoing.close().await
-}
-
-/// Passes notifications to their handlers, one at a time: their order may matter.
-async fn listen(router: Router, mut notified: mpsc::Receiver<Notified>, limit: Option<Duration>) {
-    while let Some(Notified { message, room: _room }) = notified.recv().await {
-        let method = message.method.clone();
-        let handled = async {
-            tokio::select! {
-                () = router.notify(message) => {}
-                after = crate::util::time::expired(limit) => {
-                    tracing::error!(method = &*method, ?after, "a notification handler timed out");
-                }
-            }
-        };
-        // A handler that times out may also panic when it is dropped.
-        if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
-            tracing::error!(method = &*method, "a notification handler panicked");
-        }
-    }
 }

@@ -82,12 +82,12 @@ pub fn params<'h>(
 pub fn check_params(found: &HeaderMap, headers: &[Header], arguments: &JsonObject) -> Result<(), String> {
     for header in headers {
         let Some(name) = param(header) else { continue };
-        let said = only(found, &name)?;
-        match (argument(header, arguments), said) {
+        let found_value = only(found, &name)?;
+        match (argument(header, arguments), found_value) {
             (None, None) => {}
             (None, Some(_)) => return Err(format!("header `{name}` is present, but its argument is missing")),
             (Some(_), None) => return Err(format!("header `{name}` is missing, but its argument is present")),
-            (Some(value), Some(said)) if is_same(value, &said) => {}
+            (Some(value), Some(text)) if is_same(value, &text) => {}
             (Some(_), Some(_)) => return Err(format!("header `{name}` does not match its argument")),
         }
     }
@@ -128,14 +128,14 @@ fn text_of(value: &Value) -> Option<String> {
     }
 }
 
-fn is_same(value: &Value, said: &str) -> bool {
+fn is_same(value: &Value, text: &str) -> bool {
     match value {
         // Compare numbers by value: 42.0 equals 42.
-        Value::Number(number) => match (number.as_i64(), said.parse::<i64>()) {
-            (Some(number), Ok(said)) => number == said,
-            _ => said.parse::<f64>().is_ok_and(|said| Some(said) == number.as_f64()),
+        Value::Number(number) => match (number.as_i64(), text.parse::<i64>()) {
+            (Some(number), Ok(parsed)) => number == parsed,
+            _ => text.parse::<f64>().is_ok_and(|parsed| Some(parsed) == number.as_f64()),
         },
-        value => text_of(value).is_some_and(|text| text == said),
+        value => text_of(value).is_some_and(|expected| expected == text),
     }
 }
 

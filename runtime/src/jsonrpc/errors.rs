@@ -76,10 +76,16 @@ pub const CONNECTION_CLOSED: i64 = -32000;
 /// Returns the error for a request that exceeds a limit of the receiver. The same request may succeed later.
 #[must_use]
 pub fn busy() -> ErrorObject {
-    ErrorObject::new(BUSY, "too many requests; try again later")
+    limit_exceeded("too many requests; try again later")
 }
 
-/// The code of [`busy`]. Several protocols on top of JSON-RPC use it for "limit exceeded".
+/// Like [`busy`], with a message that names the limit and the remedy.
+#[must_use]
+pub fn limit_exceeded(message: &str) -> ErrorObject {
+    ErrorObject::new(BUSY, message)
+}
+
+/// The code of [`busy`] and [`limit_exceeded`]. Several protocols on top of JSON-RPC use it for "limit exceeded".
 pub const BUSY: i64 = -32005;
 
 /// Returns the error for a request of an unsupported revision. `data` lists the supported revisions.

@@ -4,6 +4,12 @@ use mcpgen_types::{MethodSpec, Revision};
 
 use super::Role;
 
+/// Returns whether the response to a request of this method comes only when something else ends, such as a subscription
+/// or a task. The schemas do not contain this fact.
+pub(crate) fn is_long_lived(method: &str) -> bool {
+    matches!(method, "subscriptions/listen" | "tasks/result")
+}
+
 /// Returns the facts about a method in the newest revision that defines it.
 pub(crate) fn newest(method: &str) -> Option<&'static MethodSpec> {
     Revision::ALL.iter().rev().find_map(|revision| revision.method(method))

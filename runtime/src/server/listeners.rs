@@ -74,7 +74,7 @@ pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer) -> &'l mut
         Entry::Occupied(known) => known.into_mut(),
         Entry::Vacant(free) => {
             let (peer, pending) = (peer.of_connection(), Arc::<Pending>::default());
-            tokio::spawn(tell(peer.clone(), Arc::clone(&pending)));
+            tokio::spawn(send_changes(peer.clone(), Arc::clone(&pending)));
             let wanted = Filter { tools: true, prompts: true, resources: true, ..Filter::default() };
             free.insert(Listener { peer, wanted, pending })
         }
@@ -82,7 +82,7 @@ pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer) -> &'l mut
 }
 
 /// Sends notifications of changes until the connection ends.
-async fn tell(peer: Peer, pending: Arc<Pending>) {
+async fn send_changes(peer: Peer, pending: Arc<Pending>) {
     loop {
         let change = tokio::select! {
             () = peer.disconnected() => return,

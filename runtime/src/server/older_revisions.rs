@@ -3,20 +3,23 @@
 //! Members that an older revision lacks are removed. Values that it cannot express are errors.
 
 use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
 
 use mcpgen_types::codec::{Elements, Encode, Members, Node, Object};
-use mcpgen_types::{JsonObject, RawJson, Revision, Value};
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, RawJson, Revision, Value};
+
+use crate::service::context::Context;
 
 /// A value cannot be expressed in a revision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("revision {revision} does not support {what}")]
-pub(crate) struct Unsaid {
+pub(crate) struct UnsupportedValue {
     revision: &'static str,
     what: &'static str,
 }
 
 /// A kind of object: the members that later revisions added, and the members that contain such objects.
-struct Kind(&'static [(&'static str, Since, Inside)]);
+struct Shape(&'static [(&'static str, Since, Inside)]);
 
 /// The revision that introduced a member.
 type Since = Revision;
@@ -26,7 +29,7 @@ type Since = Revision;
 enum Inside {
     Anything,
     /// One object, or an array of objects.
-    Of(&'static Kind),
+    Of(&'static Shape),
 }
 
 use Inside::{Anything, Of};
@@ -37,7 +40,7 @@ const V3: Revision = Revision::V2025_06_18;
 const V4: Revision = Revision::V2025_11_25;
 const V5: Revision = Revision::V2026_07_28;
 
-static TOOL: Kind = Kind(&[
+static TOOL: Shape = Shape(&[
     ("_meta", V3, Anything),
     ("title", V3, Anything),
     ("outputSchema", V3, Anything),
@@ -45,14 +48,14 @@ static TOOL: Kind = Kind(&[
     ("icons", V4, Anything),
     ("execution", V4, Anything),
 ]);
-static ANNOTATIONS: Kind = Kind(&[("lastModified", V3, Anything)]);
-static RESOURCE: Kind = Kind(&[
+static ANNOTATIONS: Shape = Shape(&[("lastModified", V3, Anything)]);
+static RESOURCE: Shape = Shape(&[
     ("_meta", V3, Anything),
     ("title", V3, Anything),
     ("icons", V4, Anything),
     ("annotations", V1, Of(&ANNOTATIONS)),
 ]);
-static CONTENTS: Kind = Kind(&[("_meta", V3, Anything)]);
+static CONTENTS: Shape = Shape(&[("_meta", V3, Anything)]);
 /// Content types that later revisions introduced.
 static NEW_CONTENT: [(&str, Since, &str); 4] = [
     ("audio", V2, "content of type `audio`"),
@@ -61,27 +64,27 @@ static NEW_CONTENT: [(&str, Since, &str); 4] = [
     ("tool_result", V4, "content of type `tool_result`"),
 ];
 /// Content of any type.
-static CONTENT: Kind = Kind(&[
+static CONTENT: Shape = Shape(&[
     ("_meta", V3, Anything),
     ("annotations", V1, Of(&ANNOTATIONS)),
     ("resource", V1, Of(&CONTENTS)),
     ("title", V3, Anything),
     ("icons", V4, Anything),
 ]);
-static ARGUMENT: Kind = Kind(&[("title", V3, Anything)]);
-static PROMPT: Kind = Kind(&[
+static ARGUMENT: Shape = Shape(&[("title", V3, Anything)]);
+static PROMPT: Shape = Shape(&[
     ("_meta", V3, Anything),
     ("title", V3, Anything),
     ("icons", V4, Anything),
     ("arguments", V1, Of(&ARGUMENT)),
 ]);
-static MESSAGE: Kind = Kind(&[("content", V1, Of(&CONTENT))]);
-static SAMPLING: Kind = Kind(&[("messages", V1, Of(&MESSAGE))]);
+static MESSAGE: Shape = Shape(&[("content", V1, Of(&CONTENT))]);
+static SAMPLING: Shape = Shape(&[("messages", V1, Of(&MESSAGE))]);
 
 /// A kind of result. Every result of the newest revision has the first three members.
 macro_rules! result {
     ($($member:literal, $since:expr, $inside:expr);* $(;)?) => {
-        Kind(&[
+        Shape(&[
             ("resultType", V5, Anything),
             ("ttlMs", V5, Anything),
             ("cacheScope", V5, Anything),
@@ -91,8 +94,8 @@ macro_rules! result {
 }
 
 /// A result without members that later revisions added.
-static PLAIN: Kind = result! {};
-static RESULTS: &[(&str, Kind)] = &[
+static PLAIN: Shape = result! {};
+static RESULTS: &[(&str, Shape)] = &[
     ("tools/list", result! { "tools", V1, Of(&TOOL) }),
     ("tools/call", result! { "content", V1, Of(&CONTENT); "structuredContent", V3, Anything }),
     ("resources/list", result! { "resources", V1, Of(&RESOURCE) }),
@@ -103,44 +106,59 @@ static RESULTS: &[(&str, Kind)] = &[
     ("completion/complete", result! {}),
 ];
 
+/// Encodes a result for the revision of the request.
+///
+/// # Errors
+///
+/// The revision does not support the result's `resultType` or content.
+pub(super) fn encode<T: Encode>(context: &Context, value: &T) -> Result<RawJson, ErrorObject> {
+    if !context.revision().is_legacy() {
+        return Ok(RawJson::from(value));
+    }
+    result(context.method(), context.revision(), value).map_err(|error| {
+        tracing::warn!(method = context.method(), %error, "the revision of the request cannot express the result");
+        ErrorObject::new(ErrorCode::INTERNAL_ERROR, error.to_string())
+    })
+}
+
 /// Converts a result to a revision.
 ///
 /// # Errors
 ///
 /// The revision does not support the result's `resultType` or content.
-pub(crate) fn result<T: Encode>(method: &str, revision: Revision, result: &T) -> Result<RawJson, Unsaid> {
+pub(crate) fn result<T: Encode>(method: &str, revision: Revision, result: &T) -> Result<RawJson, UnsupportedValue> {
     let kind = RESULTS.iter().find(|(known, _)| *known == method).map_or(&PLAIN, |(_, kind)| kind);
-    let words = Words::of(revision);
+    let converter = Converter::of(revision);
     // Raw JSON has to be decoded before its members can be filtered.
     let decoded = match result.encode() {
         Node::Json(result) => mcpgen_types::from_str::<Value>(result).ok(),
         _ => None,
     };
     let node = decoded.as_ref().map_or_else(|| result.encode(), Encode::encode);
-    words.said(RawJson::from(&words.fitted(node, kind)))
+    converter.finish(RawJson::from(&converter.filtered(node, kind)))
 }
 
 /// Records unsupported values while a value is written.
-struct Words {
+struct Converter {
     revision: Revision,
-    unsaid: Cell<Option<&'static str>>,
+    unsupported: Cell<Option<&'static str>>,
 }
 
-impl Words {
+impl Converter {
     fn of(revision: Revision) -> Self {
-        Self { revision, unsaid: Cell::new(None) }
+        Self { revision, unsupported: Cell::new(None) }
     }
 
     /// Wraps a value so that it is written without the members that the revision lacks.
-    fn fitted<'a>(&'a self, node: Node<'a>, kind: &'static Kind) -> Fitted<'a> {
-        match plain(node) {
+    fn filtered<'a>(&'a self, node: Node<'a>, kind: &'static Shape) -> Filtered<'a> {
+        match node {
             Node::Object(object) => {
                 if std::ptr::eq(kind, &raw const CONTENT) {
                     self.check_content(object);
                 }
-                Fitted::Object(Filter { object, kind, words: self })
+                Filtered::Object(Filter { object, kind, converter: self })
             }
-            node => Fitted::Else(node),
+            node => Filtered::Else(node),
         }
     }
 
@@ -148,24 +166,26 @@ impl Words {
         let new = NEW_CONTENT.iter().filter(|(_, since, _)| self.revision < *since);
         for (name, _, what) in new {
             if has(content, "type", |kind| is_text(kind, name)) {
-                self.unsaid.set(Some(what));
+                self.unsupported.set(Some(what));
             }
         }
     }
 
     /// Returns `written` if the revision supports all of it.
-    fn said<T>(&self, written: T) -> Result<T, Unsaid> {
-        self.unsaid.get().map_or(Ok(written), |what| Err(Unsaid { revision: self.revision.as_str(), what }))
+    fn finish<T>(&self, written: T) -> Result<T, UnsupportedValue> {
+        self.unsupported
+            .get()
+            .map_or(Ok(written), |what| Err(UnsupportedValue { revision: self.revision.as_str(), what }))
     }
 }
 
 /// A value, filtered for a revision.
-enum Fitted<'a> {
+enum Filtered<'a> {
     Object(Filter<'a>),
     Else(Node<'a>),
 }
 
-impl Encode for Fitted<'_> {
+impl Encode for Filtered<'_> {
     fn encode(&self) -> Node<'_> {
         match self {
             Self::Object(filter) => Node::Object(filter),
@@ -177,8 +197,8 @@ impl Encode for Fitted<'_> {
 /// An object that is written without the members that the revision lacks.
 struct Filter<'a> {
     object: &'a dyn Object,
-    kind: &'static Kind,
-    words: &'a Words,
+    kind: &'static Shape,
+    converter: &'a Converter,
 }
 
 impl Object for Filter<'_> {
@@ -193,27 +213,27 @@ impl Filter<'_> {
             return out.node(name, node);
         };
         if name == "resultType" && is_text(node, "input_required") {
-            self.words.unsaid.set(Some("results of type `input_required`"));
+            self.converter.unsupported.set(Some("results of type `input_required`"));
         }
-        if self.words.revision < *since || !may_be(name, node, self.words.revision) {
+        if self.converter.revision < *since || !is_allowed(name, node, self.converter.revision) {
             return;
         }
-        match (inside, plain(node)) {
+        match (inside, node) {
             (Anything, node) => out.node(name, node),
             (Of(kind), Node::Array(elements)) if !elements.is_empty() => {
-                let fitted = |index| self.words.fitted(elements.element(index), kind);
-                let each = Each { first: fitted(0), others: (1..elements.len()).map(fitted).collect() };
+                let filtered = |index| self.converter.filtered(elements.element(index), kind);
+                let each = Each { first: filtered(0), others: (1..elements.len()).map(filtered).collect() };
                 out.node(name, Node::Array(&each));
             }
-            (Of(kind), node) => out.member(name, &self.words.fitted(node, kind)),
+            (Of(kind), node) => out.member(name, &self.converter.filtered(node, kind)),
         }
     }
 }
 
 /// Array elements, filtered for a revision. Most arrays have one element, which is stored without an allocation.
 struct Each<'a> {
-    first: Fitted<'a>,
-    others: Vec<Fitted<'a>>,
+    first: Filtered<'a>,
+    others: Vec<Filtered<'a>>,
 }
 
 impl Elements for Each<'_> {
@@ -229,22 +249,13 @@ impl Elements for Each<'_> {
 /// Returns whether a revision that has the member allows this value.
 ///
 /// Before 2026-07-28, `structuredContent` has to be an object, and `outputSchema` a schema of type `object`.
-fn may_be(name: &str, node: Node<'_>, revision: Revision) -> bool {
-    match (name, plain(node)) {
+fn is_allowed(name: &str, node: Node<'_>, revision: Revision) -> bool {
+    match (name, node) {
         ("structuredContent" | "outputSchema", _) if revision >= V5 => true,
         ("structuredContent", node) => matches!(node, Node::Object(_)),
         ("outputSchema", Node::Object(schema)) => has(schema, "type", |kind| is_text(kind, "object")),
         ("outputSchema", _) => false,
         _ => true,
-    }
-}
-
-/// Converts `serde_json` arrays and objects to plain array and object nodes.
-fn plain(node: Node<'_>) -> Node<'_> {
-    match node {
-        Node::Value(Value::Array(elements)) => Node::Array(elements),
-        Node::Value(Value::Object(object)) => Node::Object(object),
-        node => node,
     }
 }
 
@@ -256,11 +267,7 @@ fn has(object: &dyn Object, wanted: &str, is_such: impl Fn(Node<'_>) -> bool) ->
 }
 
 fn is_text(node: Node<'_>, wanted: &str) -> bool {
-    match node {
-        Node::Str(text) => text == wanted,
-        Node::Value(value) => value == wanted,
-        _ => false,
-    }
+    matches!(node, Node::Str(text) if text == wanted)
 }
 
 /// Converts the params of a request to the client to a revision. The revision must have requests to the client.
@@ -268,8 +275,8 @@ fn is_text(node: Node<'_>, wanted: &str) -> bool {
 /// # Errors
 ///
 /// The revision does not support the method, or something in its params.
-pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -> Result<JsonObject, Unsaid> {
-    let cannot = |what| Err(Unsaid { revision: revision.as_str(), what });
+pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -> Result<JsonObject, UnsupportedValue> {
+    let cannot = |what| Err(UnsupportedValue { revision: revision.as_str(), what });
     match method {
         "elicitation/create" if revision < V3 => cannot("`elicitation/create`"),
         "elicitation/create" => {
@@ -278,7 +285,7 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
                 true if revision < V4 => return cannot("mode `url` in `elicitation/create`"),
                 // The server would use this ID to notify the client of the completion, which this runtime does not
                 // do. A random ID is enough.
-                true => drop(params.entry("elicitationId").or_insert_with(|| unheard_of().into())),
+                true => drop(params.entry("elicitationId").or_insert_with(|| random_id().into())),
                 false if revision < V4 => {
                     params.remove("mode");
                     let asked = params.get("requestedSchema").and_then(|schema| schema.get("properties"));
@@ -300,10 +307,10 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
             if revision < V4 && (tools || several) {
                 return cannot("tools or multiple content blocks in `sampling/createMessage`");
             }
-            let words = Words::of(revision);
-            let fitted = mcpgen_types::to_value(&words.fitted(Node::Object(&params), &SAMPLING));
-            match words.said(fitted)? {
-                Ok(Value::Object(fitted)) => Ok(fitted),
+            let converter = Converter::of(revision);
+            let filtered = mcpgen_types::to_value(&converter.filtered(Node::Object(&params), &SAMPLING));
+            match converter.finish(filtered)? {
+                Ok(Value::Object(filtered)) => Ok(filtered),
                 _ => Ok(params),
             }
         }
@@ -311,7 +318,8 @@ pub(crate) fn params(method: &str, revision: Revision, mut params: JsonObject) -
     }
 }
 
-fn unheard_of() -> String {
-    let random = crate::util::random::random::<16>().unwrap_or_default();
-    random.iter().map(|byte| format!("{byte:02x}")).collect()
+fn random_id() -> String {
+    // The ID need not be secret, so the random keys of hash maps are enough.
+    let random = || RandomState::new().hash_one(());
+    format!("{:016x}{:016x}", random(), random())
 }

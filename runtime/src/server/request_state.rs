@@ -11,17 +11,16 @@
 //! use mcpgen_runtime::server::request_state::RequestStateCodec;
 //! # use mcpgen_types::Revision;
 //!
-//! let seal = RequestStateCodec::new(b"thirty-two bytes that are secret", Duration::from_secs(300))?;
+//! let codec = RequestStateCodec::new(b"thirty-two bytes that are secret", Duration::from_secs(300))?;
 //! # let context = Context::detached(Revision::V2026_07_28);
 //! // The same code handles the first round and the next ones.
-//! let dialog = seal.dialog::<u32>(&context, "alice")?;
-//! assert_eq!(dialog.state, None);
-//! let state = seal.seal(&dialog, &7)?;
+//! let rounds = codec.decode::<u32>(&context, "alice")?;
+//! assert_eq!(rounds.state, None);
+//! let state = codec.encode(&rounds, &7)?;
 //! # let _ = state;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -35,6 +34,7 @@ use sha2::Sha256;
 
 use crate::jsonrpc::errors;
 use crate::service::context::Context;
+use crate::util::expiring_map::ExpiringMap;
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
@@ -47,11 +47,12 @@ pub struct RequestStateCodec {
     other_keys: Vec<Hmac<Sha256>>,
     lifetime: Duration,
     rounds: u16,
-    spent: Option<Arc<dyn ReplayGuard>>,
+    replay_guard: Option<Arc<dyn ReplayGuard>>,
 }
 
 /// The reason why a [`RequestStateCodec`] cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RequestStateError {
     /// The key is shorter than [`SHORTEST_KEY`] bytes.
     #[error("the key has {0} bytes; use at least {SHORTEST_KEY} random bytes")]
@@ -97,7 +98,7 @@ impl RequestStateCodec {
     /// same requests must share it.
     ///
     /// The codec accepts a state any number of times until the state expires. To accept each state only once, add a
-    /// store that all these processes share: [`once`](Self::once).
+    /// store that all these processes share: [`with_replay_guard`](Self::with_replay_guard).
     ///
     /// # Errors
     ///
@@ -108,20 +109,20 @@ impl RequestStateCodec {
             return Err(RequestStateError::ShortKey(key.len()));
         }
         let key = Hmac::new_from_slice(key).map_err(|_| RequestStateError::ShortKey(key.len()))?;
-        Ok(Self { key, other_keys: Vec::new(), lifetime, rounds: 16, spent: None })
+        Ok(Self { key, other_keys: Vec::new(), lifetime, rounds: 16, replay_guard: None })
     }
 
     /// Creates a codec with a random key. Other processes, and this process after a restart, reject its states.
     ///
     /// The codec accepts each state once. It remembers the last [`MAX_USED_STATES`] used states in this process (about
-    /// 5 MB); see [`InMemoryReplayGuard`].
+    /// 10 MB); see [`InMemoryReplayGuard`].
     ///
     /// # Errors
     ///
     /// [`NoRandomness`](RequestStateError::NoRandomness) if the system's random number generator fails.
     pub fn of_this_process(lifetime: Duration) -> Result<Self, RequestStateError> {
         Ok(Self::new(random::<SHORTEST_KEY>().map_err(|_| RequestStateError::NoRandomness)?, lifetime)?
-            .once(InMemoryReplayGuard::new(MAX_USED_STATES)))
+            .with_replay_guard(InMemoryReplayGuard::new(MAX_USED_STATES)))
     }
 
     /// Accepts states that were signed with this key too. Use it to rotate keys: add the old key, or the next one.
@@ -129,7 +130,7 @@ impl RequestStateCodec {
     /// # Errors
     ///
     /// [`ShortKey`](RequestStateError::ShortKey) if the key is shorter than [`SHORTEST_KEY`] bytes.
-    pub fn also_opening(mut self, key: impl AsRef<[u8]>) -> Result<Self, RequestStateError> {
+    pub fn also_verify_with(mut self, key: impl AsRef<[u8]>) -> Result<Self, RequestStateError> {
         self.other_keys.push(Self::new(key, self.lifetime)?.key);
         Ok(self)
     }
@@ -144,8 +145,8 @@ impl RequestStateCodec {
     /// Accepts each state once, and records used states in a store. Processes that share the key must share the store:
     /// with [`InMemoryReplayGuard`], each process accepts a state once.
     #[must_use]
-    pub fn once(mut self, spent: impl ReplayGuard) -> Self {
-        self.spent = Some(Arc::new(spent));
+    pub fn with_replay_guard(mut self, replay_guard: impl ReplayGuard) -> Self {
+        self.replay_guard = Some(Arc::new(replay_guard));
         self
     }
 
@@ -157,11 +158,11 @@ impl RequestStateCodec {
     /// # Errors
     ///
     /// The request's state is invalid, has expired, was already used, or belongs to another request or user.
-    pub fn dialog<T: DeserializeOwned>(&self, context: &Context, who: &str) -> Result<RequestState<T>, ErrorObject> {
+    pub fn decode<T: DeserializeOwned>(&self, context: &Context, who: &str) -> Result<RequestState<T>, ErrorObject> {
         let binding = binding(context, who);
         let Some(state) = context.request_state() else { return Ok(RequestState { state: None, round: 0, binding }) };
-        let opened = self.open(&binding, state, SystemTime::now());
-        let (round, payload) = opened.map_err(|refusal| refused(context, refusal))?;
+        let decoded = self.verify(&binding, state, SystemTime::now());
+        let (round, payload) = decoded.map_err(|refusal| refused(context, refusal))?;
         let state = serde_json::from_slice(&payload).map_err(|_| refused(context, Refusal::Content))?;
         Ok(RequestState { state: Some(state), round, binding })
     }
@@ -172,8 +173,12 @@ impl RequestStateCodec {
     ///
     /// The request has reached the [maximum number of rounds](Self::rounds), the state cannot be serialized as JSON, or
     /// the system's random number generator fails.
-    pub fn seal<T, S: Serialize + ?Sized>(&self, dialog: &RequestState<T>, state: &S) -> Result<String, ErrorObject> {
-        if dialog.round >= self.rounds {
+    pub fn encode<T, S: Serialize + ?Sized>(
+        &self,
+        request_state: &RequestState<T>,
+        state: &S,
+    ) -> Result<String, ErrorObject> {
+        if request_state.round >= self.rounds {
             return Err(errors::invalid_request(&format!("no result after {} rounds", self.rounds)));
         }
         let payload = serde_json::to_vec(state).map_err(|error| errors::of(error.into()))?;
@@ -183,9 +188,9 @@ impl RequestStateCodec {
         let mut bytes = Vec::with_capacity(HEAD + payload.len() + TAG);
         bytes.extend_from_slice(&nonce);
         bytes.extend_from_slice(&until.to_be_bytes());
-        bytes.extend_from_slice(&(dialog.round + 1).to_be_bytes());
+        bytes.extend_from_slice(&(request_state.round + 1).to_be_bytes());
         bytes.extend_from_slice(&payload);
-        let tag = mac(&self.key, &dialog.binding, &bytes).finalize().into_bytes();
+        let tag = mac(&self.key, &request_state.binding, &bytes).finalize().into_bytes();
         bytes.extend_from_slice(&tag);
         Ok(URL_SAFE_NO_PAD.encode(bytes))
     }
@@ -194,7 +199,7 @@ impl RequestStateCodec {
         std::iter::once(&self.key).chain(&self.other_keys)
     }
 
-    fn open(&self, binding: &[u8], state: &str, now: SystemTime) -> Result<(u16, Vec<u8>), Refusal> {
+    fn verify(&self, binding: &[u8], state: &str, now: SystemTime) -> Result<(u16, Vec<u8>), Refusal> {
         let bytes = URL_SAFE_NO_PAD.decode(state).map_err(|_| Refusal::Forged)?;
         let (body, tag) = bytes.split_last_chunk::<TAG>().ok_or(Refusal::Forged)?;
         if !self.keys().any(|key| mac(key, binding, body).verify_slice(tag).is_ok()) {
@@ -207,7 +212,11 @@ impl RequestStateCodec {
         if until <= millis(now) {
             return Err(Refusal::Expired);
         }
-        if self.spent.as_ref().is_some_and(|spent| !spent.spend(*nonce, UNIX_EPOCH + Duration::from_millis(until))) {
+        if self
+            .replay_guard
+            .as_ref()
+            .is_some_and(|guard| !guard.record(*nonce, UNIX_EPOCH + Duration::from_millis(until)))
+        {
             return Err(Refusal::AlreadyUsed);
         }
         Ok((u16::from_be_bytes(*round), payload.to_vec()))
@@ -257,13 +266,13 @@ fn millis(time: SystemTime) -> u64 {
 pub trait ReplayGuard: Send + Sync + 'static {
     /// Marks a state as used, and remembers it until `until`. Returns `false` if the state was used before, or if it
     /// cannot be recorded.
-    fn spend(&self, nonce: [u8; NONCE], until: SystemTime) -> bool;
+    fn record(&self, nonce: [u8; NONCE], until: SystemTime) -> bool;
 }
 
 /// The number of used states that [`RequestStateCodec::of_this_process`] remembers.
 pub const MAX_USED_STATES: usize = 100_000;
 
-/// Records a limited number of used states in this process. Each takes about 50 bytes until it expires.
+/// Records a limited number of used states in this process. Each takes about 100 bytes until it expires.
 ///
 /// When the limit is reached, the guard forgets the states that expire first, and rejects every state that expires no
 /// later than a forgotten one. No state is accepted twice, and new states are still accepted. Only the time that
@@ -274,10 +283,10 @@ pub struct InMemoryReplayGuard {
     used: Mutex<Used>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Used {
-    /// Ordered by expiry, in milliseconds since 1970.
-    states: BTreeSet<(u64, [u8; NONCE])>,
+    /// The expiry is in milliseconds since 1970.
+    states: ExpiringMap<[u8; NONCE], (), u64>,
     /// The latest expiry of a forgotten state.
     forgotten: u64,
 }
@@ -286,29 +295,35 @@ impl InMemoryReplayGuard {
     /// Creates a guard that remembers up to `max` used states.
     #[must_use]
     pub fn new(max: usize) -> Self {
-        Self { max, used: Mutex::default() }
+        Self { max, used: Mutex::new(Used { states: ExpiringMap::new(max, max), forgotten: 0 }) }
     }
 }
 
 impl ReplayGuard for InMemoryReplayGuard {
-    fn spend(&self, nonce: [u8; NONCE], until: SystemTime) -> bool {
+    fn record(&self, nonce: [u8; NONCE], until: SystemTime) -> bool {
         let mut used = self.used.lock();
-        let until = millis(until);
-        if self.max == 0 || until <= used.forgotten || !used.states.insert((until, nonce)) {
+        let (until, now) = (millis(until), millis(SystemTime::now()));
+        used.remove_expired(now);
+        if self.max == 0 || until <= used.forgotten || used.states.get(&nonce).is_some() {
             return false;
         }
-        used.forget(self.max, millis(SystemTime::now()));
-        true
+        if used.states.is_full() {
+            let first = used.states.first_expiry().unwrap_or(until);
+            used.forgotten = first.min(until);
+            if until <= first {
+                return true;
+            }
+            used.states.evict();
+        }
+        used.states.insert(nonce, (), until, ()).is_ok()
     }
 }
 
 impl Used {
-    /// Forgets expired states, and the states that expire first if there are more than `max`.
-    fn forget(&mut self, max: usize, now: u64) {
-        while let Some(&(until, _)) = self.states.first()
-            && (until <= now || self.states.len() > max)
-        {
-            self.states.pop_first();
+    /// Forgets expired states. They stay rejected, also if the clock is set back.
+    fn remove_expired(&mut self, now: u64) {
+        while let Some(until) = self.states.first_expiry().filter(|until| *until <= now) {
+            self.states.evict();
             self.forgotten = self.forgotten.max(until);
         }
     }

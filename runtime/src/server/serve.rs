@@ -1,34 +1,108 @@
-//! Serves a connection with a router.
+//! Serves connections.
 
-use std::io;
 use std::sync::Arc;
 
+use super::error::ServeError;
+use super::state::Server;
 use crate::connection::{Connection, Limits};
 use crate::protocol::Role;
 use crate::protocol::config::ServerConfig;
-use crate::service::router::{RequestService, Router};
+use crate::protocol::info::HandlerCapabilities;
+use crate::service::router::Router;
 use crate::transport::{Incoming, Outgoing};
 
 /// Serves a connection until the client closes it.
 ///
-/// The server supports those revisions of `config` that have a handler. `requests` handles the requests: pass the
-/// router, or the router wrapped in middleware. `handlers` is the router itself; it also handles the notifications.
+/// `server` is a [`Server`], or a [`Router`] with its [`LocalInfo`](crate::LocalInfo) or [`ServerConfig`]. A transport
+/// is a pair of an [`Incoming`] stream and an [`Outgoing`] sink of messages, such as
+/// [`duplex`](crate::transport::duplex) returns.
 ///
-/// To send messages to the client outside of a request, keep the [`Context::peer`](crate::Context::peer) of a handler,
-/// or create the [`Connection`] yourself. In modern revisions, use
-/// [`Subscriptions`](crate::server::subscriptions::Subscriptions) instead.
+/// ```
+/// use mcpgen_runtime::{Client, Server, serve, transport};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let server = Server::builder("empty", "1.0.0").build();
+/// let (ours, theirs) = transport::duplex();
+/// let serving = tokio::spawn(serve(server, ours));
+/// let client = Client::builder("visitor", "1.0.0").connect(theirs.0, theirs.1).await?;
+/// client.close().await?;
+/// serving.await??;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
-/// Reading or writing fails.
+/// The server has invalid definitions, no key for the request state could be created, or reading or writing fails.
 pub async fn serve(
-    config: impl Into<ServerConfig>,
-    requests: impl RequestService,
-    handlers: Router,
-    incoming: impl Incoming,
-    outgoing: impl Outgoing,
-    limits: Limits,
-) -> io::Result<()> {
-    let protocol = config.into().protocol(&handlers.handled(Role::Server));
-    Connection::new(requests, handlers, Arc::new(protocol), limits).run(incoming, outgoing).await
+    server: impl IntoConnection,
+    (incoming, outgoing): (impl Incoming, impl Outgoing),
+) -> Result<(), ServeError> {
+    Ok(server.into_connection()?.run(incoming, outgoing).await?)
+}
+
+/// A server that [`serve`] accepts.
+pub trait IntoConnection {
+    /// Creates a connection. Use this instead of [`serve`] to get the connection's peer before it runs.
+    ///
+    /// # Errors
+    ///
+    /// The server has invalid definitions, or no key for the request state could be created.
+    fn into_connection(self) -> Result<Connection<Router>, ServeError>;
+}
+
+impl IntoConnection for Server {
+    fn into_connection(self) -> Result<Connection<Router>, ServeError> {
+        let (router, config) = (self.router(), self.config()?);
+        // The handlers work in every revision, and `config` has all capabilities.
+        let protocol = config.protocol(&HandlerCapabilities::default());
+        Ok(Connection::new(router.clone(), router, Arc::new(protocol), self.0.config.limits.clone()))
+    }
+}
+
+/// Supports those revisions of the configuration that have a handler.
+impl<C: Into<ServerConfig>> IntoConnection for (C, Router) {
+    fn into_connection(self) -> Result<Connection<Router>, ServeError> {
+        let (config, router) = self;
+        (config, router, Limits::default()).into_connection()
+    }
+}
+
+/// Supports those revisions of the configuration that have a handler.
+impl<C: Into<ServerConfig>> IntoConnection for (C, Router, Limits) {
+    fn into_connection(self) -> Result<Connection<Router>, ServeError> {
+        let (config, router, limits) = self;
+        let protocol = config.into().protocol(&router.handled(Role::Server));
+        Ok(Connection::new(router.clone(), router, Arc::new(protocol), limits))
+    }
+}
+
+impl Server {
+    /// Serves the process's standard input and output. The process must not write anything else to standard output.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`serve`].
+    #[cfg(feature = "stdio")]
+    pub async fn serve_stdio(&self) -> Result<(), ServeError> {
+        serve(self.clone(), crate::transport::stdio::stdio(crate::transport::lines::LONGEST)?).await
+    }
+
+    /// Creates the server's HTTP endpoint, a service for axum or hyper; see [`http`](crate::http).
+    ///
+    /// # Errors
+    ///
+    /// The server has invalid definitions, or no key for the request state could be created.
+    #[cfg(feature = "http-server")]
+    pub fn http(&self, mut options: crate::http::server::Options) -> Result<crate::http::server::Endpoint, ServeError> {
+        let (router, config) = (self.router(), self.config()?);
+        let (this, tools) = (self.clone(), self.clone());
+        // The handlers work in every revision, and `config` returns the current capabilities each time it is called.
+        let config = move || this.config().unwrap_or_else(|_| config.clone());
+        let headers = move |tool: &str| tools.0.tools.get(tool).map_or_else(Vec::new, |entry| entry.headers.clone());
+        options.tool_headers.get_or_insert_with(|| Arc::new(headers));
+        let routers = (router.clone(), HandlerCapabilities::default());
+        Ok(crate::http::server::Endpoint::of(config, router, routers, options))
+    }
 }

@@ -86,8 +86,8 @@ impl Subscriptions {
     }
 
     /// Replaces the declared capabilities that new subscriptions are matched against.
-    pub(crate) fn config(&self, ours: &LocalInfo) {
-        *self.0.offered.lock() = ours.capabilities.clone();
+    pub(super) fn offer(&self, info: &LocalInfo) {
+        *self.0.offered.lock() = info.capabilities.clone();
     }
 
     /// Returns the number of active subscriptions.
@@ -127,27 +127,27 @@ impl Subscriptions {
         let subscribed = self.subscribe(Filter::from(&wanted));
         drop(wanted);
         // Errors are ignored: sending fails only if the connection has ended, which also ends this handler.
-        let tell = async |method, params: serde_json::Value| {
-            let _ = context.peer().put(method, Some(RawJson::from(&params))).await;
+        let notify = async |method, params: serde_json::Value| {
+            let _ = context.peer().notify_unchecked(method, Some(RawJson::from(&params))).await;
         };
-        tell(SubscriptionsAcknowledgedNotification::METHOD, acknowledged).await;
-        let notify = async |change: Change| {
+        notify(SubscriptionsAcknowledgedNotification::METHOD, acknowledged).await;
+        let notify_change = async |change: Change| {
             let mut params = json!({ "_meta": meta });
             if let Change::Resource(uri) = &change {
                 params["uri"] = json!(uri);
             }
-            tell(change.method(), params).await;
+            notify(change.method(), params).await;
         };
         loop {
             tokio::select! {
                 biased;
                 () = self.0.closed.cancelled() => break,
-                () = context.peer().unheard() => break,
-                change = subscribed.pending.next() => notify(change).await,
+                () = context.peer().receiving_ended() => break,
+                change = subscribed.pending.next() => notify_change(change).await,
             }
         }
         while let Some(change) = subscribed.pending.take() {
-            notify(change).await;
+            notify_change(change).await;
         }
         Ok(SubscriptionsListenResult::new(SubscriptionsListenResultMetaObject::new(id.clone())))
     }

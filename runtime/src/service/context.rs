@@ -1,9 +1,8 @@
 //! The context that a handler receives besides its params.
 
-use std::any::Any;
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use mcpgen_types::{ErrorObject, JsonObject, ProgressToken, RawJson, Request, RequestId, Revision, Value};
@@ -12,10 +11,11 @@ use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use crate::jsonrpc::errors;
 use crate::peer::Peer;
-use crate::peer::outbox::{Message, Outbox, Place};
+use crate::peer::outbox::Outbox;
 use crate::protocol::info::PeerInfo;
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope};
+use crate::transport::{Extensions, Outbound, Route};
 
 /// The context of a request or notification: its ID, method, revision, peer and metadata.
 ///
@@ -29,41 +29,45 @@ struct Inner {
     method: Cow<'static, str>,
     scope: RequestScope,
     peer: Peer,
-    over: Once,
+    /// Set when the request is cancelled or its response is ready.
+    cancelled: AwaitableFlag,
     params_view: ParamsView,
-    extensions: Option<Carrier>,
+    extensions: Option<Arc<Extensions>>,
     reports: Reports,
-    /// Set once the response is in the outbox.
-    sent: Once,
+    /// Set when the response is in the outbox.
+    response_sent: AwaitableFlag,
 }
 
-/// An event that happens at most once and can be awaited.
+/// A flag that is set once and can be awaited.
+///
+/// Each request has two of them, and usually no task waits for either. A `CancellationToken` would allocate for each, and
+/// lock whenever it is cancelled or checked. This flag does neither unless a task waits.
 #[derive(Debug, Default)]
-struct Once {
-    has_happened: AtomicBool,
-    /// Whether a task may be waiting. Usually none is, and `happens` skips the wake-up.
+struct AwaitableFlag {
+    is_set: AtomicBool,
+    /// Whether a task may be waiting. Usually none is, and `set` skips the wake-up.
     is_awaited: AtomicBool,
-    told: Notify,
+    notify: Notify,
 }
 
-impl Once {
-    fn happens(&self) {
-        self.has_happened.store(true, Ordering::SeqCst);
+impl AwaitableFlag {
+    fn set(&self) {
+        self.is_set.store(true, Ordering::SeqCst);
         if self.is_awaited.load(Ordering::SeqCst) {
-            self.told.notify_waiters();
+            self.notify.notify_waiters();
         }
     }
 
-    fn has_happened(&self) -> bool {
-        self.has_happened.load(Ordering::SeqCst)
+    fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::SeqCst)
     }
 
-    async fn happened(&self) {
+    async fn wait(&self) {
         // Created before the flag is read, so that no wake-up is lost in between.
-        let told = self.told.notified();
+        let notified = self.notify.notified();
         self.is_awaited.store(true, Ordering::SeqCst);
-        if !self.has_happened() {
-            told.await;
+        if !self.is_set() {
+            notified.await;
         }
     }
 }
@@ -105,9 +109,6 @@ impl Reports {
     }
 }
 
-/// Data that the transport attached to a message.
-pub(crate) type Carrier = Arc<dyn Any + Send + Sync>;
-
 impl Context {
     pub(crate) fn new(
         id: Option<RequestId>,
@@ -121,16 +122,16 @@ impl Context {
             peer: peer.on_behalf(scope.clone(), id.clone()),
             id,
             scope,
-            over: Once::default(),
+            cancelled: AwaitableFlag::default(),
             params_view,
             extensions: None,
             reports: Reports::default(),
-            sent: Once::default(),
+            response_sent: AwaitableFlag::default(),
         }))
     }
 
     /// Sets the data that the transport attached. Does nothing if the context has been cloned.
-    pub(crate) fn with_extensions(mut self, extensions: Option<&Carrier>) -> Self {
+    pub(crate) fn with_extensions(mut self, extensions: Option<&Arc<Extensions>>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.extensions = extensions.cloned();
         }
@@ -146,11 +147,11 @@ impl Context {
             method: method.clone(),
             scope: scope.clone(),
             peer: peer.on_task(task_scope),
-            over: Once::default(),
+            cancelled: AwaitableFlag::default(),
             params_view: params_view.clone(),
             extensions: extensions.clone(),
             reports: Reports::default(),
-            sent: Once::default(),
+            response_sent: AwaitableFlag::default(),
         }))
     }
 
@@ -225,23 +226,25 @@ impl Context {
         &self.0.peer
     }
 
-    /// Waits until the request is over: its response is ready, it was cancelled, or its sender disconnected.
+    /// Waits until the request is cancelled or over: it was cancelled, its sender disconnected, or its response is
+    /// ready.
     ///
     /// When a request is cancelled, its handler's future is dropped. Await this in tokio tasks that the handler has
     /// spawned.
-    pub async fn over(&self) {
-        self.0.over.happened().await;
+    pub async fn cancelled(&self) {
+        self.0.cancelled.wait().await;
     }
 
-    /// Returns whether the request is over: its response is ready, it was cancelled, or its sender disconnected.
+    /// Returns whether the request is cancelled or over: it was cancelled, its sender disconnected, or its response is
+    /// ready.
     #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.0.over.has_happened()
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.is_set()
     }
 
-    /// Marks the request as over.
-    pub(crate) fn end(&self) {
-        self.0.over.happens();
+    /// Marks the request as cancelled or over.
+    pub(crate) fn cancel(&self) {
+        self.0.cancelled.set();
     }
 
     /// Checks that the peer has declared a capability, such as `["elicitation", "url"]`.
@@ -284,11 +287,12 @@ impl Context {
         self.0.params_view.state.as_deref()
     }
 
-    /// Returns the data that the transport attached to the message. The transport's documentation names its type; over
-    /// HTTP it is the request's `Parts`. Returns `None` if there is no data or it has another type.
+    /// Returns the values that the transport attached to the message, by type. Over HTTP they contain the
+    /// `http::request::Parts` of the HTTP request, whose own extensions contain the values that tower layers have set.
     #[must_use]
-    pub fn extensions<T: Any>(&self) -> Option<&T> {
-        self.0.extensions.as_ref()?.downcast_ref()
+    pub fn extensions(&self) -> &Extensions {
+        static EMPTY: LazyLock<Extensions> = LazyLock::new(Extensions::new);
+        self.0.extensions.as_deref().unwrap_or(&EMPTY)
     }
 
     /// Closes the SSE stream on which the client awaits the response, and asks it to reconnect after `retry`.
@@ -298,7 +302,7 @@ impl Context {
     /// nothing elsewhere.
     pub fn close_sse_stream(&self, retry: Duration) {
         if let Some(id) = self.0.id.clone() {
-            self.0.peer.send_now(Message { place: Place::Later(id, retry), bytes: Vec::new() });
+            self.0.peer.send_now(Outbound::new(Route::Reconnect(id, retry), Vec::new()));
         }
     }
 
@@ -360,20 +364,20 @@ impl Context {
         tokio::select! {
             // Failing to notify a disconnected peer is harmless.
             _ = self.0.peer.raw_notify(method, Some(RawJson::from(params))) => {}
-            () = self.over() => {}
+            () = self.cancelled() => {}
         }
     }
 
     /// Records that the response is in the outbox, or that none will be sent.
-    pub(crate) fn is_sent(&self) {
-        self.0.sent.happens();
+    pub(crate) fn response_sent(&self) {
+        self.0.response_sent.set();
     }
 
     /// Waits until the response is in the outbox, so that later messages follow it.
     #[cfg(feature = "tasks")]
     pub(crate) async fn sent(&self) {
         tokio::select! {
-            () = self.0.sent.happened() => {}
+            () = self.0.response_sent.wait() => {}
             () = self.0.peer.disconnected() => {}
         }
     }

@@ -10,7 +10,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use mcpgen_types::{ErrorObject, JsonObject, Notification, Params, RawJson, Request, Revision};
 use serde::{Serialize, de::DeserializeOwned};
-use tower::{BoxError, Service};
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json;
@@ -264,6 +264,28 @@ impl Router {
     {
         self.routes().fallback = Some(Arc::new(move |request| Box::pin(handler(request))));
         self
+    }
+
+    /// Wraps the handlers of all requests, and the fallback, in a middleware layer. Handlers that are added later, and
+    /// notifications, are not wrapped.
+    ///
+    /// A layer added later wraps those added earlier. The layer also receives requests that have no handler.
+    #[must_use]
+    pub fn layer<L>(self, layer: L) -> Self
+    where
+        L: Layer<Self>,
+        L::Service: RequestService + Sync,
+    {
+        let Routes { mut requests, notifications, .. } = (*self.0).clone();
+        let service = layer.layer(self);
+        let call: RequestFn = Arc::new(move |request| {
+            let service = service.clone();
+            Box::pin(async move { service.oneshot(request).await.map_err(|error| errors::of(error.into())) })
+        });
+        for (_, handler) in requests.values_mut().flatten() {
+            *handler = Arc::clone(&call);
+        }
+        Self(Arc::new(Routes { requests, notifications, fallback: Some(call) }))
     }
 
     /// Returns the method's name. If the method has a handler, this shares the router's string where it can.

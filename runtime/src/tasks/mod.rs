@@ -3,7 +3,7 @@
 //! Both servers and clients can run tasks. The receiver of a request uses [`Tasks::on`], which runs handlers as tasks
 //! and handles the `tasks/*` requests. The sender uses [`Peer::call_task`] and [`Peer::task_result`].
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, ready};
 use std::panic::AssertUnwindSafe;
@@ -27,10 +27,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Picked, with_meta};
-use crate::peer::{Call, Peer, TaskScope, member};
+use crate::peer::{Call, Peer, RequestBuilder, TaskScope, member};
 use crate::protocol::legacy::RELATED_TASK;
 use crate::service::context::Context;
 use crate::service::router::{Answer, AnyRequest, RequestHandler, Router};
+use crate::util::expiring_map::ExpiringMap;
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
@@ -141,43 +142,20 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
 
 /// Stores a limited number of tasks in memory, in total and per owner. Defaults to 10,000 tasks and 1,000 per owner.
 #[derive(Debug)]
-pub struct InMemoryTaskStore {
-    most: usize,
-    most_each: usize,
-    kept: Mutex<Kept>,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    entries: BTreeMap<String, Entry>,
-    /// When each task expires.
-    ends: BTreeSet<(Timestamp, String)>,
-    owned: HashMap<String, usize>,
-}
+pub struct InMemoryTaskStore(Mutex<ExpiringMap<String, Entry, Timestamp, String>>);
 
 impl InMemoryTaskStore {
-    /// Creates a store for at most `most` tasks, of which at most `most_each` belong to one owner.
+    /// Creates a store for at most `max` tasks, of which at most `max_per_owner` belong to one owner.
     #[must_use]
-    pub fn new(most: usize, most_each: usize) -> Self {
-        Self { most, most_each, kept: Mutex::default() }
+    pub fn new(max: usize, max_per_owner: usize) -> Self {
+        Self(Mutex::new(ExpiringMap::new(max, max_per_owner)))
     }
 
-    /// Removes expired tasks and returns the others.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        let mut kept = self.kept.lock();
-        let now = Timestamp::now();
-        while kept.ends.first().is_some_and(|(end, _)| *end <= now) {
-            let gone = kept.ends.pop_first().and_then(|(_, id)| kept.entries.remove(&id));
-            if let Some(Entry { owner, .. }) = gone
-                && let Some(owned) = kept.owned.get_mut(&owner)
-            {
-                *owned -= 1;
-                if *owned == 0 {
-                    kept.owned.remove(&owner);
-                }
-            }
-        }
-        kept
+    /// Removes expired tasks and locks the others.
+    fn entries(&self) -> MutexGuard<'_, ExpiringMap<String, Entry, Timestamp, String>> {
+        let mut entries = self.0.lock();
+        drop(entries.remove_expired(Timestamp::now()));
+        entries
     }
 }
 
@@ -189,26 +167,21 @@ impl Default for InMemoryTaskStore {
 
 impl TaskStore for InMemoryTaskStore {
     fn create(&self, entry: Entry) -> BoxFuture<'_, Result<(), ErrorObject>> {
-        let mut kept = self.kept();
-        let owned = kept.owned.get(&entry.owner).copied().unwrap_or_default();
-        if kept.entries.len() >= self.most || owned >= self.most_each {
-            return ready(Err(errors::busy())).boxed();
-        }
-        kept.owned.insert(entry.owner.clone(), owned + 1);
-        kept.ends.insert((entry.until, entry.task.task_id.clone()));
-        kept.entries.insert(entry.task.task_id.clone(), entry);
-        ready(Ok(())).boxed()
+        let (id, owner, until) = (entry.task.task_id.clone(), entry.owner.clone(), entry.until);
+        let inserted = self.entries().insert(id, owner, until, entry);
+        let full = "too many tasks are stored; wait until some expire, or ask for a shorter `ttl`";
+        ready(inserted.map_err(|_| errors::limit_exceeded(full))).boxed()
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Entry>, ErrorObject>> {
-        ready(Ok(self.kept().entries.get(id).cloned())).boxed()
+        ready(Ok(self.entries().get(id).map(|(_, entry)| entry.clone()))).boxed()
     }
 
     fn advance(&self, task: Task, outcome: Option<Outcome>) -> BoxFuture<'_, Result<bool, ErrorObject>> {
-        let mut kept = self.kept();
-        let open = kept.entries.get_mut(&task.task_id).filter(|entry| !has_ended(entry.task.status));
-        let advanced = open.map(|entry| (entry.task, entry.outcome) = (task, outcome)).is_some();
-        ready(Ok(advanced)).boxed()
+        let mut entries = self.entries();
+        let open = entries.get_mut(&task.task_id).filter(|entry| !has_ended(entry.task.status));
+        let is_advanced = open.map(|entry| (entry.task, entry.outcome) = (task, outcome)).is_some();
+        ready(Ok(is_advanced)).boxed()
     }
 
     fn list<'a>(
@@ -217,12 +190,20 @@ impl TaskStore for InMemoryTaskStore {
         after: Option<&'a str>,
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<Task>, ErrorObject>> {
-        let kept = self.kept();
-        let later = kept.entries.iter().filter(|(id, _)| after.is_none_or(|after| id.as_str() > after));
-        let owned = later.filter(|(_, entry)| entry.owner == owner).map(|(_, entry)| entry.task.clone());
-        let page = owned.take(most).collect();
+        let entries = self.entries();
+        let owned = entries.after(after).filter(|(known, _)| *known == owner);
+        let page = owned.take(most).map(|(_, entry)| entry.task.clone()).collect();
         ready(Ok(page)).boxed()
     }
+}
+
+/// Converts the `ttl` of a request.
+fn ttl(millis: i64) -> Result<Duration, ErrorObject> {
+    let millis = u64::try_from(millis).map_err(|_| {
+        let reason = format!("params.task.ttl: expected 0 or more milliseconds, found {millis}");
+        errors::invalid_params_in_words(&reason)
+    })?;
+    Ok(Duration::from_millis(millis))
 }
 
 /// Returns whether a task with this status has ended. Such a task does not change any more.
@@ -380,10 +361,10 @@ impl Tasks {
         run: impl FnOnce(Context) -> Answer + Send + 'static,
     ) -> Result<RawJson, ErrorObject> {
         let limits = &self.0.limits;
+        let wanted = asked.ttl.map(ttl).transpose()?;
         let id = new_id()?;
         let owner = (self.0.owner)(&context);
         let (slot, stop) = self.slot(&id, &owner)?;
-        let wanted = asked.ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or_default()));
         let ttl = wanted.unwrap_or(limits.ttl).min(limits.longest_ttl);
         let now = Timestamp::now();
         let mut task = Task::new(spelt(now), spelt(now), TaskStatus::Working, id.clone(), Some(millis(ttl)));
@@ -426,7 +407,7 @@ impl Tasks {
         let mut running = self.running();
         let owned = running.values().filter(|running| running.owner == owner).count();
         if running.len() >= self.0.limits.running || owned >= self.0.limits.running_each {
-            return Err(errors::busy());
+            return Err(errors::limit_exceeded("too many tasks are running; try again when one has ended"));
         }
         running.insert(id.to_owned(), Running { owner: owner.to_owned(), stop: stop.clone(), ended });
         Ok((Slot { tasks: self.clone(), id: id.to_owned(), _ends: ends }, stop))
@@ -595,10 +576,10 @@ impl Waiting {
         // From here on, futures that the handler has spawned cannot send messages for this task.
         self.over.store(true, Ordering::SeqCst);
         if !matches!(ending, Ending::Outcome(_)) {
-            inside.end();
+            inside.cancel();
         }
         inside.finish().await;
-        inside.end();
+        inside.cancel();
         ending
     }
 
@@ -647,25 +628,26 @@ impl TaskScope for Waiting {
         (RELATED_TASK, json!({ "taskId": self.id }).to_string())
     }
 
-    fn is_over(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.over.load(Ordering::SeqCst)
     }
 
-    fn asks(&self, more: bool) {
-        match more {
-            true => self.calls.fetch_add(1, Ordering::SeqCst),
-            false => self.calls.fetch_sub(1, Ordering::SeqCst),
-        };
+    fn call_started(&self) {
+        self.calls.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn settle(self: Arc<Self>) -> BoxFuture<'static, ()> {
+    fn call_ended(&self) {
+        self.calls.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn update_status(self: Arc<Self>) -> BoxFuture<'static, ()> {
         async move {
             let mut task = self.task.lock().await;
             let status = match self.calls.load(Ordering::SeqCst) {
                 0 => TaskStatus::Working,
                 _ => TaskStatus::InputRequired,
             };
-            if self.is_over() || task.status == status || has_ended(task.status) {
+            if self.has_ended() || task.status == status || has_ended(task.status) {
                 return;
             }
             let next = now_as(task.clone(), status, None);
@@ -762,16 +744,16 @@ fn millis(duration: Duration) -> i64 {
 
 impl Peer {
     /// Sends a request that runs as a task and returns the task. Adds `task` to the params if they lack it.
-    pub fn call_task<R: TaskRequest>(&self, params: R::Params) -> Call<R::TaskResult> {
+    pub fn call_task<R: TaskRequest<TaskResult: 'static>>(&self, params: R::Params) -> Call<R::TaskResult> {
         let mut params: JsonObject = member(&params).and_then(|params| params.decode().ok()).unwrap_or_default();
         params.entry("task").or_insert_with(|| json!({}));
-        self.call_as(R::METHOD, R::REVISION, Some(RawJson::from(&params)))
+        self.request_as(R::METHOD, R::REVISION, Some(RawJson::from(&params))).send()
     }
 
-    /// Waits for a task and returns the result of its request. Set [`Call::idle_timeout`] to the time the task may
-    /// take.
-    pub fn task_result<R: TaskRequest>(&self, id: &str) -> Call<R::Result> {
+    /// Creates a request that waits for a task and returns the result of the task's request. Set
+    /// [`idle_timeout`](RequestBuilder::idle_timeout) to the time that the task may take.
+    pub fn task_result<R: TaskRequest>(&self, id: &str) -> RequestBuilder<R::Result> {
         let params = RawJson::from(&json!({ "taskId": id }));
-        self.call_as(GetTaskPayloadRequest::METHOD, R::REVISION, Some(params))
+        self.request_as(GetTaskPayloadRequest::METHOD, R::REVISION, Some(params))
     }
 }

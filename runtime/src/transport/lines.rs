@@ -8,6 +8,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::bytes::{Buf, BufMut, BytesMut};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, FramedWrite};
 
+use super::inbound::Inbound;
+use super::outbound::Outbound;
 use super::scan::Scanner;
 use super::seam::{Incoming, Outgoing, ReceiveError};
 
@@ -20,7 +22,7 @@ pub const LONGEST: usize = 64 << 20;
 /// Blank lines, white space around a message and a leading byte order mark are ignored.
 pub fn receive<R: AsyncRead + Send + 'static>(reader: R, longest: usize) -> impl Incoming + use<R> {
     FramedRead::new(reader, Lines::new(longest)).map(|line| match line {
-        Ok(line) => line,
+        Ok(line) => line.map(Inbound::new),
         Err(error) => Err(error.into()),
     })
 }
@@ -135,13 +137,19 @@ impl Decoder for Lines {
     }
 }
 
-impl Encoder<Vec<u8>> for Lines {
+impl<W: AsyncWrite + Send + 'static> Outgoing for FramedWrite<W, Lines> {}
+
+impl Encoder<Outbound> for Lines {
     type Error = io::Error;
 
-    fn encode(&mut self, message: Vec<u8>, buffer: &mut BytesMut) -> io::Result<()> {
+    fn encode(&mut self, message: Outbound, buffer: &mut BytesMut) -> io::Result<()> {
+        let message = &message.bytes;
+        if message.is_empty() {
+            return Ok(());
+        }
         debug_assert!(!message.contains(&b'\n'), "a message must not contain a line feed");
         buffer.reserve(message.len() + 1);
-        buffer.put_slice(&message);
+        buffer.put_slice(message);
         buffer.put_u8(b'\n');
         Ok(())
     }
@@ -159,8 +167,8 @@ mod tests {
             use tokio::io::AsyncWriteExt;
             writer.write_all(&bytes).await.expect("the reader is open");
         });
-        let words = |item: Result<Vec<u8>, ReceiveError>| match item {
-            Ok(message) => String::from_utf8_lossy(&message).into_owned(),
+        let words = |item: Result<Inbound, ReceiveError>| match item {
+            Ok(message) => String::from_utf8(message.into_bytes().expect("not parsed")).expect("text"),
             Err(error) => error.to_string(),
         };
         receive(reader, longest).map(words).collect().await

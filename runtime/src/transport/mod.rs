@@ -1,11 +1,66 @@
 //! Transports: streams of incoming messages and sinks for outgoing ones.
+//!
+//! A transport has two halves: a stream of [`Inbound`] messages and a sink for [`Outbound`] ones. The transports of this
+//! crate, Streamable HTTP included, use nothing else.
+//!
+//! # Writing a transport
+//!
+//! This transport runs over a pair of channels. Each message carries the address of its sender, which handlers read with
+//! [`Context::extensions`](crate::Context::extensions).
+//!
+//! ```
+//! use std::{io, net::SocketAddr};
+//!
+//! use futures_util::stream;
+//! use mcpgen_runtime::transport::{self, Inbound, Outbound, Route};
+//! use mcpgen_runtime::{Limits, LocalInfo, Router, serve};
+//! use mcpgen_types::RequestId;
+//! use tokio::sync::mpsc;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let (to_server, received) = mpsc::channel::<(SocketAddr, Vec<u8>)>(16);
+//! let incoming = stream::unfold(received, |mut received| async move {
+//!     let (address, bytes) = received.recv().await?;
+//!     let mut message = Inbound::new(bytes);
+//!     message.extensions.insert(address);
+//!     Some((Ok(message), received))
+//! });
+//!
+//! let (sent, mut from_server) = mpsc::unbounded_channel::<Outbound>();
+//! // A queued message counts toward `Limits::outbox` until it is dropped, so this queue needs no limit.
+//! let outgoing = transport::sink(move |message| sent.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into()));
+//!
+//! let router = Router::new();
+//! tokio::spawn(serve(LocalInfo::new("server", "1"), router.clone(), router, incoming, outgoing, Limits::default()));
+//!
+//! let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+//! to_server.send(("127.0.0.1:4000".parse()?, ping.into())).await?;
+//! let response = from_server.recv().await.ok_or("the connection is closed")?;
+//! assert!(matches!(response.route, Route::Response(RequestId::Integer(1), _)));
+//! assert_eq!(response.bytes, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A transport that knows more of a message than its bytes passes that on:
+//!
+//! * Report a message that is too long as [`ReceiveError::TooLong`], so that its request gets an error response.
+//! * If requests are sent one by one and may fail one by one, report [`ReceiveError::Undelivered`].
+//! * If each request has a stream for its messages, declare
+//!   [`has_request_streams`](Outgoing::has_request_streams) and send by [`Outbound::route`].
+//! * If the transport needs the method or params of a message, declare [`needs_metadata`](Outgoing::needs_metadata) and
+//!   read [`Outbound::metadata`] instead of the bytes.
 
 #[cfg(feature = "stdio")]
 mod child_process;
+mod inbound;
 pub mod lines;
 mod memory;
+mod outbound;
 mod scan;
 mod seam;
+mod sink;
 #[cfg(feature = "stdio")]
 pub mod stdio;
 #[cfg(feature = "stdio")]
@@ -13,5 +68,8 @@ pub(crate) mod supervised_process;
 
 #[cfg(feature = "stdio")]
 pub use child_process::ChildProcess;
+pub use inbound::{Extensions, Inbound};
 pub use memory::duplex;
+pub use outbound::{Metadata, Outbound, Outcome, Route};
 pub use seam::{Incoming, Outgoing, ReceiveError, Skipped, Undelivered};
+pub use sink::{FnSink, sink};

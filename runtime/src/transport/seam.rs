@@ -7,8 +7,12 @@ use futures_util::{Sink, Stream};
 use mcpgen_types::RequestId;
 use tower::BoxError;
 
+use super::inbound::Inbound;
+use super::outbound::Outbound;
+
 /// An error from the incoming stream of a transport.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReceiveError {
     /// A message is longer than the transport's limit. It is skipped, and the next one is read.
     #[error("a message is longer than {limit} bytes")]
@@ -78,16 +82,23 @@ impl Error for Undelivered {
     }
 }
 
-/// A stream of incoming messages, not yet parsed.
+/// A stream of incoming messages.
 ///
 /// You do not implement this trait. Every stream of such items implements it.
-pub trait Incoming: Stream<Item = Result<Vec<u8>, ReceiveError>> + Send + 'static {}
+pub trait Incoming: Stream<Item = Result<Inbound, ReceiveError>> + Send + 'static {}
 
-impl<S: Stream<Item = Result<Vec<u8>, ReceiveError>> + Send + 'static> Incoming for S {}
+impl<S: Stream<Item = Result<Inbound, ReceiveError>> + Send + 'static> Incoming for S {}
 
-/// A sink for outgoing messages, each without line feeds.
-///
-/// You do not implement this trait. Every sink for byte vectors with I/O errors implements it.
-pub trait Outgoing: Sink<Vec<u8>, Error = io::Error> + Send + 'static {}
+/// A sink for outgoing messages.
+pub trait Outgoing: Sink<Outbound, Error = io::Error> + Send + 'static {
+    /// Returns whether the transport has a stream for each request. If so, the sink also gets messages without bytes:
+    /// those with the routes [`NoResponse`](super::Route::NoResponse) and [`Reconnect`](super::Route::Reconnect).
+    fn has_request_streams(&self) -> bool {
+        false
+    }
 
-impl<S: Sink<Vec<u8>, Error = io::Error> + Send + 'static> Outgoing for S {}
+    /// Returns whether the transport uses [`Outbound::metadata`].
+    fn needs_metadata(&self) -> bool {
+        false
+    }
+}

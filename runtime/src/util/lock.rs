@@ -11,6 +11,16 @@ impl<T> Mutex<T> {
         Self(sync::Mutex::new(value))
     }
 
+    /// Locks the mutex. Returns `None` if it is locked.
+    #[cfg(feature = "handles")]
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(sync::TryLockError::Poisoned(error)) => Some(error.into_inner()),
+            Err(sync::TryLockError::WouldBlock) => None,
+        }
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,8 @@
 //! Small additions to the standard library.
 
+#[cfg(any(feature = "handles", feature = "request-state", feature = "tasks"))]
+pub(crate) mod expiring_map;
 pub(crate) mod lock;
+#[cfg(any(feature = "handles", feature = "http-server", feature = "request-state", feature = "tasks"))]
 pub(crate) mod random;
 pub(crate) mod time;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpgen_runtime::http::server::{Endpoint, Options};
-use mcpgen_runtime::{Limits, Server};
+use mcpgen_runtime::{Limits, Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,
 };
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 /// A server whose tools do what tests want to see.
-pub(crate) fn server(observed: &Arc<Seen>) -> Server {
+pub(crate) fn server(observed: &Arc<Seen>) -> ServerBuilder {
     let tool = |name: &str, schema: Value| {
         Tool::new(mcpgen_types::from_value::<ToolInputSchema>(schema).expect("a schema"), name)
     };
@@ -23,12 +23,12 @@ pub(crate) fn server(observed: &Arc<Seen>) -> Server {
         "properties": { "region": { "type": "string", "x-mcp-header": "Region" } },
     });
     let (waits, long, all) = (Arc::clone(observed), Arc::clone(observed), Arc::clone(observed));
-    Server::new("http", "1")
+    Server::builder("http", "1")
         .tool_with_schema(tool("echo", plain()), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
         .tool_with_schema(tool("region", region), |_, _| async { "there" })
-        .tool_with_schema(tool("progress", plain()), |call, _| async move {
+        .tool_with_schema(tool("progress", plain()), |context, _| async move {
             for step in 1..=3 {
-                call.progress(f64::from(step), Some(3.0), None).await;
+                context.progress(f64::from(step), Some(3.0), None).await;
             }
             "done"
         })
@@ -41,23 +41,23 @@ pub(crate) fn server(observed: &Arc<Seen>) -> Server {
                 "waited"
             }
         })
-        .tool_with_schema(tool("later", plain()), move |call, _| {
+        .tool_with_schema(tool("later", plain()), move |context, _| {
             let observed = Arc::clone(&long);
             async move {
-                call.close_sse_stream(Duration::from_millis(20));
+                context.close_sse_stream(Duration::from_millis(20));
                 observed.go_on.notified().await;
                 "at last"
             }
         })
-        .tool_with_schema(tool("ask", plain()), move |call, _| async move {
+        .tool_with_schema(tool("ask", plain()), move |context, _| async move {
             let schema = ElicitRequestFormParamsRequestedSchema::new(std::collections::BTreeMap::new());
-            let answer = call.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
+            let answer = context.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
             Ok::<_, mcpgen_runtime::server::ToolError>(answer.action.as_str().to_owned())
         })
-        .tool_with_schema(tool("who", plain()), move |call, _| {
+        .tool_with_schema(tool("who", plain()), move |context, _| {
             let all = Arc::clone(&all);
             async move {
-                let parts = call.extensions::<http::request::Parts>();
+                let parts = context.extensions().get::<http::request::Parts>();
                 all.calls.fetch_add(1, Ordering::SeqCst);
                 parts.and_then(|parts| parts.headers.get("x-user")?.to_str().ok()).unwrap_or("nobody").to_owned()
             }
@@ -90,7 +90,7 @@ impl Drop for Gone {
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
     let observed = Arc::<Seen>::default();
-    (serve(&server(&observed), change), observed)
+    (serve(&server(&observed).build(), change), observed)
 }
 
 /// An endpoint with one more tool, `big`: it reports progress with a text of `before` bytes, waits for `ms` milliseconds,
@@ -99,14 +99,14 @@ pub(crate) fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen
 pub(crate) fn big_endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Seen>) {
     let observed = Arc::<Seen>::default();
     let server =
-        server(&observed).tool_with_schema(Tool::new(ToolInputSchema::new(), "big"), |call, arguments| async move {
+        server(&observed).tool_with_schema(Tool::new(ToolInputSchema::new(), "big"), |context, arguments| async move {
             let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or(0);
             let message = "x".repeat(usize::try_from(number("before")).unwrap_or(0));
-            call.progress(1.0, None, Some(&message)).await;
+            context.progress(1.0, None, Some(&message)).await;
             tokio::time::sleep(Duration::from_millis(number("ms"))).await;
             "x".repeat(usize::try_from(number("size")).unwrap_or(0))
         });
-    (serve(&server, change), observed)
+    (serve(&server.build(), change), observed)
 }
 
 fn serve(server: &Server, change: impl FnOnce(&mut Options)) -> Endpoint {

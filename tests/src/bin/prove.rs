@@ -1,7 +1,7 @@
-//! The proof with as many instances as there is time for: sharded, resumable, parallel.
+//! Runs the proof with any number of instances: sharded, resumable and parallel.
 //!
-//! Each finished chunk is a line of the state file. A run that was interrupted goes on from there, if the program and
-//! the seed are still the same; shards write files of their own, and the table is that of all files given.
+//! Each finished chunk is a line of the state file. An interrupted run resumes from this file, if the program and the
+//! seed are unchanged. Each shard writes its own file, and `--table` adds up several files.
 
 use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
@@ -18,13 +18,13 @@ use mcpgen_tests::registry::REGISTRY;
 use mcpgen_tests::sweep::{Chunk, Outcome, Table, chunks, sweep};
 use serde::{Deserialize, Serialize};
 
-/// A proof allocates and frees small trees all day.
+/// A proof spends much of its time allocating and freeing small trees.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Holds every definition of every revision against the judge
+/// Compares every definition of every revision with the judge
 #[derive(Parser)]
 #[command(after_help = "\
 Exit codes: 0 proven, 1 disagreements, 2 bad usage or state.
@@ -54,10 +54,10 @@ struct Cli {
     /// Only this definition
     #[arg(long)]
     definition: Option<String>,
-    /// Where finished chunks are kept
+    /// The file that stores finished chunks
     #[arg(long, value_name = "FILE", default_value = "target/prove.jsonl")]
     state: PathBuf,
-    /// Prove nothing; print the table of these state files
+    /// Only print the table of these state files
     #[arg(long, value_name = "FILE", num_args = 1..)]
     table: Vec<PathBuf>,
 }
@@ -65,7 +65,7 @@ struct Cli {
 /// The first line of a state file.
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
 struct Header {
-    /// Digest of the program.
+    /// A digest of the program.
     build: u64,
     seed: u64,
 }
@@ -114,9 +114,9 @@ fn run(cli: &Cli) -> Result<Table, Failure> {
         .map(|(_, chunk)| chunk)
         .collect();
     if todo.is_empty() && finished.is_empty() {
-        return Err(format!("no definition is meant; there are {}, see the schemas", REGISTRY.len()).into());
+        return Err(format!("none of {} definitions selected: check the filters", REGISTRY.len()).into());
     }
-    eprintln!("{} chunks to prove, {} known from {}", todo.len(), finished.len(), cli.state.display());
+    eprintln!("{} chunks to prove, {} already in {}", todo.len(), finished.len(), cli.state.display());
     let threads = cli.threads.or_else(|| available_parallelism().ok().map(Into::into)).unwrap_or(1);
     let mut file = OpenOptions::new().append(true).open(&cli.state)?;
     if !fs::read(&cli.state)?.ends_with(b"\n") {
@@ -128,9 +128,9 @@ fn run(cli: &Cli) -> Result<Table, Failure> {
             eprintln!("{report}");
         }
         let line = Line { chunk: chunk.clone(), outcome: outcome.clone() };
-        let mut text = serde_json::to_string(&line).expect("a line is JSON");
+        let mut text = serde_json::to_string(&line).expect("a line serializes to JSON");
         text.push('\n');
-        file.write_all(text.as_bytes()).expect("the state file can be written");
+        file.write_all(text.as_bytes()).expect("the state file is writable");
         done += 1;
         if done % 500 == 0 {
             eprintln!("{done} of {} chunks after {} s", todo.len(), start.elapsed().as_secs());
@@ -140,7 +140,7 @@ fn run(cli: &Cli) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// A new state file, of which nothing is known.
+/// Creates a state file without finished chunks.
 fn begin(path: &Path, header: &Header) -> Result<Vec<Line>, Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -149,13 +149,17 @@ fn begin(path: &Path, header: &Header) -> Result<Vec<Line>, Failure> {
     Ok(Vec::new())
 }
 
-/// The finished chunks of a state file. A last line that was cut off is not finished.
+/// Reads the finished chunks from a state file. Ignores a truncated last line.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be read, or if its header differs from the expected one.
 fn read(path: &Path, expected: Option<&Header>) -> Result<Vec<Line>, Failure> {
     let mut lines = BufReader::new(File::open(path)?).lines();
-    let header: Header = serde_json::from_str(&lines.next().ok_or("an empty state file")??)?;
+    let header: Header = serde_json::from_str(&lines.next().ok_or("the state file is empty")??)?;
     if expected.is_some_and(|expected| *expected != header) {
         let path = path.display();
-        return Err(format!("{path} is of another build or seed: remove it, or name another with --state").into());
+        return Err(format!("{path} has another build or seed: remove it, or choose another file with --state").into());
     }
     Ok(lines.map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok()).collect())
 }
@@ -170,7 +174,7 @@ fn tables(paths: &[PathBuf]) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// A digest of this very program, so that a state file is not continued by another.
+/// Returns a digest of this program, so that another build does not resume from its state file.
 fn build() -> Result<u64, Failure> {
     let mut hasher = DefaultHasher::new();
     fs::read(std::env::current_exe()?)?.hash(&mut hasher);
@@ -178,9 +182,9 @@ fn build() -> Result<u64, Failure> {
 }
 
 fn shard(text: &str) -> Result<(usize, usize), String> {
-    let (index, count) = text.split_once('/').ok_or("a shard is such as 1/4")?;
+    let (index, count) = text.split_once('/').ok_or("expected a shard such as 1/4")?;
     match (index.parse(), count.parse()) {
         (Ok(index), Ok(count)) if 1 <= index && index <= count => Ok((index, count)),
-        _ => Err("a shard is such as 1/4".to_owned()),
+        _ => Err("expected a shard such as 1/4".to_owned()),
     }
 }

@@ -1,7 +1,7 @@
-//! Runs other people's corpora against the types: one JSON line in, one JSON line out.
+//! Tests the types with corpora from other sources: reads JSON lines, and writes a JSON line for each.
 //!
-//! In: `{"revision": "2026-07-28", "type": "CallToolResult", "value": …}`, `type` being the schema's own name.
-//! Out: `{"ok": true, "value": …}` with the value decoded and encoded again, or
+//! Input: `{"revision": "2026-07-28", "type": "CallToolResult", "value": …}`, where `type` is the name in the schema.
+//! Output: `{"ok": true, "value": …}` with the value decoded and encoded again, or
 //! `{"ok": false, "error": {"path": …, "message": …}}` with a JSON Pointer as `path`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -19,14 +19,14 @@ fn main() -> io::Result<()> {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let answer = match answer(&entries, &line) {
+        let output = match recode(&entries, &line) {
             Ok(value) => format!("{{\"ok\":true,\"value\":{value}}}"),
             Err((path, message)) => {
                 let error = serde_json::json!({"ok": false, "error": {"path": path, "message": message}});
                 error.to_string()
             }
         };
-        match writeln!(out, "{answer}") {
+        match writeln!(out, "{output}") {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
             written => written?,
         }
@@ -37,8 +37,12 @@ fn main() -> io::Result<()> {
     }
 }
 
-/// The value encoded again, or the path and the text of what is wrong.
-fn answer(entries: &HashMap<(&str, &str), &Entry>, line: &[u8]) -> Result<String, (String, String)> {
+/// Decodes the value in a line and encodes it again.
+///
+/// # Errors
+///
+/// Returns the path and the message of the error. The path is empty if the line itself is invalid.
+fn recode(entries: &HashMap<(&str, &str), &Entry>, line: &[u8]) -> Result<String, (String, String)> {
     let here = |message: String| (String::new(), message);
     let members: BTreeMap<String, Box<RawValue>> =
         serde_json::from_slice(line).map_err(|error| here(format!("the line is not a JSON object: {error}")))?;
@@ -52,7 +56,7 @@ fn answer(entries: &HashMap<(&str, &str), &Entry>, line: &[u8]) -> Result<String
         here(if known {
             format!("revision {revision} has no definition {definition:?}")
         } else {
-            format!("there is no revision {revision:?}")
+            format!("unknown revision {revision:?}")
         })
     })?;
     let value = members.get("value").ok_or_else(|| here("the line has no member `value`".to_owned()))?;

@@ -1,4 +1,4 @@
-//! Messages of any bytes, to the handlers of a server and of a client.
+//! Sends arbitrary bytes as messages to a server and to a client.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use mcpgen_runtime::protocol::Level;
 use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Client, Limits, Router, Server, serve};
+use mcpgen_runtime::{Client, Router, Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RequestId, Revision};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// What a session of the older revisions begins with.
+/// The handshake of a legacy session.
 const HANDSHAKE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":"handshake","method":"initialize","params":{"protocolVersion":"2025-03-26","#,
     r#""capabilities":{},"clientInfo":{"name":"fuzz","version":"1"}}}"#,
@@ -22,12 +22,13 @@ const HANDSHAKE: &str = concat!(
     "\n",
 );
 
-/// The first byte chooses who receives the others: a server, a server after a handshake, or a client with two calls in
-/// flight. Each message is a line.
+/// Sends messages, one per line. The first byte chooses the receiver: a server, a server after the handshake, or a
+/// client with two pending calls.
 ///
 /// # Panics
 ///
-/// If a request has not exactly one answer, a call does not end, or a handler sees other data than was sent.
+/// Panics if a request does not receive exactly one response, if a call does not end, or if a handler receives data
+/// that was not sent.
 pub fn run_dispatch(data: &[u8]) {
     let Some((&receiver, messages)) = data.split_first() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -40,7 +41,7 @@ pub fn run_dispatch(data: &[u8]) {
     });
 }
 
-/// The values that handlers were given.
+/// The values that handlers have received.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<Vec<Value>>>);
 
@@ -49,15 +50,15 @@ impl Received {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(value);
     }
 
-    /// Panics unless each of them occurs unchanged in a message.
+    /// Panics unless each value occurs unchanged in a message.
     fn check(&self, messages: &[Value]) {
         for value in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let sent = messages.iter().any(|message| contains(message, value));
-            assert!(sent, "a handler was given {value}, and the messages were {messages:?}");
+            assert!(sent, "a handler received {value}, which is not in the messages {messages:?}");
         }
     }
 
-    /// A router whose handlers take any value.
+    /// Adds handlers to a router that accept any value.
     fn router(&self, router: Router) -> Router {
         let (requests, notifications) = (self.clone(), self.clone());
         router
@@ -91,7 +92,7 @@ struct Arguments {
 
 fn server(received: &Received) -> Server {
     let (by_hand, typed) = (received.clone(), received.clone());
-    Server::new("fuzz", "1")
+    Server::builder("fuzz", "1")
         .tool_with_schema(Tool::new(ToolInputSchema::new(), "by_hand"), move |_, arguments| {
             by_hand.add(Value::Object(arguments));
             ready("called")
@@ -100,31 +101,32 @@ fn server(received: &Received) -> Server {
             typed.add(any);
             ready("called")
         })
+        .build()
 }
 
 async fn check_server(sent: &[u8]) {
     let received = Received::default();
     let server = server(&received);
     let router = received.router(server.router());
-    let config = server.config().expect("a sound server");
+    let config = server.config().expect("a valid server");
     let (written, mut read) = tokio::io::duplex(16 << 20);
     let incoming = lines::receive(std::io::Cursor::new(sent.to_vec()), 1 << 20);
-    let served = serve(config, router.clone(), router, incoming, lines::send(written), Limits::default());
-    served.await.expect("nothing fails in memory");
-    let mut answers = Vec::new();
-    read.read_to_end(&mut answers).await.expect("nothing fails in memory");
-    let (sent, answered) = (messages(sent), messages(&answers));
+    let served = serve((config, router), (incoming, lines::send(written)));
+    served.await.expect("in-memory I/O does not fail");
+    let mut output = Vec::new();
+    read.read_to_end(&mut output).await.expect("in-memory I/O does not fail");
+    let (sent, responses) = (messages(sent), messages(&output));
     received.check(&sent.messages);
-    assert!(answered.unread.is_empty(), "the server writes {:?}", answered.unread);
-    check_answers(&sent, &answered);
+    assert!(responses.invalid.is_empty(), "the server writes invalid lines {:?}", responses.invalid);
+    check_responses(&sent, &responses);
 }
 
-/// Lines as messages; batches are taken apart.
+/// Messages that were read from lines. Batches are split into their messages.
 #[derive(Default)]
 struct Messages {
     messages: Vec<Value>,
-    /// Lines that are not JSON within our limits.
-    unread: Vec<String>,
+    /// Lines that are not JSON, or exceed the limits.
+    invalid: Vec<String>,
 }
 
 fn messages(text: &[u8]) -> Messages {
@@ -135,13 +137,13 @@ fn messages(text: &[u8]) -> Messages {
         match mcpgen_types::from_slice::<Value>(line) {
             Ok(Value::Array(batch)) => found.messages.extend(batch),
             Ok(message) => found.messages.push(message),
-            Err(_) => found.unread.push(String::from_utf8_lossy(line).into_owned()),
+            Err(_) => found.invalid.push(String::from_utf8_lossy(line).into_owned()),
         }
     }
     found
 }
 
-/// The ids of messages, and how often each occurs.
+/// Returns the IDs of messages, with the number of occurrences.
 fn ids<'m>(messages: impl Iterator<Item = &'m Value>) -> BTreeMap<String, usize> {
     let mut ids = BTreeMap::new();
     for message in messages {
@@ -152,18 +154,18 @@ fn ids<'m>(messages: impl Iterator<Item = &'m Value>) -> BTreeMap<String, usize>
     ids
 }
 
-/// Panics unless each request has exactly one answer. A message that is not a request, though it has an id, may be
-/// answered with an error.
-fn check_answers(sent: &Messages, answered: &Messages) {
-    let answers = ids(answered.messages.iter().filter(|message| message.get("method").is_none()));
-    // An answer without an id may stand for a whole batch, and for a line that cannot be read.
-    let is_each_known = sent.unread.is_empty() && !answered.messages.iter().any(|message| message["id"].is_null());
+/// Panics unless each request receives exactly one response. A message with an ID that is not a request may receive an
+/// error response.
+fn check_responses(sent: &Messages, received: &Messages) {
+    let responses = ids(received.messages.iter().filter(|message| message.get("method").is_none()));
+    // A response without an ID may belong to a whole batch, or to an invalid line.
+    let all_have_ids = sent.invalid.is_empty() && !received.messages.iter().any(|message| message["id"].is_null());
     let with_id = ids(sent.messages.iter());
-    for (id, count) in &answers {
+    for (id, count) in &responses {
         let most = with_id.get(id).copied().unwrap_or_default();
-        assert!(*count <= most || !is_each_known, "{count} answers to {most} messages with the id {id}");
+        assert!(*count <= most || !all_have_ids, "{count} responses to {most} messages with ID {id}");
     }
-    if !is_each_known || sent.messages.iter().any(|message| message["method"] == "notifications/cancelled") {
+    if !all_have_ids || sent.messages.iter().any(|message| message["method"] == "notifications/cancelled") {
         return;
     }
     let is_request = |message: &&Value| {
@@ -171,38 +173,40 @@ fn check_answers(sent: &Messages, answered: &Messages) {
         message["jsonrpc"] == "2.0" && message["method"].is_string() && is_alone
     };
     for (id, count) in &ids(sent.messages.iter().filter(is_request)) {
-        let answers = answers.get(id).copied().unwrap_or_default();
-        assert!(answers >= *count, "{answers} answers to {count} requests {id}");
+        let responses = responses.get(id).copied().unwrap_or_default();
+        assert!(responses >= *count, "{responses} responses to {count} requests with ID {id}");
     }
 }
 
 async fn check_client(sent: &[u8]) {
     let received = Received::default();
     let logged = received.clone();
-    let (here, mut there) = tokio::io::duplex(16 << 20);
-    let (reader, writer) = tokio::io::split(here);
+    let (client_end, mut server_end) = tokio::io::duplex(16 << 20);
+    let (reader, writer) = tokio::io::split(client_end);
     let client = Client::builder("fuzz", "1")
-        .options(|options| (options.known, options.check) = (Some(Revision::V2026_07_28), false))
+        .options(|options| {
+            (options.known_revision, options.check_known_revision) = (Some(Revision::V2026_07_28), false)
+        })
         .handlers(|router| received.router(router))
         .on_log(Level::Debug, move |event| {
             logged.add(mcpgen_types::to_value(&event).unwrap_or_default().get("data").cloned().unwrap_or_default());
             ready(())
         });
-    let client = client.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("nothing is asked");
+    let client = client.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected");
     let server = async {
         let mut requests = Vec::new();
         while requests.iter().filter(|byte| **byte == b'\n').count() < 2 {
-            let count = there.read_buf(&mut requests).await.expect("nothing fails in memory");
+            let count = server_end.read_buf(&mut requests).await.expect("in-memory I/O does not fail");
             assert!(count > 0, "the client ends before both calls are sent");
         }
-        there.write_all(sent).await.expect("nothing fails in memory");
-        there.shutdown().await.expect("nothing fails in memory");
+        server_end.write_all(sent).await.expect("in-memory I/O does not fail");
+        server_end.shutdown().await.expect("in-memory I/O does not fail");
         let mut rest = Vec::new();
-        there.read_to_end(&mut rest).await.expect("nothing fails in memory");
+        server_end.read_to_end(&mut rest).await.expect("in-memory I/O does not fail");
     };
     let calls = async {
         let raw = client.peer.raw_request("custom", None);
-        // Whatever they are answered with, they end.
+        // Both calls end, whatever the responses are.
         let _ = tokio::join!(client.call_tool("by_hand", JsonObject::new()), async { raw.await });
         client.peer.disconnect();
     };

@@ -1,20 +1,23 @@
-//! Valid documents, edited as the fuzzer's bytes say.
+//! Edits valid documents as the bytes from the fuzzer direct.
 
 use serde_json::{Map, Value, json};
 
 use super::{Target, target_of, targets};
 use crate::judge::{depth, escaped};
 
-/// The first two bytes name a target, the next two an instance of it; every four more are an edit.
+/// Makes an edited document: the first two bytes name a target, the next two choose one of its instances, and every
+/// four bytes after them are an edit.
+///
+/// Returns `None` if there are fewer than four bytes.
 #[must_use]
 pub fn edited(data: &[u8]) -> Option<(&'static Target, String)> {
     let (target, rest) = target_of(data)?;
     let (&[seed, index], rest) = rest.split_first_chunk()?;
     let mut document = target.instance(seed.into(), index.into());
-    let mut twice = None;
-    for &[kind, at, other, more] in rest.as_chunks().0.iter().take(MOST_EDITS) {
+    let mut duplicated = None;
+    for &[kind, at, other, more] in rest.as_chunks().0.iter().take(MAX_EDITS) {
         let places = places(&document);
-        if places.len() > MOST_PLACES {
+        if places.len() > MAX_PLACES {
             break;
         }
         let place = |byte: u8| places[usize::from(byte) % places.len()].as_str();
@@ -29,22 +32,22 @@ pub fn edited(data: &[u8]) -> Option<(&'static Target, String)> {
             5 => rename(&mut document, at, &name(from, more)),
             6 => insert(&mut document, at, &name(from, more), source),
             7 => insert(&mut document, at, &name(from, more), odd(other)),
-            _ => twice = Some(at.to_owned()),
+            _ => duplicated = Some(at.to_owned()),
         }
     }
     let mut text = String::new();
-    write(&document, "", twice.as_deref(), &mut text);
+    write(&document, "", duplicated.as_deref(), &mut text);
     Some((target, text))
 }
 
-const MOST_EDITS: usize = 16;
-const MOST_PLACES: usize = 2000;
+const MAX_EDITS: usize = 16;
+const MAX_PLACES: usize = 2000;
 
-/// The pointer of every value in the document, each before those inside it.
+/// Returns the pointers of all values in the document, each before those inside it.
 fn places(document: &Value) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut next = 0;
-    while next < found.len() && found.len() <= MOST_PLACES {
+    while next < found.len() && found.len() <= MAX_PLACES {
         let at = found[next].clone();
         match document.pointer(&at) {
             Some(Value::Object(members)) => {
@@ -64,7 +67,7 @@ fn replace(document: &mut Value, at: &str, value: Value) {
     }
 }
 
-/// A value that is at the edge of something.
+/// Returns an edge case: a value at some limit.
 fn odd(choice: u8) -> Value {
     let values = [
         json!(null),
@@ -90,15 +93,15 @@ fn odd(choice: u8) -> Value {
     values[usize::from(choice) % values.len()].clone()
 }
 
-/// A document of another target.
+/// Returns a document of any target.
 fn foreign(choice: u8, index: u8) -> Value {
     let all = targets();
-    // A byte alone does not reach them all.
+    // There are more targets than a single byte can select.
     let choice = (usize::from(choice) * 256 + usize::from(index)) % all.len();
     all[choice].instance(0, u64::from(index % 8))
 }
 
-/// So many arrays or objects around a value.
+/// Wraps a value in up to 109 arrays or objects.
 fn wrap(document: &mut Value, at: &str, times: u8, kind: u8) {
     let Some(place) = document.pointer_mut(at) else { return };
     let mut value = place.take();
@@ -113,7 +116,7 @@ fn wrap(document: &mut Value, at: &str, times: u8, kind: u8) {
     *place = value;
 }
 
-/// A name that stands in the document, or one that means something.
+/// Returns the last step of a pointer, or a name with a special meaning.
 fn name(from: &str, choice: u8) -> String {
     const NAMES: &[&str] =
         &["id", "method", "params", "result", "error", "jsonrpc", "type", "_meta", "resultType", "text", "", "~/"];
@@ -141,7 +144,8 @@ fn rename(document: &mut Value, at: &str, name: &str) {
     }
 }
 
-/// Into an object under a name, at the end of an array, or beside a value that is neither.
+/// Inserts a value into an object under this name, or at the end of an array. If the value at `at` is neither, inserts
+/// next to it.
 fn insert(document: &mut Value, at: &str, name: &str, value: Value) {
     let container = match document.pointer(at) {
         Some(Value::Object(_) | Value::Array(_)) => at,
@@ -158,16 +162,16 @@ fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
 
-/// As JSON text, with the member at one place given twice.
-fn write(value: &Value, at: &str, twice: Option<&str>, text: &mut String) {
+/// Writes a value as JSON text, and the member at the pointer `duplicated` twice.
+fn write(value: &Value, at: &str, duplicated: Option<&str>, text: &mut String) {
     match value {
         Value::Object(members) => {
             text.push('{');
             for (name, member) in members {
                 let at = format!("{at}/{}", escaped(name));
-                for _ in 0..if twice == Some(&at) { 2 } else { 1 } {
+                for _ in 0..if duplicated == Some(&at) { 2 } else { 1 } {
                     text.push_str(&format!("{}:", json!(name)));
-                    write(member, &at, twice, text);
+                    write(member, &at, duplicated, text);
                     text.push(',');
                 }
             }
@@ -176,7 +180,7 @@ fn write(value: &Value, at: &str, twice: Option<&str>, text: &mut String) {
         Value::Array(items) => {
             text.push('[');
             for (index, item) in items.iter().enumerate() {
-                write(item, &format!("{at}/{index}"), twice, text);
+                write(item, &format!("{at}/{index}"), duplicated, text);
                 text.push(',');
             }
             close(text, ']');
@@ -185,7 +189,7 @@ fn write(value: &Value, at: &str, twice: Option<&str>, text: &mut String) {
     }
 }
 
-/// The bracket instead of the last comma.
+/// Replaces a trailing comma with the closing bracket.
 fn close(text: &mut String, bracket: char) {
     if text.ends_with(',') {
         text.pop();

@@ -1,4 +1,4 @@
-//! Building one document after the conjunction of several schemas.
+//! Builds a document that conforms to several schemas at once.
 
 use super::Source;
 use super::values::{self, Bounds};
@@ -7,7 +7,7 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One schema of a conjunction, standing in the source.
+/// One schema of a conjunction. It is part of the source.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part<'s> {
     pub(super) schema: &'s Value,
@@ -28,7 +28,7 @@ impl<'s> Part<'s> {
     }
 }
 
-/// A place in the document, and the schemas that hold there, free of `$ref`, `allOf` and `anyOf`.
+/// A place in the document, and the schemas that apply to it, with `$ref`, `allOf`, `anyOf` and `oneOf` expanded.
 #[derive(Debug)]
 pub(super) struct Site<'s> {
     pub(super) instance: String,
@@ -36,18 +36,18 @@ pub(super) struct Site<'s> {
     pub(super) parts: Vec<Part<'s>>,
 }
 
-/// What a document looks like as a whole.
+/// The overall shape of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// Nothing that could be left out.
+    /// Only required parts.
     Least,
-    /// Every member, every list filled.
+    /// All members, and no empty lists.
     Full,
     /// Some members.
     Some,
-    /// Some members, and others that nobody knows.
+    /// Some members, and additional unknown members.
     Unknown,
-    /// One thing inside another, as deep as allowed.
+    /// Nested to the maximum depth.
     Deep,
 }
 
@@ -57,20 +57,20 @@ pub(super) struct Builder<'s> {
     pub(super) sites: Vec<Site<'s>>,
     pub(super) visited: Vec<&'s Value>,
     source: &'s Source,
-    /// Whether the document is made to be broken, so that its places must be known.
+    /// Whether the document will be broken, so that its places must be recorded.
     breaks: bool,
     shape: Shape,
-    /// How many more values may be built before only the necessary ones are.
+    /// The number of values after which only required values are built.
     budget: usize,
-    /// How likely an optional member is.
+    /// The probability of an optional member.
     share: f64,
     dug: bool,
-    /// What the members of the last union that were not chosen know, by name.
+    /// The properties of the members of the last union that were not chosen, by name.
     rivals: BTreeMap<&'s str, Part<'s>>,
 }
 
-/// No array has more items, whatever a schema insists on.
-const MOST_ITEMS: usize = 300;
+/// The maximum number of items in an array, even if a schema requires more.
+const MAX_ITEMS: usize = 300;
 
 impl<'s> Builder<'s> {
     pub(super) fn new(source: &'s Source, mut rng: Rng, index: u64, breaks: bool) -> Builder<'s> {
@@ -84,11 +84,11 @@ impl<'s> Builder<'s> {
             (_, 288) => Shape::Deep,
             _ => Shape::Some,
         };
-        // Large documents are odd in more ways at once; small ones are quick, and their near misses telling.
+        // Large documents combine more edge cases. Small ones are faster, and their near misses are more precise.
         let budget = match (index, rng.u8(0..16)) {
             (0..20, _) | (_, 0) => 250,
             (0..200, _) if !breaks => 250,
-            // A run that comes so far has seen what large and deep documents are good for.
+            // By this index, the run has already made enough large and deep documents.
             _ if long_run => 6,
             (_, 1..5) => 60,
             _ => 15,
@@ -111,16 +111,16 @@ impl<'s> Builder<'s> {
         self.build(view, String::new(), 0)
     }
 
-    /// The JSON pointer of a schema of the source.
+    /// Returns the JSON pointer of a schema in the source.
     pub(super) fn pointer_of(&self, schema: &Value) -> String {
         self.source.pointer_of(schema)
     }
 
-    /// A value that every schema of the view accepts.
+    /// Builds a value that all schemas of the view should accept.
     fn build(&mut self, view: Vec<Part<'s>>, instance: String, depth: usize) -> Value {
         self.budget = self.budget.saturating_sub(1);
         if depth > DEPTH_LIMIT + 30 {
-            // Whatever requires itself has no end, and so no instance.
+            // A schema that requires itself has no finite instance.
             return Value::Null;
         }
         let parts = self.expand(view, depth);
@@ -134,12 +134,12 @@ impl<'s> Builder<'s> {
         value
     }
 
-    /// The JSON pointer of a child, if pointers are wanted.
+    /// Returns the JSON pointer of a child, or an empty string if places are not recorded.
     fn step(&self, instance: &str, name: &str) -> String {
         if self.breaks { format!("{instance}/{}", escaped(name)) } else { String::new() }
     }
 
-    /// Follows references and chooses members, until only plain schemas are left.
+    /// Follows references and chooses members of unions, until only plain schemas remain.
     fn expand(&mut self, view: Vec<Part<'s>>, depth: usize) -> Vec<Part<'s>> {
         let mut open = view;
         let mut plain = Vec::new();
@@ -147,7 +147,7 @@ impl<'s> Builder<'s> {
             if let Some(Value::String(reference)) = part.keyword("$ref") {
                 let target = self.source.schema.pointer(reference.trim_start_matches('#'));
                 let target = target.unwrap_or_else(|| panic!("the schema has no {reference}"));
-                // A schema that is its own conjunct says nothing new the second time.
+                // A schema that is already part of the conjunction adds nothing.
                 if !plain.iter().chain(&open).any(|part: &Part<'_>| std::ptr::eq(part.schema, target)) {
                     open.push(Part::new(target));
                 }
@@ -191,7 +191,7 @@ impl<'s> Builder<'s> {
         self.rng.usize(0..members.len())
     }
 
-    /// The members that the others of a union know, and those one level further in.
+    /// Returns the properties of the other members of a union, and the properties one level below them.
     fn known_to_others(&self, members: &'s [Value], chosen: usize) -> BTreeMap<&'s str, Part<'s>> {
         let others = members.iter().enumerate().filter(|(index, _)| *index != chosen);
         let mut known = BTreeMap::new();
@@ -211,7 +211,7 @@ impl<'s> Builder<'s> {
         self.source.schema.pointer(reference.trim_start_matches('#')).map_or(part, Part::new)
     }
 
-    /// How many containers the smallest instance has inside one another, roughly.
+    /// Estimates the depth of the smallest instance.
     fn height(&self, schema: &Value, fuel: usize) -> usize {
         if fuel == 0 {
             return DEPTH_LIMIT;
@@ -251,7 +251,7 @@ impl<'s> Builder<'s> {
         depth >= deepest || self.budget == 0
     }
 
-    /// The value, where `const` or `enum` leave little choice.
+    /// Returns a value of `const` or `enum`, or `None` without these keywords.
     fn fixed(&mut self, parts: &[Part<'s>]) -> Option<Value> {
         let constant = parts.iter().find_map(|part| part.keyword("const"));
         if let Some(value) = constant {
@@ -275,7 +275,7 @@ impl<'s> Builder<'s> {
             Some("integer") => values::integer(&mut self.rng, &Bounds::of(parts)),
             Some("number") => values::number(&mut self.rng, &Bounds::of(parts)),
             Some("boolean") => self.rng.bool().into(),
-            // Either the schema says null, or no value satisfies it.
+            // The type is `null`, or no value satisfies the schema.
             _ => Value::Null,
         }
     }
@@ -288,7 +288,7 @@ impl<'s> Builder<'s> {
         values::any(&mut self.rng, levels)
     }
 
-    /// So many containers inside one another, or now and then a few less.
+    /// Builds this many nested containers, and sometimes up to three fewer.
     fn chain(&mut self, containers: usize) -> Value {
         self.dug = true;
         let fewer = if self.rng.bool() { 0 } else { self.rng.usize(0..4) };
@@ -306,7 +306,7 @@ impl<'s> Builder<'s> {
         }
         let more = self.unknown_names(parts, &known, depth);
         names.extend(more);
-        // It is the insertion order where serde_json preserves it.
+        // This is the order of the members if serde_json has the feature `preserve_order`.
         self.rng.shuffle(&mut names);
         let mut members = Map::new();
         for name in names {
@@ -324,7 +324,7 @@ impl<'s> Builder<'s> {
         Value::Object(members)
     }
 
-    /// Now and then what another member of the union says about the name, unless it contradicts.
+    /// Sometimes adds the schema that another member of the union has for this name, unless it contradicts the view.
     fn with_rival(&mut self, mut view: Vec<Part<'s>>, name: &str) -> Vec<Part<'s>> {
         let Some(rival) = self.rivals.get(name) else {
             return view;
@@ -384,12 +384,12 @@ impl<'s> Builder<'s> {
             match (self.shape, self.rng.u16(0..500)) {
                 (Shape::Deep, _) => 1,
                 (_, 0) => 150,
-                (_, 1..25) if most < MOST_ITEMS => most,
+                (_, 1..25) if most < MAX_ITEMS => most,
                 (Shape::Full, _) => self.rng.usize(1..3),
                 _ => self.rng.usize(0..4),
             }
         };
-        let count = count.clamp(least, most.max(least)).min(MOST_ITEMS);
+        let count = count.clamp(least, most.max(least)).min(MAX_ITEMS);
         let mut items = Vec::with_capacity(count);
         for index in 0..count {
             let view = parts.iter().filter_map(|part| part.keyword("items")).map(Part::new).collect();
@@ -400,7 +400,7 @@ impl<'s> Builder<'s> {
     }
 }
 
-/// The types that all schemas allow; `None` if none of them says.
+/// Returns the types that all schemas allow, or `None` if no schema restricts the type.
 pub(super) fn types<'s>(parts: &[Part<'s>]) -> Option<Vec<&'s str>> {
     let mut common: Option<Vec<&str>> = None;
     for part in parts {
@@ -438,7 +438,7 @@ fn required<'s>(parts: &[Part<'s>]) -> BTreeSet<&'s str> {
     listed.flatten().filter_map(Value::as_str).collect()
 }
 
-/// The schemas that hold for a member.
+/// Returns the schemas that apply to a member.
 fn member<'s>(parts: &[Part<'s>], name: &str) -> Vec<Part<'s>> {
     let schemas = parts.iter().filter_map(|part| {
         let property = part.keyword("properties").and_then(|named| named.get(name));
@@ -451,7 +451,7 @@ fn forbidden(parts: &[Part<'_>], name: &str) -> bool {
     member(parts, name).iter().any(|part| part.schema == &json!(false))
 }
 
-/// Whether an unknown member may have any value.
+/// Returns whether an unknown member may have any value.
 pub(super) fn open_to_anything(parts: &[Part<'_>]) -> bool {
     parts.iter().all(|part| match part.keyword("additionalProperties") {
         None | Some(Value::Bool(true)) => true,

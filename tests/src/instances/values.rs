@@ -1,4 +1,4 @@
-//! Strings, numbers and names at which implementations tend to break.
+//! Strings, numbers and names that implementations often handle incorrectly.
 
 use super::build::Part;
 use crate::compare;
@@ -6,7 +6,7 @@ use fastrand::Rng;
 use serde_json::{Map, Number, Value, json};
 use std::cmp::Ordering;
 
-/// Strings that survive every careful implementation and few careless ones.
+/// Strings that careless implementations often corrupt.
 const STRINGS: &[&str] = &[
     "",
     " ",
@@ -43,7 +43,7 @@ const STRINGS: &[&str] = &[
     "dGVzdA==",
 ];
 
-/// Member names that are special somewhere, though not in a JSON object.
+/// Member names that have a special meaning elsewhere, but not in a JSON object.
 const NAMES: &[&str] = &[
     "",
     " ",
@@ -82,10 +82,10 @@ const NAMES: &[&str] = &[
     "\u{10ffff}",
 ];
 
-/// No string is longer, whatever a schema insists on.
+/// The maximum length of a string, even if a schema requires more.
 const LONGEST: usize = 100_000;
 
-/// A string between two lengths, counted in characters.
+/// Makes a string whose length in characters is between two limits.
 pub(super) fn string(rng: &mut Rng, least: usize, most: usize) -> String {
     let text = match rng.u16(0..2400) {
         0 => "\u{e9}0123456789\"\\\n\u{1f600}".repeat(4096),
@@ -99,7 +99,7 @@ pub(super) fn string(rng: &mut Rng, least: usize, most: usize) -> String {
     padded.take(length).collect()
 }
 
-/// A name that means nothing here, perhaps one that means something elsewhere in the schema.
+/// Makes a name for an unknown member. In some cases, it is a name that the schema uses elsewhere.
 pub(super) fn unknown_name(rng: &mut Rng, elsewhere: &[String]) -> String {
     match rng.u8(0..10) {
         0..3 if !elsewhere.is_empty() => elsewhere[rng.usize(0..elsewhere.len())].clone(),
@@ -108,7 +108,7 @@ pub(super) fn unknown_name(rng: &mut Rng, elsewhere: &[String]) -> String {
     }
 }
 
-/// Any JSON value, with at most so many containers inside one another.
+/// Makes any JSON value with at most this many nested containers.
 pub(super) fn any(rng: &mut Rng, levels: usize) -> Value {
     let kinds = if levels == 0 { 5 } else { 8 };
     match rng.u8(0..kinds) {
@@ -125,7 +125,7 @@ pub(super) fn any(rng: &mut Rng, levels: usize) -> Value {
     }
 }
 
-/// Exactly so many containers inside one another.
+/// Makes exactly this many nested containers.
 pub(super) fn chain(rng: &mut Rng, containers: usize) -> Value {
     let innermost = any(rng, 0);
     (0..containers).fold(innermost, |inner, _| match rng.bool() {
@@ -171,7 +171,7 @@ impl<'s> Bounds<'s> {
             && every(&self.below, &[Ordering::Less])
     }
 
-    /// The bounds themselves and their nearest neighbours.
+    /// Returns the bounds and their neighbors.
     fn edges(&self) -> Vec<Number> {
         let all = [&self.least, &self.most, &self.above, &self.below];
         all.into_iter().flatten().flat_map(|bound| around(bound)).collect()
@@ -182,7 +182,7 @@ impl<'s> Bounds<'s> {
     }
 }
 
-/// A number, and the nearest ones on both sides: the next integers and the next doubles.
+/// Returns a number and its neighbors on both sides: the nearest integers and the nearest doubles.
 pub(super) fn around(number: &Number) -> Vec<Number> {
     let mut near = vec![number.clone()];
     if let Some(integer) = number.as_i64() {
@@ -199,12 +199,12 @@ pub(super) fn around(number: &Number) -> Vec<Number> {
     near
 }
 
-/// A number within the bounds, if one is found.
+/// Makes a number, within the bounds if it finds one.
 pub(super) fn number(rng: &mut Rng, bounds: &Bounds<'_>) -> Value {
     first(rng, bounds, |_| true)
 }
 
-/// An integer that fits the Rust type it is read into.
+/// Makes an integer that fits the Rust type it is decoded to.
 pub(super) fn integer(rng: &mut Rng, bounds: &Bounds<'_>) -> Value {
     let least = Number::from(if bounds.unsigned() { 0 } else { i64::MIN });
     let most = match bounds.unsigned() {
@@ -232,7 +232,7 @@ fn first(rng: &mut Rng, bounds: &Bounds<'_>, fits: impl Fn(&Number) -> bool) -> 
     edge.unwrap_or_else(|| Number::from(0)).into()
 }
 
-/// Doubles at which something changes.
+/// Doubles at which behavior may change.
 const FLOATS: &[f64] = &[
     0.0,
     -0.0,
@@ -258,7 +258,7 @@ const FLOATS: &[f64] = &[
     f64::EPSILON,
     f64::MAX,
     f64::MIN,
-    // The doubles around the limits of i64 and u64.
+    // Doubles around the limits of i64 and u64.
     -9_223_372_036_854_775_808.0,
     -9_223_372_036_854_777_856.0,
     9_223_372_036_854_774_784.0,
@@ -267,7 +267,7 @@ const FLOATS: &[f64] = &[
     18_446_744_073_709_551_616.0,
 ];
 
-/// Integers at which something changes.
+/// Integers at which behavior may change.
 const INTEGERS: &[i128] = &[
     0,
     1,
@@ -296,15 +296,15 @@ fn candidate(rng: &mut Rng) -> Number {
     match rng.u8(0..10) {
         0..3 => {
             let float = FLOATS[rng.usize(0..FLOATS.len())];
-            Number::from_f64(float).expect("it is finite")
+            Number::from_f64(float).expect("the number is finite")
         }
         3..6 => {
             let integer = INTEGERS[rng.usize(0..INTEGERS.len())];
-            Number::from_i128(integer).expect("it fits 64 bits")
+            Number::from_i128(integer).expect("the integer fits 64 bits")
         }
         6 => Number::from(rng.i64(..)),
         7 => Number::from(rng.u64(..)),
         8 => Number::from_f64(f64::from_bits(rng.u64(..))).unwrap_or_else(|| Number::from(7)),
-        _ => Number::from_f64(rng.f64()).expect("it is finite"),
+        _ => Number::from_f64(rng.f64()).expect("the number is finite"),
     }
 }

@@ -1,4 +1,4 @@
-//! Breaking a document at one place.
+//! Breaks a document at one place.
 
 use super::ASSERTIONS;
 use super::build::{Builder, Part, Site, known, open_to_anything, types};
@@ -7,25 +7,25 @@ use crate::judge::{DEPTH_LIMIT, escaped};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-/// What was done to a document. A label: where unions are open, the result may still be valid.
+/// Describes how a document was broken. The result may still be valid, for example because of a union.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The keyword that was violated; `depth` is our own limit.
+    /// The violated keyword, or `depth` for the depth limit.
     pub keyword: String,
     /// The JSON pointer of the broken value in the document.
     pub instance: String,
-    /// The JSON pointer of the schema that was violated.
+    /// The JSON pointer of the violated schema.
     pub schema: String,
 }
 
 const DEPTH: &str = "depth";
 
-/// Breaks one assertion at one place; `None` if the document cannot be broken.
+/// Violates one assertion at one place. Returns `None` if the document cannot be broken.
 pub(super) fn violate(document: &mut Value, sites: &[Site<'_>], builder: &Builder<'_>) -> Option<Violation> {
     let rng = &mut builder.rng.clone();
     let mut candidates = candidates(document, sites, rng);
     while !candidates.is_empty() {
-        // By keyword first: `type` is everywhere and would leave the others no turn.
+        // Picks the keyword first, because `type` is so frequent that others would hardly be picked.
         let keyword = pick_keyword(&candidates, rng);
         let turns: Vec<usize> = (0..candidates.len()).filter(|i| candidates[*i].keyword == keyword).collect();
         let chosen = candidates.swap_remove(turns[rng.usize(0..turns.len())]);
@@ -56,7 +56,7 @@ fn candidates<'c, 's>(document: &Value, sites: &'c [Site<'s>], rng: &mut Rng) ->
             let holds = holds.filter(|keyword| part.keyword(keyword).is_some());
             candidates.extend(holds.map(|keyword| Candidate { site, part, keyword }));
         }
-        // A deep document is costly, so it is not the keyword that every fifth one violates.
+        // Deep documents are expensive, so `depth` is rarely a candidate.
         let Some(part) = site.parts.first().filter(|_| rng.u16(0..2000) == 0) else {
             continue;
         };
@@ -79,7 +79,7 @@ fn pick_keyword(candidates: &[Candidate<'_, '_>], rng: &mut Rng) -> &'static str
 }
 
 impl Candidate<'_, '_> {
-    /// Breaks the value; answers the pointer from the place to what was broken.
+    /// Breaks the value. Returns the pointer from the place to the broken value, or `None` if it cannot be broken.
     fn apply(&self, place: &mut Value, rng: &mut Rng) -> Option<String> {
         if self.keyword == DEPTH {
             return self.too_deep(place, rng);
@@ -109,7 +109,7 @@ impl Candidate<'_, '_> {
         }
         let more = [1, 2, 20][rng.usize(0..3)];
         let below = format!("/{}", escaped(&name));
-        // An object of a type without values may be too deep already.
+        // The object may already be too deep, if its schema has no finite instance.
         let levels = (DEPTH_LIMIT + more).checked_sub(self.site.depth + 1)?;
         members.insert(name, values::chain(rng, levels));
         Some(below)
@@ -134,7 +134,7 @@ fn remove_required(place: &mut Value, names: &Value, rng: &mut Rng) -> Option<St
     Some(String::new())
 }
 
-/// A value of a type that is not allowed, now and then one that only looks allowed.
+/// Returns a value whose type is not allowed. Some values look similar to allowed ones.
 fn wrong_type(parts: &[Part<'_>], rng: &mut Rng) -> Option<Value> {
     let types = types(parts)?;
     let number = types.contains(&"number");
@@ -161,7 +161,8 @@ fn wrong_type(parts: &[Part<'_>], rng: &mut Rng) -> Option<Value> {
     rng.choice(wrong)
 }
 
-/// A value that is none of these, by a little if it is a string.
+/// Returns a value that differs from all of these. If the present value is a string or a number, the result may be
+/// similar to it.
 fn other_than(these: &[Value], now: &Value, rng: &mut Rng) -> Value {
     let near: Vec<Value> = match now {
         Value::String(text) => {
@@ -213,7 +214,7 @@ fn resize_array(keyword: &str, bound: &Value, place: &mut Value) -> Option<()> {
     Some(())
 }
 
-/// One more, unless nobody could write that down.
+/// Returns the next length, or `None` if it is too large for a test document.
 fn more_than(bound: usize) -> Option<usize> {
     bound.checked_add(1).filter(|length| *length < 1_000_000)
 }

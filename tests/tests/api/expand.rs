@@ -1,4 +1,4 @@
-//! As much of `macro_rules!` as our own macros need: one arm, fragments, repetitions.
+//! Expands the subset of `macro_rules!` that our macros use: a single arm with fragments and repetitions.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ enum Bound {
 type Bindings = BTreeMap<String, Bound>;
 
 impl Macro {
-    /// Reads the tokens of a `macro_rules!` definition; `None` if it has more than one arm.
+    /// Parses the tokens of a `macro_rules!` definition. Returns `None` if it has more than one arm.
     pub(crate) fn new(tokens: TokenStream) -> Option<Macro> {
         let groups: Vec<Group> = tokens
             .into_iter()
@@ -43,7 +43,7 @@ impl Macro {
         }
     }
 
-    /// The code of an invocation; `None` if the matcher refuses it.
+    /// Expands an invocation. Returns `None` if it does not match.
     pub(crate) fn expand(&self, input: TokenStream) -> Option<TokenStream> {
         let tokens: Vec<TokenTree> = input.into_iter().collect();
         let (bindings, used) = matches(&self.matcher, &tokens)?;
@@ -91,7 +91,7 @@ fn parts(tokens: TokenStream) -> Vec<Part> {
     parts_found
 }
 
-/// The bindings, and how many tokens they took.
+/// Returns the bindings, and the number of tokens that the pattern matched.
 fn matches(pattern: &[Part], input: &[TokenTree]) -> Option<(Bindings, usize)> {
     let (mut bindings, mut at) = (Bindings::new(), 0);
     for part in pattern {

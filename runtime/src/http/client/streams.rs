@@ -10,10 +10,12 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::driver::{Shared, Under, is_passing, succeeded};
-use super::reply::{EventStream, Reply};
-use super::{HttpError, backoff};
+use super::backoff;
+use super::error::HttpError;
+use super::response::{EventStream, check_status, content_type};
+use super::state::{SessionHeaders, Shared};
 use crate::http::headers::LAST_EVENT;
+use crate::transport::Inbound;
 
 /// How long requests wait for the session's GET stream to open.
 const OPENING: Duration = Duration::from_secs(1);
@@ -25,78 +27,86 @@ impl Shared {
     /// # Errors
     ///
     /// Fails if the stream ends before the response and cannot be resumed within
-    /// [`Options::attempts`](super::Options::attempts).
-    pub(super) async fn follow(
-        &self,
+    /// [`Options::max_retries`](super::Options::max_retries). If the session is lost, it is replaced first.
+    pub(super) async fn follow_stream(
+        self: &Arc<Self>,
         mut events: EventStream,
-        answers: impl Fn(&[u8]) -> bool,
+        is_response: impl Fn(&mut Inbound) -> bool,
         session: Option<Option<HeaderValue>>,
     ) -> Result<(), HttpError> {
         let mut attempts = 0;
         loop {
-            while let Some(message) = events.next().await {
+            while let Some(mut message) = events.next().await {
                 attempts = 0;
-                let is_last = answers(&message);
+                let is_last = is_response(&mut message);
                 self.deliver(message).await;
                 if is_last {
                     return Ok(());
                 }
             }
-            let under = self.state().under.clone();
-            let is_same = session.as_ref() == Some(&under.session);
+            let session_headers = self.state().session_headers.clone();
+            let is_same = session.as_ref() == Some(&session_headers.session);
             // A new event ID without a message is no progress: a server could send such events forever.
-            let Some(last) = events.last.clone().filter(|_| is_same && attempts < self.options.attempts) else {
-                return Err(HttpError::NoAnswer);
+            let Some(last) = events.last.clone().filter(|_| is_same && attempts < self.options.max_retries) else {
+                return Err(HttpError::NoResponse);
             };
             tokio::time::sleep(backoff::delay(self.base(events.retry), attempts)).await;
             attempts += 1;
-            match self.stream(Some(&last), &under).await {
+            match self.stream(Some(&last), &session_headers).await {
                 Ok(again) => {
                     let retry = events.retry;
                     events = again;
                     (events.last, events.retry) = (Some(last), retry);
                 }
                 // The next attempt may succeed.
-                Err(error) if is_passing(&error) => {}
+                Err(error) if error.is_transient() => {}
+                // The session is lost, and the request with it: the server may have executed it.
+                Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if session_headers.session.is_some() => {
+                    self.replace_session(&session_headers.session).await?;
+                    return Err(HttpError::NoResponse);
+                }
                 Err(error) => return Err(error),
             }
         }
     }
 
     fn base(&self, retry: Option<Duration>) -> Duration {
-        backoff::base(retry, self.options.pause)
+        backoff::base(retry, self.options.retry_delay)
     }
 
     /// Opens the session's GET stream, or resumes a stream after its last event.
-    async fn stream(&self, last: Option<&str>, under: &Under) -> Result<EventStream, HttpError> {
+    async fn stream(&self, last: Option<&str>, session_headers: &SessionHeaders) -> Result<EventStream, HttpError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(last) = last {
             let last = HeaderValue::from_bytes(last.as_bytes()).map_err(std::io::Error::other)?;
             headers.insert(LAST_EVENT, last);
         }
-        let response = self.send_with(Method::GET, headers, None, under).await?;
-        match Reply::of(succeeded(response).await?, self.options.longest).await? {
-            Reply::Events(events) => Ok(events),
-            _ => Err(HttpError::ContentType(String::new())),
+        let response = self.send_with(Method::GET, headers, None, session_headers).await?;
+        let response = check_status(response).await?;
+        let (status, content_type) = (response.status(), content_type(&response));
+        let has_body = !matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT);
+        match has_body && content_type == "text/event-stream" {
+            true => Ok(EventStream::of(response, self.options.max_message_bytes)),
+            false => Err(HttpError::NotAnEventStream { status, content_type }),
         }
     }
 
     /// Opens the session's GET stream and keeps it open until the session is replaced. Closes the stream of the
     /// previous session. The stream is opened before any request is sent, because messages that the server sends
     /// without it may be lost.
-    pub(super) fn listen(self: &Arc<Self>) -> BoxFuture<'static, ()> {
+    pub(super) fn open_get_stream(self: &Arc<Self>) -> BoxFuture<'static, ()> {
         let (this, listening) = (Arc::clone(self), self.closing.child_token());
-        let under = {
+        let session_headers = {
             let mut state = self.state();
             std::mem::replace(&mut state.listening, listening.clone()).cancel();
-            state.under.clone()
+            state.session_headers.clone()
         };
-        let (begun, is_begun) = oneshot::channel();
+        let (on_open, is_opened) = oneshot::channel();
         tokio::spawn(async move {
             tokio::select! {
                 () = listening.cancelled() => {}
-                ended = this.hear(under, begun) => match ended {
+                ended = this.run_get_stream(session_headers, on_open) => match ended {
                     // The server has no GET stream.
                     Err(HttpError::Status { status: StatusCode::METHOD_NOT_ALLOWED, .. }) | Ok(()) => {}
                     Err(error) => tracing::warn!(%error, "gave up the stream for messages outside of requests"),
@@ -104,21 +114,25 @@ impl Shared {
             }
         });
         // A server may not even send response headers before it has a message to send.
-        tokio::time::timeout(OPENING, is_begun).map(drop).boxed()
+        tokio::time::timeout(OPENING, is_opened).map(drop).boxed()
     }
 
     /// Delivers the messages of the session's stream.
     ///
     /// A stream that has worked is reopened for as long as the session lasts. Without it the client would receive no
     /// more notifications although its requests still succeed. A stream that never worked is given up after
-    /// `Options::attempts`.
-    async fn hear(self: &Arc<Self>, under: Under, begun: oneshot::Sender<()>) -> Result<(), HttpError> {
-        let (mut attempts, mut last, mut retry, mut begun) = (0_u32, None::<String>, None, Some(begun));
+    /// `Options::max_retries`.
+    async fn run_get_stream(
+        self: &Arc<Self>,
+        session_headers: SessionHeaders,
+        on_open: oneshot::Sender<()>,
+    ) -> Result<(), HttpError> {
+        let (mut attempts, mut last, mut retry, mut on_open) = (0_u32, None::<String>, None, Some(on_open));
         let mut worked = false;
-        while self.state().under.session == under.session {
+        while self.state().session_headers.session == session_headers.session {
             let opened = Instant::now();
-            let stream = self.stream(last.as_deref(), &under).await;
-            drop(begun.take());
+            let stream = self.stream(last.as_deref(), &session_headers).await;
+            drop(on_open.take());
             match stream {
                 Ok(mut events) => {
                     worked = true;
@@ -130,11 +144,11 @@ impl Shared {
                 }
                 // The server no longer retains the events after `last`. Open a new stream instead.
                 Err(HttpError::Status { status: StatusCode::BAD_REQUEST, .. }) if last.is_some() => last = None,
-                Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if under.session.is_some() => {
+                Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if session_headers.session.is_some() => {
                     // A 404 to the first request means that the server has no GET stream, not that the session is lost.
-                    return if worked { self.begin_again(&under.session).await } else { Ok(()) };
+                    return if worked { self.replace_session(&session_headers.session).await } else { Ok(()) };
                 }
-                Err(error) if is_passing(&error) && (worked || attempts < self.options.attempts) => {}
+                Err(error) if error.is_transient() && (worked || attempts < self.options.max_retries) => {}
                 Err(error) => return Err(error),
             }
             let base = self.base(retry);

@@ -12,12 +12,12 @@ use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::BoxError;
 
-use super::Options;
 use super::host_filter::Refusal;
+use super::options::Options;
 use super::quota::{Kind, Quota, Quotas};
 
 /// The buffer space for all request bodies that are being read.
-pub(super) struct Bodies {
+pub(super) struct BodyReader {
     /// One permit per received byte.
     room: Arc<Semaphore>,
     /// A quarter of the space, reserved for the first [`SMALL`] bytes of each body, so that a few large bodies do not
@@ -34,13 +34,13 @@ const SMALL: usize = 64 << 10;
 
 /// The space that a body occupies. Released on drop.
 #[derive(Debug, Default)]
-pub(super) struct Charge {
+pub(super) struct BufferPermits {
     room: Vec<OwnedSemaphorePermit>,
     bytes: usize,
     quota: Option<Quota>,
 }
 
-impl Bodies {
+impl BodyReader {
     pub(super) fn new(options: &Options, quotas: &Arc<Quotas>) -> Self {
         let longest = options.body.min(u32::MAX as usize);
         let room = options.body_buffer.clamp(longest.max(1), Semaphore::MAX_PERMITS);
@@ -50,7 +50,7 @@ impl Bodies {
             quotas: Arc::clone(quotas),
             longest,
             per_owner: longest.max(room / 4),
-            timeout: options.reading,
+            timeout: options.body_timeout,
         }
     }
 
@@ -61,7 +61,7 @@ impl Bodies {
         parts: &Parts,
         owner: Option<&Arc<str>>,
         body: B,
-    ) -> Result<(Vec<u8>, Charge), Refusal>
+    ) -> Result<(Vec<u8>, BufferPermits), Refusal>
     where
         B: http_body::Body<Error: Into<BoxError>>,
     {
@@ -71,7 +71,7 @@ impl Bodies {
         }
         let read = async {
             let mut body = pin!(body);
-            let (mut message, mut charge) = (Vec::new(), Charge::default());
+            let (mut message, mut buffer) = (Vec::new(), BufferPermits::default());
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|error| {
                     Refusal::bad(format!("failed to read the request body: {}", Into::<BoxError>::into(error)))
@@ -80,10 +80,10 @@ impl Bodies {
                 if data.remaining() > self.longest - message.len() {
                     return Err(self.too_large());
                 }
-                self.charge(&mut charge, owner, data.remaining())?;
+                self.reserve(&mut buffer, owner, data.remaining())?;
                 message.put(data);
             }
-            Ok((message, charge))
+            Ok((message, buffer))
         };
         tokio::time::timeout(self.timeout, read).await.unwrap_or_else(|_| {
             let why = format!("the request body took longer than {:?} to arrive", self.timeout);
@@ -91,13 +91,13 @@ impl Bodies {
         })
     }
 
-    fn charge(&self, charge: &mut Charge, owner: Option<&Arc<str>>, bytes: usize) -> Result<(), Refusal> {
+    fn reserve(&self, buffer: &mut BufferPermits, owner: Option<&Arc<str>>, bytes: usize) -> Result<(), Refusal> {
         if let Some(owner) = owner {
-            let granted = match &mut charge.quota {
+            let granted = match &mut buffer.quota {
                 Some(quota) => quota.grow(bytes, self.per_owner),
                 None => {
-                    charge.quota = self.quotas.take(owner, Kind::BodyBytes, bytes, self.per_owner);
-                    charge.quota.is_some()
+                    buffer.quota = self.quotas.take(owner, Kind::BodyBytes, bytes, self.per_owner);
+                    buffer.quota.is_some()
                 }
             };
             if !granted {
@@ -106,14 +106,14 @@ impl Bodies {
         }
         let room = u32::try_from(bytes).ok().and_then(|permits| {
             let small =
-                (charge.bytes + bytes <= SMALL).then(|| Arc::clone(&self.small).try_acquire_many_owned(permits).ok());
+                (buffer.bytes + bytes <= SMALL).then(|| Arc::clone(&self.small).try_acquire_many_owned(permits).ok());
             small.flatten().or_else(|| Arc::clone(&self.room).try_acquire_many_owned(permits).ok())
         });
         let room = room.ok_or_else(|| Refusal::busy("the request bodies being read exceed `Options::body_buffer`"))?;
-        charge.bytes += bytes;
-        match charge.room.iter_mut().find(|held| Arc::ptr_eq(held.semaphore(), room.semaphore())) {
+        buffer.bytes += bytes;
+        match buffer.room.iter_mut().find(|held| Arc::ptr_eq(held.semaphore(), room.semaphore())) {
             Some(held) => held.merge(room),
-            None => charge.room.push(room),
+            None => buffer.room.push(room),
         }
         Ok(())
     }

@@ -13,17 +13,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
 use super::permit::Permit;
-use crate::connection::{Connection, Inbound};
+use crate::connection::Connection;
 use crate::http::sse;
 use crate::jsonrpc::errors;
-use crate::peer::outbox::{Line, Outcome, Place};
 use crate::service::router::RequestService;
+use crate::transport::{self, Inbound, Outbound, Outcome, Route};
 
 /// A request in progress. Dropping it cancels the request, because the client has closed the response.
 pub(super) struct Exchange {
     running: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
-    lines: mpsc::UnboundedReceiver<Line>,
-    over: bool,
+    messages: mpsc::UnboundedReceiver<Outbound>,
+    ended: bool,
     permit: Permit,
 }
 
@@ -36,43 +36,37 @@ impl Exchange {
         closing: CancellationToken,
         permit: Permit,
     ) -> Self {
-        let (out, lines) = mpsc::unbounded_channel();
+        let (out, messages) = mpsc::unbounded_channel();
+        let outgoing = transport::sink(move |message| out.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into()));
         let closed = stream::once(closing.cancelled_owned()).filter_map(|()| std::future::ready(None));
         let arrived = stream::once(std::future::ready(Ok(arrived))).chain(closed);
-        let running = connection.run_by(arrived, move |mut lines| async move {
-            while let Some(Some(line)) = lines.recv().await {
-                if out.send(line).is_err() {
-                    break;
-                }
-            }
-            Ok(())
-        });
-        Self { running: Box::pin(running), lines, over: false, permit }
+        let running = connection.run(arrived, outgoing.with_request_streams());
+        Self { running: Box::pin(running), messages, ended: false, permit }
     }
 
-    async fn next(&mut self) -> Option<Line> {
-        if !self.over {
+    async fn next(&mut self) -> Option<Outbound> {
+        if !self.ended {
             tokio::select! {
                 biased;
-                line = self.lines.recv() => return line,
-                _ = &mut self.running => self.over = true,
+                message = self.messages.recv() => return message,
+                _ = &mut self.running => self.ended = true,
             }
         }
-        self.lines.recv().await
+        self.messages.recv().await
     }
 
     /// Responds with plain JSON if the response is the first message. Otherwise responds with an event stream whose
     /// last event is the response.
     pub(super) async fn respond(mut self, keep_alive: Duration) -> Response<Body> {
-        let first = match self.said(keep_alive).await {
-            Sent::Answer(outcome, answer) => {
+        let first = match self.next_event(keep_alive).await {
+            ResponseEvent::Response(outcome, answer) => {
                 return body::json(status(outcome), body::holding(answer, self.permit));
             }
-            Sent::Nothing => {
+            ResponseEvent::End => {
                 return body::error(StatusCode::INTERNAL_SERVER_ERROR, ErrorId::Absent, errors::ended());
             }
-            Sent::Message(message) => sse::event(None, &message),
-            Sent::NotYet => sse::COMMENT,
+            ResponseEvent::Message(message) => sse::event(None, &message),
+            ResponseEvent::KeepAlive => sse::COMMENT,
         };
         body::events(stream::once(std::future::ready(first)).chain(self.events(keep_alive)))
     }
@@ -81,40 +75,42 @@ impl Exchange {
     fn events(self, keep_alive: Duration) -> impl Stream<Item = Bytes> + Send {
         stream::unfold(Some(self), move |this| async move {
             let mut this = this?;
-            match this.said(keep_alive).await {
-                Sent::Answer(_, answer) => Some((body::holding(sse::event(None, &answer), this.permit), None)),
-                Sent::Message(message) => Some((sse::event(None, &message), Some(this))),
-                Sent::NotYet => Some((sse::COMMENT, Some(this))),
-                Sent::Nothing => None,
+            match this.next_event(keep_alive).await {
+                ResponseEvent::Response(_, answer) => {
+                    Some((body::holding(sse::event(None, &answer), this.permit), None))
+                }
+                ResponseEvent::Message(message) => Some((sse::event(None, &message), Some(this))),
+                ResponseEvent::KeepAlive => Some((sse::COMMENT, Some(this))),
+                ResponseEvent::End => None,
             }
         })
     }
 
     /// Waits for the next message, for at most `patience`.
-    async fn said(&mut self, patience: Duration) -> Sent {
+    async fn next_event(&mut self, patience: Duration) -> ResponseEvent {
         let message = async {
             loop {
-                let Some(Line { message, .. }) = self.next().await else { return Sent::Nothing };
-                match message.place {
-                    Place::Answer(_, outcome) => return Sent::Answer(outcome, message.bytes),
-                    Place::Unanswered(_) => return Sent::Nothing,
+                let Some(message) = self.next().await else { return ResponseEvent::End };
+                match message.route {
+                    Route::Response(_, outcome) => return ResponseEvent::Response(outcome, message.bytes),
+                    Route::NoResponse(_) => return ResponseEvent::End,
                     // This revision cannot resume streams.
-                    Place::Later(..) => {}
-                    Place::Anywhere | Place::Within(_) => return Sent::Message(message.bytes.into()),
+                    Route::Reconnect(..) => {}
+                    Route::Connection | Route::Request(_) => return ResponseEvent::Message(message.bytes.into()),
                 }
             }
         };
-        tokio::time::timeout(patience, message).await.unwrap_or(Sent::NotYet)
+        tokio::time::timeout(patience, message).await.unwrap_or(ResponseEvent::KeepAlive)
     }
 }
 
-enum Sent {
-    Answer(Outcome, Vec<u8>),
+enum ResponseEvent {
+    Response(Outcome, Vec<u8>),
     Message(Bytes),
     /// No message arrived in time.
-    NotYet,
+    KeepAlive,
     /// The connection ended, or the request will not get a response.
-    Nothing,
+    End,
 }
 
 /// Returns the HTTP status for a response. Errors that concern only JSON-RPC have status 200.

@@ -171,10 +171,10 @@ pub(super) fn admit(parts: &Parts, allowed_hosts: &AllowedHosts, keeps_sessions:
 
 /// Returns whether the client accepts this content type. A request without `Accept` accepts any.
 fn accepts(headers: &HeaderMap, kind: &str) -> bool {
-    let mut said = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
+    let mut values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
     let any = kind.split_once('/').map(|(group, _)| format!("{group}/*"));
-    said.peek().is_none()
-        || said.flat_map(|value| value.split(',')).any(|range| {
+    values.peek().is_none()
+        || values.flat_map(|value| value.split(',')).any(|range| {
             let mut parts = range.split(';').map(str::trim);
             let range = parts.next().unwrap_or_default();
             let refused = parts.any(|part| matches!(part.strip_prefix("q="), Some("0" | "0.0" | "0.00" | "0.000")));

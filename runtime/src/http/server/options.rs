@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::request::Parts;
 
-use super::AllowedHosts;
+use super::host_filter::AllowedHosts;
 use crate::connection::Limits;
 use crate::protocol::header_params::Header;
 
@@ -27,7 +27,7 @@ pub struct Options {
     /// is set, each owner gets a quarter of this, or one body if that is more. Default: 64 MiB.
     pub body_buffer: usize,
     /// The timeout for receiving a request body. A slower body is refused with 408. Default: 30 seconds.
-    pub reading: Duration,
+    pub body_timeout: Duration,
     /// The maximum number of requests in flight. A request counts until its response is written, or until its handler
     /// ends if the client has disconnected. A batch counts once. Responses, notifications and request bodies that are
     /// still arriving do not count. Default: 1024.
@@ -82,7 +82,7 @@ impl Default for Options {
             limits: Limits::default(),
             body: 4 << 20,
             body_buffer: 64 << 20,
-            reading: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(30),
             requests: 1024,
             requests_per_session: 256,
             requests_per_owner: 256,

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::host_filter::Refusal;
-use super::quota::{Kind, Quota};
-use super::session::Session;
-use super::{Caller, Shared};
+use super::options::Options;
+use super::quota::{Kind, Quota, Quotas};
 
 /// A permit for one request or stream. Held until its response is written.
-pub(super) type Permit = Arc<Place>;
+pub(super) type Permit = Arc<HeldPermits>;
 
-/// One of the limited number of requests or streams in progress.
-pub(super) struct Place {
+/// The semaphores, quotas and the task tracker that a permit holds a part of.
+pub(super) struct HeldPermits {
     _total: OwnedSemaphorePermit,
     _session: Option<OwnedSemaphorePermit>,
     _owner: Option<Quota>,
@@ -22,80 +22,86 @@ pub(super) struct Place {
     _token: TaskTrackerToken,
 }
 
+/// Issues permits.
+pub(super) struct Limiter {
+    requests: Limit,
+    streams: Limit,
+    quotas: Arc<Quotas>,
+    tasks: TaskTracker,
+}
+
 /// The limits of one kind of permit.
-struct Limited {
+struct Limit {
     kind: Kind,
-    what: &'static str,
+    name: &'static str,
+    permits: Arc<Semaphore>,
     total: usize,
     per_session: usize,
     per_owner: usize,
 }
 
-impl Shared {
+impl Limiter {
+    pub(super) fn new(options: &Options, quotas: &Arc<Quotas>, tasks: &TaskTracker) -> Self {
+        let limit = |kind, name, total: usize, per_owner| Limit {
+            kind,
+            name,
+            permits: Arc::new(Semaphore::new(total.clamp(1, Semaphore::MAX_PERMITS))),
+            total,
+            per_session: options.requests_per_session,
+            per_owner,
+        };
+        Self {
+            requests: limit(Kind::Requests, "requests", options.requests, options.requests_per_owner),
+            streams: limit(Kind::Streams, "streams", options.streams, options.streams_per_owner),
+            quotas: Arc::clone(quotas),
+            tasks: tasks.clone(),
+        }
+    }
+
+    /// Takes a permit for a request, and one of the session's if it has a session. Fails with 503 if the session, the
+    /// owner or the endpoint is at its limit.
+    pub(super) fn request(
+        &self,
+        owner: Option<&Arc<str>>,
+        session: Option<&Arc<Semaphore>>,
+    ) -> Result<Permit, Refusal> {
+        self.permit(&self.requests, owner, session)
+    }
+
+    /// Takes a permit for a stream, and one of the session's if it has a session. Fails with 503 if the session, the
+    /// owner or the endpoint is at its limit.
+    pub(super) fn stream(&self, owner: Option<&Arc<str>>, session: Option<&Arc<Semaphore>>) -> Result<Permit, Refusal> {
+        self.permit(&self.streams, owner, session)
+    }
+
     /// Takes one unit of the owner's quota. Returns `None` if that exceeds the limit, and `Some(None)` if
     /// [`Options::owner`](super::Options::owner) is not set.
-    pub(super) fn quota(&self, caller: &Caller, kind: Kind, limit: usize) -> Option<Option<Quota>> {
-        match &caller.owner {
+    pub(super) fn quota(&self, owner: Option<&Arc<str>>, kind: Kind, limit: usize) -> Option<Option<Quota>> {
+        match owner {
             Some(owner) => self.quotas.take(owner, kind, 1, limit).map(Some),
             None => Some(None),
         }
     }
 
-    /// Takes a permit for a request. Fails with 503 if the session, the owner or the endpoint is at its limit.
-    pub(super) fn request(&self, caller: &Caller, session: Option<&Session>) -> Result<Permit, Refusal> {
-        let options = &self.options;
-        self.place(
-            caller,
-            session.map(|session| &session.requests),
-            &self.requests,
-            &Limited {
-                kind: Kind::Requests,
-                what: "requests",
-                total: options.requests,
-                per_session: options.requests_per_session,
-                per_owner: options.requests_per_owner,
-            },
-        )
-    }
-
-    /// Takes a permit for a stream. Fails with 503 if the session, the owner or the endpoint is at its limit.
-    pub(super) fn stream(&self, caller: &Caller, session: Option<&Session>) -> Result<Permit, Refusal> {
-        let options = &self.options;
-        self.place(
-            caller,
-            session.map(|session| &session.open_streams),
-            &self.streams,
-            &Limited {
-                kind: Kind::Streams,
-                what: "streams",
-                total: options.streams,
-                per_session: options.requests_per_session,
-                per_owner: options.streams_per_owner,
-            },
-        )
-    }
-
-    fn place(
+    fn permit(
         &self,
-        caller: &Caller,
+        limit: &Limit,
+        owner: Option<&Arc<str>>,
         session: Option<&Arc<Semaphore>>,
-        total: &Arc<Semaphore>,
-        limited: &Limited,
     ) -> Result<Permit, Refusal> {
-        let Limited { kind, what, .. } = *limited;
-        let session = session.map(|share| Arc::clone(share).try_acquire_owned()).transpose();
+        let Limit { name, total, per_session, per_owner, .. } = limit;
+        let session = session.map(|permits| Arc::clone(permits).try_acquire_owned()).transpose();
         let session = session.map_err(|_| {
-            let most = limited.per_session;
-            Refusal::busy(format!("this session has {most} {what} open, its limit (`Options::requests_per_session`)"))
+            Refusal::busy(format!(
+                "this session has {per_session} {name} open, its limit (`Options::requests_per_session`)"
+            ))
         })?;
-        let owner = self.quota(caller, kind, limited.per_owner).ok_or_else(|| {
-            let most = limited.per_owner;
-            Refusal::busy(format!("this owner has {most} {what} open, its limit (`Options::{what}_per_owner`)"))
+        let owner = self.quota(owner, limit.kind, *per_owner).ok_or_else(|| {
+            Refusal::busy(format!("this owner has {per_owner} {name} open, its limit (`Options::{name}_per_owner`)"))
         })?;
-        let total = Arc::clone(total).try_acquire_owned().map_err(|_| {
-            let most = limited.total;
-            Refusal::busy(format!("the server has {most} {what} open, its limit (`Options::{what}`)"))
-        })?;
-        Ok(Arc::new(Place { _total: total, _session: session, _owner: owner, _token: self.tasks.token() }))
+        let total = Arc::clone(&limit.permits)
+            .try_acquire_owned()
+            .map_err(|_| Refusal::busy(format!("the server has {total} {name} open, its limit (`Options::{name}`)")))?;
+        Ok(Arc::new(HeldPermits { _total: total, _session: session, _owner: owner, _token: self.tasks.token() }))
     }
 }

@@ -4,9 +4,10 @@ use mcpgen_types::codec::Cursor;
 use mcpgen_types::{ErrorId, ErrorObject, JsonObject, RawJson, RequestId};
 
 use crate::http::headers;
-use crate::jsonrpc::envelope::{Envelope, Frame, Invalid, scan_bytes};
+use crate::jsonrpc::envelope::{Envelope, Frame, Invalid};
 use crate::jsonrpc::json::Picked;
 use crate::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
+use crate::transport::Inbound;
 
 /// The parts of a POST body that the HTTP transport uses.
 pub(super) struct RequestBody {
@@ -16,9 +17,9 @@ pub(super) struct RequestBody {
     batch: Vec<RequestId>,
     pub(super) is_batch: bool,
     /// Whether this is an `initialize` request.
-    pub(super) begins: bool,
+    pub(super) is_initialize: bool,
     /// Whether `_meta` has the per-request metadata of modern revisions.
-    pub(super) is_meant: bool,
+    pub(super) has_metadata: bool,
     /// The protocol revision in `_meta`.
     pub(super) version: Option<String>,
     /// The tool name, prompt name or resource URI that [`NAME`](headers::NAME) repeats.
@@ -27,29 +28,29 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, (ErrorId, ErrorObject)> {
+    pub(super) fn read(inbound: &mut Inbound) -> Result<Self, (ErrorId, ErrorObject)> {
         let refused = |invalid: Invalid| (invalid.id, invalid.error);
-        let document = scan_bytes(bytes).map_err(refused)?;
-        let frame = Frame::read(&document).map_err(refused)?;
+        let document = inbound.document().map_err(refused)?;
+        let frame = Frame::read(document).map_err(refused)?;
         let is_shallow = document.check_depth().is_ok();
         let mut posted = Self {
             message: None,
             batch: Vec::new(),
             is_batch: false,
-            begins: false,
-            is_meant: false,
+            is_initialize: false,
+            has_metadata: false,
             version: None,
             subject: None,
             arguments: None,
         };
         match frame {
             Frame::One(Envelope::Request { id, method, params }) => {
-                posted.look(&method, params.filter(|_| is_shallow));
-                posted.begins = method == "initialize";
+                posted.read_params(&method, params.filter(|_| is_shallow));
+                posted.is_initialize = method == "initialize";
                 posted.message = Some((Some(id), method.into_owned()));
             }
             Frame::One(Envelope::Notification { method, params }) => {
-                posted.look(&method, params.filter(|_| is_shallow));
+                posted.read_params(&method, params.filter(|_| is_shallow));
                 posted.message = Some((None, method.into_owned()));
             }
             Frame::One(_) => {}
@@ -68,12 +69,12 @@ impl RequestBody {
     }
 
     /// Picks members from the params. Ignores members of the wrong type: the handler's params decoding reports those.
-    fn look(&mut self, method: &str, params: Option<Cursor<'_>>) {
+    fn read_params(&mut self, method: &str, params: Option<Cursor<'_>>) {
         let Some(params) = params else { return };
         let [meta, name, uri, arguments] = Picked::values(params, &["_meta", "name", "uri", "arguments"]);
         if let Some(meta) = meta {
             let [version, capabilities] = Picked::values(meta, &[VERSION_KEY, CLIENT_CAPABILITIES]);
-            self.is_meant = version.is_some() || capabilities.is_some();
+            self.has_metadata = version.is_some() || capabilities.is_some();
             self.version = version.and_then(|version| version.string().ok());
         }
         let subject = match headers::named_by(method) {

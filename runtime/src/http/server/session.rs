@@ -13,29 +13,30 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Options;
 use super::body::{self, Body};
 use super::host_filter::Refusal;
+use super::options::Options;
 use super::permit::Permit;
+use super::resumable::Resumable;
 use super::stream::{Answer, Next, Reader, Stream};
-use crate::connection::{Connection, Inbound};
+use crate::connection::Connection;
 use crate::http::headers::SESSION;
 use crate::http::sse;
 use crate::jsonrpc::errors;
-use crate::peer::outbox::{Line, Lines, Outcome, Place};
 use crate::protocol::Protocol;
 use crate::protocol::legacy::Legacy;
 use crate::service::router::{RequestService, Router};
+use crate::transport::{self, Inbound, Outbound, Outcome, Route};
 use crate::util::lock::Mutex;
 
 /// How long a POST waits for its first message before the HTTP response becomes an event stream.
-const PATIENCE: Duration = Duration::from_millis(500);
+const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long a session is kept if the client never uses it after `initialize`.
-const UNTOUCHED: Duration = Duration::from_secs(60);
+const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The number of resumable streams that a session keeps. Above it, ended streams are dropped, oldest first.
-const MOST_KEPT: usize = 256;
+/// The minimum of the number of streams that a session keeps for clients that resume. See [`Resumable`].
+const MIN_RESUMABLE: usize = 256;
 
 /// The maximum bytes of received messages that the connection has not taken yet. If [`Options::body`] is larger, that
 /// is the limit instead.
@@ -50,7 +51,7 @@ pub(super) struct Session {
     /// The owner that began the session, if [`Options::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
     /// The prefix of the session's event IDs. Event IDs of other sessions do not match it.
-    mark: String,
+    event_prefix: String,
     protocol: Arc<Legacy>,
     inbox: mpsc::UnboundedSender<Delivery>,
     inbox_room: Arc<Semaphore>,
@@ -62,14 +63,16 @@ pub(super) struct Session {
     /// The bytes that all streams together retain for clients that resume.
     retained: Arc<AtomicUsize>,
     /// The stream for messages that belong to no request. Clients read it with GET.
-    alone: Arc<Stream>,
+    standalone: Arc<Stream>,
     /// The number of open HTTP requests.
     open: AtomicUsize,
     /// When the last HTTP request ended.
     used: Mutex<Instant>,
     /// Whether the client has used the session after `initialize`.
-    touched: AtomicBool,
+    confirmed: AtomicBool,
     end: CancellationToken,
+    /// The maximum number of streams that are kept for clients that resume.
+    max_resumable: usize,
     replay: usize,
     keep_alive: Duration,
 }
@@ -81,7 +84,7 @@ struct Streams {
     /// The streams of pending requests.
     waiting: HashMap<RequestId, Waiting>,
     /// Streams whose HTTP response is an event stream, oldest first.
-    kept: VecDeque<Arc<Stream>>,
+    resumable: Resumable,
     ended: bool,
 }
 
@@ -109,7 +112,7 @@ struct Delivery {
 impl Session {
     /// Creates a session. Returns it with the future that runs it until it ends.
     pub(super) fn begin<S: RequestService>(
-        (id, mark): (String, String),
+        (id, event_prefix): (String, String),
         owner: Option<Arc<str>>,
         protocol: Legacy,
         (service, handlers): (S, Router),
@@ -122,7 +125,7 @@ impl Session {
         let open_streams = Arc::new(Semaphore::new(share.available_permits()));
         let session = Arc::new(Self {
             id,
-            mark,
+            event_prefix,
             owner,
             protocol: Arc::clone(&protocol),
             inbox,
@@ -130,12 +133,13 @@ impl Session {
             requests: share,
             open_streams,
             streams: Mutex::default(),
-            alone: Stream::new(0, options.replay, &retained),
+            standalone: Stream::new(0, options.replay, &retained),
             retained,
             open: AtomicUsize::new(0),
-            touched: AtomicBool::new(false),
+            confirmed: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
             end,
+            max_resumable: options.requests_per_session.max(MIN_RESUMABLE),
             replay: options.replay,
             keep_alive: options.keep_alive,
         });
@@ -153,7 +157,11 @@ impl Session {
         let arrived = arrived.map(|delivery| Ok(delivery.arrived));
         let arrived = arrived.take_until(self.end.clone().cancelled_owned());
         let this = Arc::clone(&self);
-        let running = connection.run_by(arrived, move |lines| this.route(lines));
+        let outgoing = transport::sink(move |message| {
+            this.route(message);
+            Ok(())
+        });
+        let running = connection.run(arrived, outgoing.with_request_streams());
         tokio::pin!(running);
         loop {
             tokio::select! {
@@ -163,19 +171,19 @@ impl Session {
                     }
                     break;
                 }
-                () = self.unused(idle), if !self.end.is_cancelled() => self.end(),
+                () = self.idle_timeout(idle), if !self.end.is_cancelled() => self.end(),
             }
         }
         self.end();
         let mut streams = self.streams();
         streams.ended = true;
         streams.waiting.drain().for_each(|(_, waiting)| waiting.stream.end());
-        self.alone.end();
+        self.standalone.end();
     }
 
     /// Records that the client uses the session after `initialize`.
-    pub(super) fn touch(&self) {
-        self.touched.store(true, Ordering::SeqCst);
+    pub(super) fn confirm(&self) {
+        self.confirmed.store(true, Ordering::SeqCst);
     }
 
     /// Ends the session: it accepts no more messages. Requests in flight may still finish within the drain time.
@@ -188,16 +196,16 @@ impl Session {
     }
 
     /// Completes when the session has been idle for this long.
-    async fn unused(&self, idle: Duration) {
+    async fn idle_timeout(&self, idle: Duration) {
         loop {
-            let idle = if self.touched.load(Ordering::SeqCst) { idle } else { idle.min(UNTOUCHED) };
+            let idle = if self.confirmed.load(Ordering::SeqCst) { idle } else { idle.min(UNCONFIRMED_TIMEOUT) };
             // Read in this order: an HTTP request that ends in between has already set the time.
             let is_open = self.open.load(Ordering::SeqCst) > 0;
             let used = *self.used.lock();
             match used.checked_add(idle) {
                 Some(until) if !is_open && until <= Instant::now() => return,
                 Some(until) if !is_open => tokio::time::sleep_until(until).await,
-                _ => tokio::time::sleep(idle.clamp(Duration::from_millis(10), UNTOUCHED)).await,
+                _ => tokio::time::sleep(idle.clamp(Duration::from_millis(10), UNCONFIRMED_TIMEOUT)).await,
             }
         }
     }
@@ -225,53 +233,51 @@ impl Session {
 
     /// Routes each outgoing message to one stream: the stream of its request while that is pending, otherwise the
     /// stream for messages that belong to no request.
-    async fn route(self: Arc<Self>, mut lines: Lines) -> std::io::Result<()> {
-        while let Some(Some(Line { message, room })) = lines.recv().await {
-            match message.place {
-                Place::Anywhere => self.push_alone(message.bytes, room),
-                Place::Within(id) => {
-                    let stream = self.streams().waiting.get(&id).map(|waiting| Arc::clone(&waiting.stream));
-                    match stream {
-                        Some(stream) => stream.push(message.bytes, None, room),
-                        None => self.push_alone(message.bytes, room),
-                    }
-                }
-                Place::Later(id, after) => {
-                    // Older revisions do not send the initial event whose ID a client needs to resume.
-                    if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
-                        && let Some(waiting) = self.streams().waiting.get(&id)
-                    {
-                        waiting.stream.later(after);
-                    }
-                }
-                Place::Answer(id, outcome) => {
-                    if let Some(stream) = self.answered(&id) {
-                        stream.push(message.bytes, Some(Answer { id, outcome }), room);
-                    }
-                }
-                Place::Unanswered(id) => {
-                    if let Some(stream) = self.answered(&id) {
-                        stream.end();
-                    }
+    fn route(&self, message: Outbound) {
+        let Outbound { bytes, route, permit: room, .. } = message;
+        match route {
+            Route::Connection => self.push_standalone(bytes, room),
+            Route::Request(id) => {
+                let stream = self.streams().waiting.get(&id).map(|waiting| Arc::clone(&waiting.stream));
+                match stream {
+                    Some(stream) => stream.push(bytes, None, room),
+                    None => self.push_standalone(bytes, room),
                 }
             }
-            self.tidy();
+            Route::Reconnect(id, after) => {
+                // Older revisions do not send the initial event whose ID a client needs to resume.
+                if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
+                    && let Some(waiting) = self.streams().waiting.get(&id)
+                {
+                    waiting.stream.retry_after(after);
+                }
+            }
+            Route::Response(id, outcome) => {
+                if let Some(stream) = self.finish_request(&id) {
+                    stream.push(bytes, Some(Answer { id, outcome }), room);
+                }
+            }
+            Route::NoResponse(id) => {
+                if let Some(stream) = self.finish_request(&id) {
+                    stream.end();
+                }
+            }
         }
-        Ok(())
+        self.trim_streams();
     }
 
     /// Pushes a message that belongs to no request. A client that leaves too many bytes unread is disconnected from
     /// that stream and must resume it, so that it cannot delay the responses on other streams.
-    fn push_alone(&self, message: Vec<u8>, room: Option<OwnedSemaphorePermit>) {
-        self.alone.push(message, None, room);
-        if self.alone.unread() > self.replay {
-            self.alone.send_away();
+    fn push_standalone(&self, message: Vec<u8>, room: Option<OwnedSemaphorePermit>) {
+        self.standalone.push(message, None, room);
+        if self.standalone.unread() > self.replay {
+            self.standalone.disconnect_reader();
         }
     }
 
     /// Removes a pending request and returns its stream. For a batch, removes all its requests: they have one response
     /// message.
-    fn answered(&self, id: &RequestId) -> Option<Arc<Stream>> {
+    fn finish_request(&self, id: &RequestId) -> Option<Arc<Stream>> {
         let mut streams = self.streams();
         let Waiting { stream, in_batch, .. } = streams.waiting.remove(id)?;
         if in_batch {
@@ -281,39 +287,39 @@ impl Session {
     }
 
     /// Passes a POST to the connection. Completes with the first message of its stream: with plain JSON if that is the
-    /// response, otherwise, or after [`PATIENCE`], with an event stream. A POST without requests completes at once.
+    /// response, otherwise, or after [`FIRST_MESSAGE_TIMEOUT`], with an event stream. A POST without requests completes at once.
     pub(super) async fn post(
         self: &Arc<Self>,
         posted_message: PostedMessage,
-        used: Used,
+        used: SessionGuard,
     ) -> Result<(Response<Body>, Option<Outcome>), Refusal> {
         let PostedMessage { arrived, requests } = posted_message;
         if self.has_ended() {
-            return Err(gone());
+            return Err(not_found());
         }
-        let room = Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.bytes.len()));
+        let room = Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.size()));
         let room = room.map_err(|_| Refusal::busy("too many unhandled messages in this session"))?;
         let delivery = Delivery { arrived, _room: room };
         let Some((ids, permit)) = requests else {
-            self.inbox.send(delivery).map_err(|_| gone())?;
+            self.inbox.send(delivery).map_err(|_| not_found())?;
             return Ok((body::empty(StatusCode::ACCEPTED), None));
         };
-        let stream = match self.expect(&ids, &permit) {
+        let stream = match self.register_requests(&ids, &permit) {
             Ok(stream) => stream,
             Err(Some(id)) => {
                 let error = errors::invalid_request("a request with this ID is still pending");
                 return Ok((body::error(StatusCode::BAD_REQUEST, ErrorId::Id(id), error), None));
             }
-            Err(None) => return Err(gone()),
+            Err(None) => return Err(not_found()),
         };
-        let mut reader = stream.go_on();
-        self.inbox.send(delivery).map_err(|_| gone())?;
-        let first = match tokio::time::timeout(PATIENCE, reader.next()).await {
+        let mut reader = stream.resume_undelivered();
+        self.inbox.send(delivery).map_err(|_| not_found())?;
+        let first = match tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, reader.next()).await {
             Ok(Some(Next::Message(_, answer, Some(outcome)))) => {
                 let answer = body::holding(answer, (used, permit));
                 return Ok((body::json(StatusCode::OK, answer), Some(outcome)));
             }
-            Ok(None) if self.has_ended() => return Err(gone()),
+            Ok(None) if self.has_ended() => return Err(not_found()),
             Ok(None) => return Ok((body::events(stream::empty()), None)),
             Ok(first) => first,
             Err(_) => None,
@@ -327,7 +333,7 @@ impl Session {
     /// # Errors
     ///
     /// Returns the ID of a request that is already pending, or `None` if the session has ended.
-    fn expect(&self, ids: &[RequestId], permit: &Permit) -> Result<Arc<Stream>, Option<RequestId>> {
+    fn register_requests(&self, ids: &[RequestId], permit: &Permit) -> Result<Arc<Stream>, Option<RequestId>> {
         let mut streams = self.streams();
         if streams.ended {
             return Err(None);
@@ -345,29 +351,23 @@ impl Session {
         Ok(stream)
     }
 
-    /// Keeps a stream so that a client can resume it. Drops the oldest ended stream if more than [`MOST_KEPT`] are
-    /// kept.
+    /// Keeps a stream so that a client can resume it.
     fn keep(&self, stream: &Arc<Stream>) {
         let mut streams = self.streams();
-        streams.kept.push_back(Arc::clone(stream));
-        if streams.kept.len() > MOST_KEPT
-            && let Some(oldest) = streams.kept.iter().position(|kept| kept.has_ended())
-        {
-            streams.kept.remove(oldest);
-        }
+        streams.resumable.insert(stream, self.max_resumable);
         drop(streams);
-        self.tidy();
+        self.trim_streams();
     }
 
     /// Limits the bytes that all streams of the session retain together. Drops events of the oldest streams first.
-    fn tidy(&self) {
+    fn trim_streams(&self) {
         let excess = || self.retained.load(Ordering::SeqCst).saturating_sub(self.replay);
         if excess() == 0 {
             return;
         }
         let streams = self.streams();
         let waiting = streams.waiting.values().map(|waiting| &waiting.stream);
-        for stream in streams.kept.iter().chain([&self.alone]).chain(waiting) {
+        for stream in streams.resumable.iter().chain([&self.standalone]).chain(waiting) {
             match excess() {
                 0 => return,
                 excess => stream.shrink(excess),
@@ -379,24 +379,24 @@ impl Session {
     pub(super) fn listen(
         self: &Arc<Self>,
         last_event: Option<&HeaderValue>,
-        used: Used,
+        used: SessionGuard,
         permit: Permit,
     ) -> Result<Response<Body>, Refusal> {
         let Some(last_event) = last_event else {
-            let reader = self.alone.go_on();
-            let after = reader.taken();
+            let reader = self.standalone.resume_undelivered();
+            let after = reader.delivered();
             return Ok(self.events(reader, after, None, (used, permit)));
         };
         let place = last_event.to_str().ok().and_then(|id| {
-            let (number, event) = id.strip_prefix(&self.mark)?.strip_prefix('-')?.split_once('-')?;
+            let (number, event) = id.strip_prefix(&self.event_prefix)?.strip_prefix('-')?.split_once('-')?;
             Some((number.parse::<u64>().ok()?, event.parse::<u64>().ok()?))
         });
         let Some((number, after)) = place else {
             return Err(Refusal::bad("`Last-Event-ID` is not an event ID of this session"));
         };
         let stream = match number {
-            0 => Some(Arc::clone(&self.alone)),
-            _ => self.streams().kept.iter().find(|kept| kept.number == number).cloned(),
+            0 => Some(Arc::clone(&self.standalone)),
+            _ => self.streams().resumable.get(number),
         };
         let reader = stream.and_then(|stream| stream.read(after));
         let reader = reader.ok_or_else(|| Refusal::bad("the events after `Last-Event-ID` are no longer retained"))?;
@@ -404,7 +404,7 @@ impl Session {
     }
 
     fn event_id(&self, reader: &Reader, event: u64) -> String {
-        format!("{}-{}-{event}", self.mark, reader.stream.number)
+        format!("{}-{}-{event}", self.event_prefix, reader.stream.number)
     }
 
     /// Creates the event stream response for a reader. Since revision 2025-11-25 its first event is empty and carries
@@ -414,24 +414,24 @@ impl Session {
         reader: Reader,
         after: u64,
         first: Option<Next>,
-        (used, permit): (Used, Permit),
+        (used, permit): (SessionGuard, Permit),
     ) -> Response<Body> {
         let mut ready = VecDeque::new();
         if self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25) {
             ready.push_back(sse::event(Some(&self.event_id(&reader, after)), b""));
         }
-        let told = SseWriter { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };
-        body::events(told.beginning_with(first).events())
+        let items = SseWriter { reader, ready, ended: false, keep_alive: self.keep_alive, used, permit };
+        body::events(items.beginning_with(first).events())
     }
 }
 
 /// Creates the refusal for a session that does not exist or has ended.
-pub(super) fn gone() -> Refusal {
+pub(super) fn not_found() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "session not found or ended; begin a new one with `initialize`")
 }
 
 /// Sets the `Mcp-Session-Id` header of a response.
-pub(super) fn name(response: &mut Response<Body>, session: &Session) {
+pub(super) fn set_session_id(response: &mut Response<Body>, session: &Session) {
     if let Ok(id) = HeaderValue::from_str(&session.id) {
         response.headers_mut().insert(SESSION, id);
     }
@@ -447,20 +447,20 @@ fn inbox_cost(size: usize) -> u32 {
 }
 
 /// Marks a session as in use until dropped, so that it is neither idle nor evicted.
-pub(super) struct Used(pub(super) Arc<Session>);
+pub(super) struct SessionGuard(pub(super) Arc<Session>);
 
-impl Used {
-    pub(super) fn by(session: &Arc<Session>) -> Self {
+impl SessionGuard {
+    pub(super) fn new(session: &Arc<Session>) -> Self {
         session.open.fetch_add(1, Ordering::SeqCst);
         Self(Arc::clone(session))
     }
 }
 
-impl Drop for Used {
+impl Drop for SessionGuard {
     fn drop(&mut self) {
         *self.0.used.lock() = Instant::now();
         self.0.open.fetch_sub(1, Ordering::SeqCst);
-        self.0.tidy();
+        self.0.trim_streams();
     }
 }
 
@@ -471,7 +471,7 @@ struct SseWriter {
     ready: VecDeque<Bytes>,
     ended: bool,
     keep_alive: Duration,
-    used: Used,
+    used: SessionGuard,
     permit: Permit,
 }
 
@@ -491,9 +491,9 @@ impl SseWriter {
                 // The response stream may be dropped before its last event is written, so the event holds the permit.
                 let holds = outcome.is_some();
                 self.ready.push_back(if holds { body::holding(event, Arc::clone(&self.permit)) } else { event });
-                self.used.0.tidy();
+                self.used.0.trim_streams();
             }
-            Next::Later(after) => {
+            Next::Retry(after) => {
                 self.ready.push_back(sse::retry(after));
                 self.ended = true;
             }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use mcpgen_types::{ErrorCode, ErrorId, ErrorMessage, ErrorObject, RequestId};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
-use crate::peer::outbox::Outcome;
+use crate::transport::Outcome;
 use crate::util::lock::Mutex;
 
 /// The messages of one request, or those that belong to no request.
@@ -37,12 +37,12 @@ struct State {
     /// The number of the last event. Event numbers begin with 1; 0 means before the first event.
     last: u64,
     /// The number of the last delivered event.
-    taken: u64,
+    delivered: u64,
     /// The number of the current reader. A new reader replaces the previous one.
     reader: u64,
     is_read: bool,
     /// Set if the reader is to disconnect and reconnect after this delay.
-    later: Option<Duration>,
+    retry: Option<Duration>,
     ended: bool,
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Next {
     /// A message: its number, and the outcome if it is a response.
     Message(u64, Bytes, Option<Outcome>),
     /// The reader is to disconnect and reconnect after this delay.
-    Later(Duration),
+    Retry(Duration),
 }
 
 impl Stream {
@@ -98,8 +98,8 @@ impl Stream {
     }
 
     /// Asks the reader to disconnect and to reconnect after this delay.
-    pub(super) fn later(&self, after: Duration) {
-        self.state().later = Some(after);
+    pub(super) fn retry_after(&self, after: Duration) {
+        self.state().retry = Some(after);
         self.changed.notify_waiters();
     }
 
@@ -114,14 +114,20 @@ impl Stream {
         if !state.is_read {
             return 0;
         }
-        state.events.iter().rev().take_while(|event| event.number > state.taken).map(|event| event.message.len()).sum()
+        state
+            .events
+            .iter()
+            .rev()
+            .take_while(|event| event.number > state.delivered)
+            .map(|event| event.message.len())
+            .sum()
     }
 
     /// Disconnects the current reader. The client has to resume the stream for the rest.
-    pub(super) fn send_away(&self) {
+    pub(super) fn disconnect_reader(&self) {
         self.change(|state| {
             state.reader += 1;
-            state.read_by(false);
+            state.set_read(false);
         });
         self.changed.notify_waiters();
     }
@@ -139,18 +145,18 @@ impl Stream {
 
     /// Creates a reader that starts with the first event that is undelivered and available. Replaces the current
     /// reader.
-    pub(super) fn go_on(self: &Arc<Self>) -> Reader {
+    pub(super) fn resume_undelivered(self: &Arc<Self>) -> Reader {
         self.change(|state| {
-            let after = state.taken.max(state.first() - 1);
+            let after = state.delivered.max(state.first() - 1);
             self.reader(state, after)
         })
     }
 
     fn reader(self: &Arc<Self>, state: &mut State, after: u64) -> Reader {
         state.reader += 1;
-        state.taken = after;
-        state.read_by(true);
-        state.later = None;
+        state.delivered = after;
+        state.set_read(true);
+        state.retry = None;
         self.changed.notify_waiters();
         Reader { stream: Arc::clone(self), reader: state.reader }
     }
@@ -188,9 +194,9 @@ impl State {
 
     /// Attaches or detaches a reader. With a reader only delivered events count as retained. Without one all events
     /// count, and they release their outbox permits.
-    fn read_by(&mut self, is_read: bool) {
+    fn set_read(&mut self, is_read: bool) {
         self.is_read = is_read;
-        let taken = self.taken;
+        let taken = self.delivered;
         if !is_read {
             self.events.iter_mut().for_each(|event| event.room = None);
         }
@@ -207,7 +213,7 @@ impl State {
         while self.retained > most {
             let Some(first) = self.events.pop_front() else { break };
             self.retained = self.retained.saturating_sub(first.message.len());
-            if first.number > self.taken {
+            if first.number > self.delivered {
                 tracing::warn!("dropped a message that no client has read: the session retains too many bytes");
             }
         }
@@ -218,7 +224,7 @@ impl State {
     fn replace_answer(&mut self, most: usize) {
         let Some(last) = self.events.back_mut() else { return };
         let size = last.message.len();
-        if (!self.is_read || last.number <= self.taken)
+        if (!self.is_read || last.number <= self.delivered)
             && size > most
             && let Some(answer) = &last.answer
             && let Some(error) = too_large_to_keep(&answer.id, size)
@@ -264,26 +270,26 @@ impl Reader {
             if state.reader != self.reader {
                 return Some(None);
             }
-            let wanted = state.taken + 1;
+            let wanted = state.delivered + 1;
             let place = state.events.partition_point(|event| event.number < wanted);
             if let Some(event) = state.events.get_mut(place) {
                 event.room = None;
                 let outcome = event.answer.as_ref().map(|answer| answer.outcome);
                 let next = Next::Message(event.number, event.message.clone(), outcome);
-                state.taken = event.number;
+                state.delivered = event.number;
                 state.retained += event.message.len();
                 return Some(Some(next));
             }
             if state.ended {
                 return Some(None);
             }
-            state.later.take().map(|after| Some(Next::Later(after)))
+            state.retry.take().map(|after| Some(Next::Retry(after)))
         })
     }
 
     /// Returns the number of the last delivered event.
-    pub(super) fn taken(&self) -> u64 {
-        self.stream.state().taken
+    pub(super) fn delivered(&self) -> u64 {
+        self.stream.state().delivered
     }
 }
 
@@ -291,7 +297,7 @@ impl Drop for Reader {
     fn drop(&mut self) {
         self.stream.change(|state| {
             if state.reader == self.reader {
-                state.read_by(false);
+                state.set_read(false);
             }
         });
     }
@@ -305,18 +311,18 @@ mod tests {
     use super::*;
 
     /// Reads the available items as text.
-    fn told(reader: &mut Reader) -> Vec<String> {
-        let mut told = Vec::new();
+    fn items(reader: &mut Reader) -> Vec<String> {
+        let mut items = Vec::new();
         loop {
             match reader.next().now_or_never() {
-                None => return told,
+                None => return items,
                 Some(None) => {
-                    told.push("end".to_owned());
-                    return told;
+                    items.push("end".to_owned());
+                    return items;
                 }
-                Some(Some(Next::Later(after))) => told.push(format!("later {}", after.as_millis())),
+                Some(Some(Next::Retry(after))) => items.push(format!("later {}", after.as_millis())),
                 Some(Some(Next::Message(number, message, _))) => {
-                    told.push(format!("{number} {}", String::from_utf8_lossy(&message)));
+                    items.push(format!("{number} {}", String::from_utf8_lossy(&message)));
                 }
             }
         }
@@ -325,30 +331,30 @@ mod tests {
     #[test]
     fn resumes_after_the_last_event() {
         let stream = Stream::new(7, 10, &Arc::default());
-        let say = |text: &str| stream.push(text.into(), None, None);
-        let mut reader = stream.go_on();
-        say("a");
-        say("b");
-        assert_eq!(told(&mut reader), ["1 a", "2 b"]);
+        let push = |text: &str| stream.push(text.into(), None, None);
+        let mut reader = stream.resume_undelivered();
+        push("a");
+        push("b");
+        assert_eq!(items(&mut reader), ["1 a", "2 b"]);
         drop(reader);
-        say("c");
-        let mut reader = stream.read(1).expect("kept");
-        assert_eq!(told(&mut reader), ["2 b", "3 c"], "starts after event 1");
-        let mut other = stream.go_on();
-        say("d");
-        assert_eq!(told(&mut reader), ["end"], "the new reader has replaced this one");
+        push("c");
+        let mut reader = stream.read(1).expect("retained");
+        assert_eq!(items(&mut reader), ["2 b", "3 c"], "starts after event 1");
+        let mut other = stream.resume_undelivered();
+        push("d");
+        assert_eq!(items(&mut reader), ["end"], "the new reader has replaced this one");
         drop(reader);
-        assert_eq!(told(&mut other), ["4 d"], "dropping the replaced reader does not detach this one");
-        stream.later(Duration::from_millis(5));
-        assert_eq!(told(&mut other), ["later 5"]);
+        assert_eq!(items(&mut other), ["4 d"], "dropping the replaced reader does not detach this one");
+        stream.retry_after(Duration::from_millis(5));
+        assert_eq!(items(&mut other), ["later 5"]);
         drop(other);
-        say("0123456789");
+        push("0123456789");
         stream.push(b"z".into(), answer(), None);
         assert!(stream.read(4).is_none(), "event 5 is no longer retained");
         assert!(stream.read(9).is_none(), "event 9 does not exist");
-        let mut last = stream.read(5).expect("kept");
-        assert_eq!(told(&mut last), ["6 z", "end"]);
-        assert_eq!(told(&mut stream.go_on()), ["end"]);
+        let mut last = stream.read(5).expect("retained");
+        assert_eq!(items(&mut last), ["6 z", "end"]);
+        assert_eq!(items(&mut stream.resume_undelivered()), ["end"]);
     }
 
     #[test]
@@ -356,23 +362,23 @@ mod tests {
         let (room, total) = (Arc::new(Semaphore::new(100)), Arc::<AtomicUsize>::default());
         let stream = Stream::new(1, 10, &total);
         let now = || (room.available_permits(), total.load(Ordering::SeqCst));
-        let say = |text: &str| {
+        let push = |text: &str| {
             let size = u32::try_from(text.len()).expect("small");
             let taken = Arc::clone(&room).try_acquire_many_owned(size).expect("room");
             stream.push(text.into(), None, Some(taken));
         };
-        let mut reader = stream.go_on();
+        let mut reader = stream.resume_undelivered();
         for _ in 0..5 {
-            say("0123456789");
+            push("0123456789");
         }
         assert_eq!(now(), (50, 0), "undelivered messages are not retained");
-        assert_eq!(told(&mut reader).len(), 5);
+        assert_eq!(items(&mut reader).len(), 5);
         assert_eq!(now(), (100, 10), "delivered messages are retained up to the limit");
-        say("0123456789");
-        say("0123456789");
+        push("0123456789");
+        push("0123456789");
         drop(reader);
         assert_eq!(now(), (100, 10), "without a reader, messages are retained");
-        assert_eq!(told(&mut stream.go_on()), ["7 0123456789"]);
+        assert_eq!(items(&mut stream.resume_undelivered()), ["7 0123456789"]);
         drop(stream);
         assert_eq!(total.load(Ordering::SeqCst), 0);
     }
@@ -381,10 +387,10 @@ mod tests {
     fn retains_no_message_larger_than_its_limit() {
         let total = Arc::<AtomicUsize>::default();
         let stream = Stream::new(1, 10, &total);
-        let mut reader = stream.go_on();
+        let mut reader = stream.resume_undelivered();
         stream.push(b"0123456789".into(), None, None);
         stream.push(b"01234567890".into(), answer(), None);
-        assert_eq!(told(&mut reader), ["1 0123456789", "2 01234567890", "end"]);
+        assert_eq!(items(&mut reader), ["1 0123456789", "2 01234567890", "end"]);
         assert_eq!(total.load(Ordering::SeqCst), 0);
         assert!(stream.read(1).is_none(), "the response is not retained");
         assert!(stream.read(2).is_some(), "nothing after event 2 is missing");
@@ -394,11 +400,11 @@ mod tests {
     fn retains_an_error_in_place_of_a_large_unread_response() {
         let total = Arc::<AtomicUsize>::default();
         let stream = Stream::new(1, 500, &total);
-        let reader = stream.go_on();
+        let reader = stream.resume_undelivered();
         stream.push(vec![b'x'; 501], answer(), None);
         drop(reader);
         assert!((1..=500).contains(&total.load(Ordering::SeqCst)));
-        let answer = told(&mut stream.read(0).expect("kept")).remove(0);
+        let answer = items(&mut stream.read(0).expect("retained")).remove(0);
         assert!(answer.contains("the response of 501 bytes was too large to retain"), "{answer}");
         stream.shrink(500);
         assert_eq!(total.load(Ordering::SeqCst), 0);

@@ -6,7 +6,7 @@ use jsonschema::Draft;
 use mcpgen_types::Value;
 use serde_json::Map;
 
-use super::SchemaError;
+use super::error::SchemaError;
 
 /// The maximum number of subschemas in a schema.
 const MAX_SUBSCHEMAS: usize = 20_000;

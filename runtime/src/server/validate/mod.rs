@@ -1,154 +1,17 @@
 //! Validates the arguments and results of tools against their schemas. Schemas that refer to other documents are
 //! rejected, so nothing is fetched.
+//!
+//! `schemas` has the schemas of a tool, and `schema` compiles one. Before that, `rewrite` adds keywords that count the
+//! work of a check, whose `budget` ends it. `graph`, `size` and `pattern` measure a schema.
 
 mod budget;
+mod error;
 mod graph;
 mod pattern;
 mod rewrite;
 mod schema;
+mod schemas;
 mod size;
 
-use std::sync::Arc;
-
-use mcpgen_types::v2026_07_28::{CallToolResult, Tool};
-use mcpgen_types::{JsonObject, Value};
-use schema::{Schema, Verdict};
-
-use super::{DefinitionError, ToolError};
-
-/// The reason why a schema is rejected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum SchemaError {
-    /// The value is not a JSON Schema.
-    #[error("{0}")]
-    Invalid(String),
-    #[error("the reference {0:?} does not refer to a part of the schema")]
-    Unresolved(String),
-    #[error("{0} is not supported")]
-    Unsupported(String),
-    #[error("{0}: patterns must not use look-around or backreferences, and must compile to at most {1} KiB")]
-    Pattern(String, usize),
-    #[error("more than {0} subschemas")]
-    TooManySubschemas(usize),
-    #[error("more than {0} patterns")]
-    TooManyPatterns(usize),
-    #[error("more than {0} subschemas apply to one value, with references expanded")]
-    TooLarge(u64),
-    #[error("`unevaluatedProperties` and `unevaluatedItems` inspect more than {0} subschemas")]
-    TooManyUnevaluated(u64),
-    #[error("a reference loop, or more than {0} nested subschemas that apply to one value")]
-    TooNested(usize),
-}
-
-/// The compiled schemas of a tool.
-pub(super) struct Schemas {
-    input: Arc<Schema>,
-    output: Option<Arc<Schema>>,
-}
-
-impl Schemas {
-    pub(super) fn of(tool: &Tool) -> Result<Self, DefinitionError> {
-        let compile = |schema: &'static str, value: Value| match Schema::new(&value) {
-            Ok(compiled) => Ok(Arc::new(compiled)),
-            Err(error) => Err(DefinitionError::Schema { name: tool.name.clone(), schema, why: error.to_string() }),
-        };
-        let output = tool.output_schema.as_ref().map(|schema| mcpgen_types::to_value(schema).unwrap_or_default());
-        Ok(Self {
-            input: compile("inputSchema", mcpgen_types::to_value(&tool.input_schema).unwrap_or_default())?,
-            output: output.map(|schema| compile("outputSchema", schema)).transpose()?,
-        })
-    }
-
-    /// Validates the arguments of a call and returns them.
-    ///
-    /// # Errors
-    ///
-    /// The arguments are invalid, or the check takes too long. The message is written for the model.
-    pub(super) async fn check_input(&self, tool: &str, arguments: JsonObject) -> Result<JsonObject, ToolError> {
-        let (arguments, verdict) = self.input.check(Value::Object(arguments)).await;
-        match (verdict, arguments) {
-            (Verdict::Valid, Value::Object(arguments)) => Ok(arguments),
-            (Verdict::Invalid(errors), _) => {
-                let why = format!("invalid arguments for {tool}: {errors}. Correct them and call the tool again.");
-                Err(ToolError::failed(why))
-            }
-            _ => Err(ToolError::failed(format!("{tool}: checking the arguments against inputSchema took too long"))),
-        }
-    }
-
-    /// Validates a result and returns it.
-    ///
-    /// # Errors
-    ///
-    /// The result does not match the schema, which is logged and reported as an internal error, or the check takes too
-    /// long.
-    pub(super) async fn check_output(
-        &self,
-        tool: &str,
-        mut result: CallToolResult,
-    ) -> Result<CallToolResult, ToolError> {
-        let Some(schema) = &self.output else { return Ok(result) };
-        match check_content(schema, &mut result).await {
-            Verdict::Valid => Ok(result),
-            Verdict::Invalid(errors) => {
-                tracing::error!(tool, errors, "structured content does not match the tool's outputSchema");
-                Err(crate::jsonrpc::errors::internal().into())
-            }
-            Verdict::Unfinished => {
-                tracing::error!(tool, "checking structured content against the tool's outputSchema took too long");
-                Err(ToolError::failed(format!("{tool}: checking the result against outputSchema took too long")))
-            }
-        }
-    }
-}
-
-async fn check_content(schema: &Arc<Schema>, result: &mut CallToolResult) -> Verdict {
-    if result.is_error == Some(true) {
-        return Verdict::Valid;
-    }
-    let Some(content) = result.structured_content.take() else {
-        return Verdict::Invalid("missing; the tool has an outputSchema".to_owned());
-    };
-    let (content, verdict) = schema.check(content).await;
-    result.structured_content = Some(content);
-    verdict
-}
-
-/// The compiled output schema of a tool that a server lists.
-pub(crate) struct OutputSchema(Arc<Schema>);
-
-impl OutputSchema {
-    /// Compiles the output schema of a tool. Returns `None` if the tool has no output schema, or if the schema is
-    /// rejected, which is logged.
-    pub(crate) async fn of(tool: &Tool) -> Option<Self> {
-        let value = mcpgen_types::to_value(tool.output_schema.as_ref()?).unwrap_or_default();
-        // Compiling a large schema takes long.
-        let compiled = tokio::task::spawn_blocking(move || Schema::new(&value)).await.ok()?;
-        match compiled {
-            Ok(schema) => Some(Self(Arc::new(schema))),
-            Err(error) => {
-                tracing::warn!(tool = tool.name, %error, "outputSchema is rejected; results are not validated");
-                None
-            }
-        }
-    }
-
-    /// Validates the structured content of a result and returns the result.
-    ///
-    /// # Errors
-    ///
-    /// The content does not match the schema, or the check takes too long. The message is written for people.
-    pub(crate) async fn check(&self, mut result: CallToolResult) -> Result<CallToolResult, String> {
-        match check_content(&self.0, &mut result).await {
-            Verdict::Valid => Ok(result),
-            Verdict::Invalid(errors) => Err(errors),
-            Verdict::Unfinished => Err("checking it against the tool's outputSchema took too long".to_owned()),
-        }
-    }
-}
-
-impl std::fmt::Debug for OutputSchema {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OutputSchema").finish_non_exhaustive()
-    }
-}
+pub(crate) use schemas::OutputSchema;
+pub(super) use schemas::Schemas;

@@ -13,8 +13,8 @@ use jsonschema::Draft;
 use mcpgen_types::Value;
 use serde_json::{Map, json};
 
-use super::SchemaError;
 use super::budget::{self, Cost};
+use super::error::SchemaError;
 use super::graph::{AppliesTo, Graph, Holds, holder, is_metaschema};
 use super::pattern::weight;
 use super::size::expanded_sizes;

@@ -10,8 +10,8 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use mcpgen_types::Value;
 use tokio::sync::Semaphore;
 
-use super::SchemaError;
 use super::budget::{self, Budget};
+use super::error::SchemaError;
 use super::rewrite::rewrite;
 
 /// A compiled schema.

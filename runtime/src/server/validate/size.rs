@@ -1,6 +1,6 @@
 //! Measures how much work a schema can cause for one value of an instance.
 
-use super::SchemaError;
+use super::error::SchemaError;
 use super::graph::{AppliesTo, Graph};
 
 /// The maximum number of subschemas that apply to one value, with references expanded.

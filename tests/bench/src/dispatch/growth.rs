@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use echo_driver::{Dialect, InProcess};
 use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Limits, Server};
+use mcpgen_runtime::{Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use tokio::sync::watch;
 
@@ -63,17 +63,19 @@ impl Held {
         // Open for the first call, whose response becomes the template.
         let (open, opened) = watch::channel(true);
         let tool = Tool::new(ToolInputSchema::new(), "echo");
-        let held = Server::new("held", "1.0.0").tool_with_schema(tool, move |_, mut arguments| {
-            let mut opened = opened.clone();
-            async move {
-                // Fails if the sender is dropped; the tool then completes too.
-                let _ = opened.wait_for(|open| *open).await;
-                arguments.remove("text").and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
-            }
-        });
+        let held = Server::builder("held", "1.0.0")
+            .tool_with_schema(tool, move |_, mut arguments| {
+                let mut opened = opened.clone();
+                async move {
+                    // Fails if the sender is dropped; the tool then completes too.
+                    let _ = opened.wait_for(|open| *open).await;
+                    arguments.remove("text").and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
+                }
+            })
+            .build();
         let server = InProcess::of(Dialect::Handshake, |(reader, writer)| {
             let (incoming, outgoing) = (lines::receive(reader, lines::LONGEST), lines::send(writer));
-            tokio::spawn(async move { held.serve(incoming, outgoing, Limits::default()).await.is_ok() });
+            tokio::spawn(async move { serve(held, (incoming, outgoing)).await.is_ok() });
         })?;
         Ok(Self { server, open })
     }

@@ -51,7 +51,7 @@ fn server(counts: &Arc<Counts>) -> Server {
     let tool = |name: &str| Tool::new(ToolInputSchema::new(), name);
     let (echo, progress, later) = (Arc::clone(counts), Arc::clone(counts), Arc::clone(counts));
     let text = |arguments: &JsonObject| arguments.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-    Server::new("soak", "1")
+    Server::builder("soak", "1")
         .tool_with_schema(tool("echo"), move |_, arguments| {
             let guard = HandlerGuard::new(&echo);
             async move {
@@ -79,6 +79,7 @@ fn server(counts: &Arc<Counts>) -> Server {
                 text(&arguments)
             }
         })
+        .build()
 }
 
 #[tokio::main]
@@ -205,7 +206,7 @@ impl Worker {
 
     async fn work_with_runtime_client(&mut self, requests: usize) -> anyhow::Result<()> {
         let revision = if self.chance(2) { Revision::V2025_11_25 } else { Revision::V2026_07_28 };
-        let client = Client::builder("soak", "1").options(|options| options.known = Some(revision));
+        let client = Client::builder("soak", "1").options(|options| options.known_revision = Some(revision));
         let client = client.connect_http(&self.url, client::Options::default()).await?;
         for _ in 0..requests {
             self.next += 1;

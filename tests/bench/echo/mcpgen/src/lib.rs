@@ -1,8 +1,8 @@
 //! A server with one tool, written with `mcpgen_runtime::Server`.
 
+use mcpgen_runtime::Server;
 use mcpgen_runtime::server::ServeError;
 use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Limits, Server};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -16,7 +16,7 @@ struct Echo {
 
 /// Creates the server.
 pub fn server() -> Server {
-    Server::new("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text })
+    Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text }).build()
 }
 
 /// Serves a connection until the client closes it.
@@ -24,5 +24,5 @@ pub async fn serve(
     reader: impl AsyncRead + Send + 'static,
     writer: impl AsyncWrite + Send + 'static,
 ) -> Result<(), ServeError> {
-    server().serve(lines::receive(reader, lines::LONGEST), lines::send(writer), Limits::default()).await
+    mcpgen_runtime::serve(server(), (lines::receive(reader, lines::LONGEST), lines::send(writer))).await
 }

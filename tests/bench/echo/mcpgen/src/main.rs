@@ -4,5 +4,5 @@ use mcpgen_runtime::server::ServeError;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), ServeError> {
-    echo_mcpgen::server().stdio().await
+    echo_mcpgen::server().serve_stdio().await
 }

@@ -1,9 +1,8 @@
 //! A server with one tool, written with typed handlers of `mcpgen_runtime::Router` and without `Server`.
 
-use std::io;
-
+use mcpgen_runtime::server::ServeError;
 use mcpgen_runtime::transport::{Incoming, Outgoing, lines};
-use mcpgen_runtime::{Limits, LocalInfo, Router};
+use mcpgen_runtime::{LocalInfo, Router};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, TextContent, Tool, ToolInputSchema,
 };
@@ -12,17 +11,17 @@ use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Serves a connection over a transport until the client closes it.
-pub async fn run(incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
+pub async fn run(incoming: impl Incoming, outgoing: impl Outgoing) -> Result<(), ServeError> {
     let router = router();
     let info = LocalInfo::new("echo", "1.0.0").capability("tools", json!({}));
-    mcpgen_runtime::serve(info, router.clone(), router, incoming, outgoing, Limits::default()).await
+    mcpgen_runtime::serve((info, router), (incoming, outgoing)).await
 }
 
 /// Serves a connection until the client closes it.
 pub async fn serve(
     reader: impl AsyncRead + Send + 'static,
     writer: impl AsyncWrite + Send + 'static,
-) -> io::Result<()> {
+) -> Result<(), ServeError> {
     run(lines::receive(reader, lines::LONGEST), lines::send(writer)).await
 }
 

@@ -1,11 +1,10 @@
 //! The server over standard input and output.
 
-use std::io;
-
+use mcpgen_runtime::server::ServeError;
 use mcpgen_runtime::transport::{lines, stdio};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> io::Result<()> {
+async fn main() -> Result<(), ServeError> {
     let (incoming, outgoing) = stdio::stdio(lines::LONGEST)?;
     echo_router::run(incoming, outgoing).await
 }

@@ -21,7 +21,8 @@ struct Echo {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let options = Options { sessions: UNLIMITED, streams: UNLIMITED, ..Options::default() };
-    let endpoint = Server::new("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text }).http(options)?;
+    let endpoint =
+        Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text }).build().http(options)?;
     let app = axum::Router::new().route_service("/mcp", endpoint);
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     println!("{}", listener.local_addr()?.port());

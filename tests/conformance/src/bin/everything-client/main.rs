@@ -64,7 +64,7 @@ async fn run(Arguments { url, scenario, revision, context }: Arguments) -> anyho
 fn builder(revision: Option<Revision>) -> ClientBuilder {
     Client::builder("everything-client", env!("CARGO_PKG_VERSION"))
         .options(|options| {
-            options.ours.revisions.retain(|supported| revision.is_none_or(|revision| revision == *supported))
+            options.local_info.revisions.retain(|supported| revision.is_none_or(|revision| revision == *supported))
         })
         .on_elicitation(|_, params| async move { Ok(responses::elicitation(&params)) })
         .on_sampling(|_, _| async { Ok(responses::sampling()) })

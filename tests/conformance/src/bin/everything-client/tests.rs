@@ -1,7 +1,7 @@
 //! Runs the scenarios without the suite, with a server that has the tools they call.
 
-use mcpgen_runtime::server::{Call, ToolError};
-use mcpgen_runtime::{Limits, Server, transport};
+use mcpgen_runtime::server::{RequestContext, ToolError};
+use mcpgen_runtime::{Server, serve, transport};
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{ElicitRequestParams, Prompt, Resource, Tool, ToolInputSchema};
 use serde_json::json;
@@ -21,17 +21,18 @@ fn server() -> Server {
         "json_schema_echo",
     ];
     let tool = |name| Tool::new(ToolInputSchema::new(), name);
-    let server = Server::new("server", "1")
-        .tool_with_schema(tool("test_client_elicitation_defaults"), |call, _| elicit_defaults(call))
+    let server = Server::builder("server", "1")
+        .tool_with_schema(tool("test_client_elicitation_defaults"), |context, _| elicit_defaults(context))
         .resource(Resource::new("a", "file:///a"), |_| async { "a" })
         .prompt(Prompt::new("greet"), |_, _| async { "hello" });
-    tools.into_iter().fold(server, |server, name| {
+    let server = tools.into_iter().fold(server, |server, name| {
         server.tool_with_schema(tool(name), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
-    })
+    });
+    server.build()
 }
 
-async fn elicit_defaults(call: Call) -> Result<String, ToolError> {
-    let result = call.elicit("form", form()).await?;
+async fn elicit_defaults(context: RequestContext) -> Result<String, ToolError> {
+    let result = context.elicit("form", form()).await?;
     match mcpgen_types::to_value(&result)? == accepted_defaults() {
         true => Ok("as expected".to_owned()),
         false => Err(ToolError::failed(mcpgen_types::to_string(&result))),
@@ -66,7 +67,7 @@ fn accepted_defaults() -> serde_json::Value {
 
 async fn connect(server: Server, context: &str, revision: Revision) -> Run {
     let (client, peer) = transport::duplex();
-    tokio::spawn(async move { server.serve(peer.0, peer.1, Limits::default()).await });
+    tokio::spawn(async move { serve(server, peer).await });
     let client = builder(Some(revision)).connect(client.0, client.1).await.expect("the client connects");
     assert_eq!(client.revision(), revision);
     Run { client, context: ScenarioContext::from_json(context).expect("the context is valid JSON") }
@@ -88,9 +89,11 @@ async fn runs_every_scenario_in_legacy_and_modern_revisions() {
 #[tokio::test]
 async fn reports_failed_tools() {
     let fails = Tool::new(ToolInputSchema::new(), "add_numbers");
-    let server = Server::new("server", "1").tool_with_schema(fails, |_, _: JsonObject| async {
-        Err::<(), _>(ToolError::failed("the tool is out of order"))
-    });
+    let server = Server::builder("server", "1")
+        .tool_with_schema(fails, |_, _: JsonObject| async {
+            Err::<(), _>(ToolError::failed("the tool is out of order"))
+        })
+        .build();
     for revision in REVISIONS {
         let run = connect(server.clone(), "{}", revision).await;
         let scenario = scenarios::find("tools_call").expect("a known scenario");

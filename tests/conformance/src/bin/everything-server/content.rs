@@ -1,6 +1,6 @@
 //! Tools that return each kind of content, or fail.
 
-use mcpgen_runtime::Server;
+use mcpgen_runtime::ServerBuilder;
 use mcpgen_runtime::server::{ToolError, ToolInfo};
 use mcpgen_types::v2026_07_28::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent, TextResourceContents,
@@ -13,8 +13,7 @@ pub(crate) fn tool_info(name: &str, description: &str) -> ToolInfo {
     ToolInfo::new(name).description(description)
 }
 
-pub(crate) fn tools(server: Server) -> Server {
-    // Must come first: the suite calls the first tool in the list, without arguments.
+pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
     server
         .tool(tool_info("test_simple_text", "Returns a text."), |_, ()| async {
             "This is a simple text response for testing."

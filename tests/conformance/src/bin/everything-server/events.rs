@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mcpgen_runtime::Server;
 use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::server::{Call, DefinitionError};
+use mcpgen_runtime::server::{DefinitionError, RequestContext};
+use mcpgen_runtime::{Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::Prompt;
 use tokio::time::sleep;
 
@@ -13,51 +13,57 @@ use crate::content::tool_info;
 /// The pause between two notifications.
 const PAUSE: Duration = Duration::from_millis(50);
 
-pub(crate) fn tools(server: Server) -> Server {
-    let (tools, prompts) = (server.clone(), server.clone());
+pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
     server
-        .tool(tool_info("test_tool_with_logging", "Logs three events."), |call, ()| logging(call))
-        .tool(tool_info("test_logging_tool", "Logs three events, if the request enables logging."), |call, ()| {
-            logging(call)
+        .tool(tool_info("test_tool_with_logging", "Logs three events."), |context, ()| logging(context))
+        .tool(tool_info("test_logging_tool", "Logs three events, if the request enables logging."), |context, ()| {
+            logging(context)
         })
-        .tool(tool_info("test_tool_with_progress", "Reports its progress three times."), |call, ()| progress(call))
+        .tool(tool_info("test_tool_with_progress", "Reports its progress three times."), |context, ()| {
+            progress(context)
+        })
         .tool(
             tool_info(
                 "test_reconnection",
                 "Closes the event stream, and returns a result after the client reconnects.",
             ),
-            |call, ()| reconnection(call),
+            |context, ()| reconnection(context),
         )
-        .tool(tool_info("test_trigger_tool_change", "Adds a tool, or removes it."), move |_, ()| {
-            let changed = change_tools(&tools);
-            async move { changed.map(|()| "The list of tools has changed.") }
-        })
-        .tool(tool_info("test_trigger_prompt_change", "Adds a prompt, or removes it."), move |_, ()| {
-            let changed = change_prompts(&prompts);
-            async move { changed.map(|()| "The list of prompts has changed.") }
-        })
 }
 
-async fn logging(call: Call) -> &'static str {
-    call.log(Level::Info, None, "Tool execution started").await;
+/// Adds the tools whose handlers change the server.
+pub(crate) fn add_changing_tools(server: &Server) -> Result<(), DefinitionError> {
+    let (tools, prompts) = (server.clone(), server.clone());
+    server.add_tool(tool_info("test_trigger_tool_change", "Adds a tool, or removes it."), move |_, ()| {
+        let changed = change_tools(&tools);
+        async move { changed.map(|()| "The list of tools has changed.") }
+    })?;
+    server.add_tool(tool_info("test_trigger_prompt_change", "Adds a prompt, or removes it."), move |_, ()| {
+        let changed = change_prompts(&prompts);
+        async move { changed.map(|()| "The list of prompts has changed.") }
+    })
+}
+
+async fn logging(context: RequestContext) -> &'static str {
+    context.log(Level::Info, None, "Tool execution started").await;
     sleep(PAUSE).await;
-    call.log(Level::Info, None, "Tool processing data").await;
+    context.log(Level::Info, None, "Tool processing data").await;
     sleep(PAUSE).await;
-    call.log(Level::Info, None, "Tool execution completed").await;
+    context.log(Level::Info, None, "Tool execution completed").await;
     "Three events were logged."
 }
 
-async fn progress(call: Call) -> &'static str {
-    call.progress(0.0, Some(100.0), None).await;
+async fn progress(context: RequestContext) -> &'static str {
+    context.progress(0.0, Some(100.0), None).await;
     sleep(PAUSE).await;
-    call.progress(50.0, Some(100.0), None).await;
+    context.progress(50.0, Some(100.0), None).await;
     sleep(PAUSE).await;
-    call.progress(100.0, Some(100.0), None).await;
+    context.progress(100.0, Some(100.0), None).await;
     "The work is done."
 }
 
-async fn reconnection(call: Call) -> &'static str {
-    call.close_sse_stream(10 * PAUSE);
+async fn reconnection(context: RequestContext) -> &'static str {
+    context.close_sse_stream(10 * PAUSE);
     sleep(2 * PAUSE).await;
     "The client has reconnected."
 }

@@ -4,9 +4,9 @@
 //! handler waits; in 2026-07-28, it responds with an input-required result. Only the handler that requests several
 //! inputs at once distinguishes the two.
 
-use mcpgen_runtime::Server;
+use mcpgen_runtime::ServerBuilder;
 use mcpgen_runtime::server::request_state::RequestStateCodec;
-use mcpgen_runtime::server::{Call, ToolError};
+use mcpgen_runtime::server::{RequestContext, ToolError};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitResult, InputRequests,
     InputRequiredResult, ListRootsRequest, ListRootsResult, Role, SamplingMessage, StringSchema, TextContent,
@@ -31,65 +31,66 @@ struct Elicitation {
     message: String,
 }
 
-pub(crate) fn tools(server: Server, seal: &RequestStateCodec) -> Server {
+pub(crate) fn tools(server: ServerBuilder, seal: &RequestStateCodec) -> ServerBuilder {
     let server = server
-        .tool("test_sampling", |call, Sampling { prompt }| sampling(call, prompt))
-        .tool("test_elicitation", |call, Elicitation { message }| elicitation(call, message))
-        .tool(tool_info("test_elicitation_sep1034_defaults", "Elicits values that have defaults."), |call, ()| {
-            with_defaults(call)
+        .tool("test_sampling", |context, Sampling { prompt }| sampling(context, prompt))
+        .tool("test_elicitation", |context, Elicitation { message }| elicitation(context, message))
+        .tool(tool_info("test_elicitation_sep1034_defaults", "Elicits values that have defaults."), |context, ()| {
+            with_defaults(context)
         })
-        .tool(tool_info("test_elicitation_sep1330_enums", "Elicits a choice of each kind of enum."), |call, ()| {
-            completed(call, "Please choose", choices())
+        .tool(tool_info("test_elicitation_sep1330_enums", "Elicits a choice of each kind of enum."), |context, ()| {
+            completed(context, "Please choose", choices())
         })
-        .tool(tool_info("test_missing_capability", "Requires sampling."), |call, ()| {
-            sampling(call, "Hello?".to_owned())
+        .tool(tool_info("test_missing_capability", "Requires sampling."), |context, ()| {
+            sampling(context, "Hello?".to_owned())
         })
         .tool(
             tool_info("test_streaming_elicitation", "Asks the user to confirm, and reports its progress."),
-            |call, ()| streaming(call),
+            |context, ()| streaming(context),
         );
     rounds(server, seal)
 }
 
 /// Adds the tools that the suite calls only in 2026-07-28.
-fn rounds(server: Server, seal: &RequestStateCodec) -> Server {
+fn rounds(server: ServerBuilder, seal: &RequestStateCodec) -> ServerBuilder {
     let seal = seal.clone();
     server
-        .tool(tool_info("test_input_required_result_elicitation", "Elicits the user's name."), |call, ()| {
-            greeting(call)
+        .tool(tool_info("test_input_required_result_elicitation", "Elicits the user's name."), |context, ()| {
+            greeting(context)
         })
         .tool(
             tool_info("test_input_required_result_sampling", "Asks the client's model for a capital city."),
-            |call, ()| capital(call),
+            |context, ()| capital(context),
         )
-        .tool(tool_info("test_input_required_result_list_roots", "Requests the client's roots."), |call, ()| {
-            roots(call)
+        .tool(tool_info("test_input_required_result_list_roots", "Requests the client's roots."), |context, ()| {
+            roots(context)
         })
-        .tool(tool_info("test_input_required_result_request_state", "Asks the user to confirm."), |call, ()| {
-            confirm(call)
+        .tool(tool_info("test_input_required_result_request_state", "Asks the user to confirm."), |context, ()| {
+            confirm(context)
         })
-        .tool(tool_info("test_input_required_result_tampered_state", "Asks the user to confirm."), |call, ()| {
-            confirm(call)
-        })
-        .tool(tool_info("test_input_required_result_multi_round", "Elicits input twice, in sequence."), |call, ()| {
-            multi_round(call)
+        .tool(tool_info("test_input_required_result_tampered_state", "Asks the user to confirm."), |context, ()| {
+            confirm(context)
         })
         .tool(
+            tool_info("test_input_required_result_multi_round", "Elicits input twice, in sequence."),
+            |context, ()| multi_round(context),
+        )
+        .tool(
             tool_info("test_input_required_result_capabilities", "Requests all input that the client supports."),
-            |call, ()| supported_inputs(call),
+            |context, ()| supported_inputs(context),
         )
         .tool(
             tool_info("test_input_required_result_multiple_inputs", "Requests three inputs at once."),
-            move |call, ()| multiple_inputs(call, seal.clone()),
+            move |context, ()| multiple_inputs(context, seal.clone()),
         )
 }
 
-async fn sampling(call: Call, prompt: String) -> Result<String, ToolError> {
-    let result = call.sample("answer", message(&prompt, 100)).await?;
+async fn sampling(context: RequestContext, prompt: String) -> Result<String, ToolError> {
+    let result = context.sample("answer", message(&prompt, 100)).await?;
     Ok(format!("LLM response: {}", text(&result)))
 }
 
-async fn elicitation(call: Call, message: String) -> Result<String, ToolError> {
+async fn elicitation(context: RequestContext, message: String) -> Result<String, ToolError> {
     let params = form(
         message,
         [
@@ -97,73 +98,77 @@ async fn elicitation(call: Call, message: String) -> Result<String, ToolError> {
             required("email", StringSchema::new().with_description("User's email address")),
         ],
     );
-    let result = call.elicit("user", params).await?;
+    let result = context.elicit("user", params).await?;
     Ok(format!("User response: {}", describe(&result)))
 }
 
-async fn completed<const N: usize>(call: Call, message: &str, fields: [Field; N]) -> Result<String, ToolError> {
-    let result = call.elicit("values", form(message, fields)).await?;
+async fn completed<const N: usize>(
+    context: RequestContext,
+    message: &str,
+    fields: [Field; N],
+) -> Result<String, ToolError> {
+    let result = context.elicit("values", form(message, fields)).await?;
     Ok(format!("Elicitation completed: {}", describe(&result)))
 }
 
-async fn with_defaults(call: Call) -> Result<String, ToolError> {
-    completed(call, "Please review the defaults", defaults()?).await
+async fn with_defaults(context: RequestContext) -> Result<String, ToolError> {
+    completed(context, "Please review the defaults", defaults()?).await
 }
 
-async fn streaming(call: Call) -> Result<String, ToolError> {
-    call.progress(1.0, Some(2.0), None).await;
-    let result = call.elicit("confirm", confirmation()).await?;
-    call.progress(2.0, Some(2.0), None).await;
+async fn streaming(context: RequestContext) -> Result<String, ToolError> {
+    context.progress(1.0, Some(2.0), None).await;
+    let result = context.elicit("confirm", confirmation()).await?;
+    context.progress(2.0, Some(2.0), None).await;
     Ok(describe(&result))
 }
 
-async fn greeting(call: Call) -> Result<String, ToolError> {
-    let result = call.elicit("user_name", name("What is your name?")).await?;
+async fn greeting(context: RequestContext) -> Result<String, ToolError> {
+    let result = context.elicit("user_name", name("What is your name?")).await?;
     Ok(format!("Hello, {}!", field(&result, "name")))
 }
 
-async fn capital(call: Call) -> Result<String, ToolError> {
-    let result = call.sample("capital_question", message("What is the capital of France?", 100)).await?;
+async fn capital(context: RequestContext) -> Result<String, ToolError> {
+    let result = context.sample("capital_question", message("What is the capital of France?", 100)).await?;
     Ok(text(&result))
 }
 
-async fn roots(call: Call) -> Result<String, ToolError> {
-    let result = call.roots("client_roots").await?;
+async fn roots(context: RequestContext) -> Result<String, ToolError> {
+    let result = context.roots("client_roots").await?;
     Ok(format!("The roots are {}.", uris(&result)))
 }
 
 /// Asks for confirmation. The runtime rejects a modified request state before it calls this handler.
-async fn confirm(call: Call) -> Result<String, ToolError> {
-    let result = call.elicit("confirm", confirmation()).await?;
+async fn confirm(context: RequestContext) -> Result<String, ToolError> {
+    let result = context.elicit("confirm", confirmation()).await?;
     Ok(format!("state-ok: {}", describe(&result)))
 }
 
-async fn multi_round(call: Call) -> Result<String, ToolError> {
-    let user = call.elicit("step1", name("Step 1: What is your name?")).await?;
+async fn multi_round(context: RequestContext) -> Result<String, ToolError> {
+    let user = context.elicit("step1", name("Step 1: What is your name?")).await?;
     let color = required("color", StringSchema::new());
-    let preference = call.elicit("step2", form("Step 2: What is your favorite color?", [color])).await?;
+    let preference = context.elicit("step2", form("Step 2: What is your favorite color?", [color])).await?;
     Ok(format!("{} likes {}.", field(&user, "name"), field(&preference, "color")))
 }
 
-async fn supported_inputs(call: Call) -> Result<String, ToolError> {
-    let supports = |capability| call.peer_info().is_some_and(|peer_info| peer_info.can(&[capability]));
+async fn supported_inputs(context: RequestContext) -> Result<String, ToolError> {
+    let supports = |capability| context.peer_info().is_some_and(|peer_info| peer_info.can(&[capability]));
     let mut inputs = Vec::new();
     if supports("elicitation") {
-        inputs.push(describe(&call.elicit("user_name", name("What is your name?")).await?));
+        inputs.push(describe(&context.elicit("user_name", name("What is your name?")).await?));
     }
     if supports("sampling") {
-        inputs.push(text(&call.sample("greeting", message("Generate a greeting", 50)).await?));
+        inputs.push(text(&context.sample("greeting", message("Generate a greeting", 50)).await?));
     }
     if supports("roots") {
-        inputs.push(uris(&call.roots("client_roots").await?));
+        inputs.push(uris(&context.roots("client_roots").await?));
     }
     Ok(inputs.join("; "))
 }
 
-async fn multiple_inputs(call: Call, seal: RequestStateCodec) -> Result<String, ToolError> {
-    let (user, greeting, roots) = match call.revision().is_legacy() {
-        true => in_sequence(&call).await?,
-        false => at_once(&call, &seal)?,
+async fn multiple_inputs(context: RequestContext, seal: RequestStateCodec) -> Result<String, ToolError> {
+    let (user, greeting, roots) = match context.revision().is_legacy() {
+        true => in_sequence(&context).await?,
+        false => at_once(&context, &seal)?,
     };
     Ok(format!("{} {}; {}", text(&greeting), field(&user, "name"), uris(&roots)))
 }
@@ -171,17 +176,17 @@ async fn multiple_inputs(call: Call, seal: RequestStateCodec) -> Result<String, 
 /// One input of each kind.
 type Inputs = (ElicitResult, CreateMessageResult, ListRootsResult);
 
-async fn in_sequence(call: &Call) -> Result<Inputs, ToolError> {
-    let user = call.elicit("user_name", name("What is your name?")).await?;
-    let greeting = call.sample("greeting", message("Generate a greeting", 50)).await?;
-    Ok((user, greeting, call.roots("client_roots").await?))
+async fn in_sequence(context: &RequestContext) -> Result<Inputs, ToolError> {
+    let user = context.elicit("user_name", name("What is your name?")).await?;
+    let greeting = context.sample("greeting", message("Generate a greeting", 50)).await?;
+    Ok((user, greeting, context.roots("client_roots").await?))
 }
 
-fn at_once(call: &Call, seal: &RequestStateCodec) -> Result<Inputs, ToolError> {
-    let dialog = seal.dialog::<()>(call, "")?;
-    let user = call.input::<ElicitRequest>("user_name")?;
-    let greeting = call.input::<CreateMessageRequest>("greeting")?;
-    let roots = call.input::<ListRootsRequest>("client_roots")?;
+fn at_once(context: &RequestContext, seal: &RequestStateCodec) -> Result<Inputs, ToolError> {
+    let dialog = seal.decode::<()>(context, "")?;
+    let user = context.input::<ElicitRequest>("user_name")?;
+    let greeting = context.input::<CreateMessageRequest>("greeting")?;
+    let roots = context.input::<ListRootsRequest>("client_roots")?;
     if let (Some(user), Some(greeting), Some(roots)) = (user, greeting, roots) {
         return Ok((user, greeting, roots));
     }
@@ -190,8 +195,9 @@ fn at_once(call: &Call, seal: &RequestStateCodec) -> Result<Inputs, ToolError> {
         ("greeting".to_owned(), CreateMessageRequest::new(message("Generate a greeting", 50)).into()),
         ("client_roots".to_owned(), ListRootsRequest::new().into()),
     ]);
-    let result = InputRequiredResult::new().with_input_requests(requests).with_request_state(seal.seal(&dialog, &())?);
-    Err(ToolError::asks(result))
+    let result =
+        InputRequiredResult::new().with_input_requests(requests).with_request_state(seal.encode(&dialog, &())?);
+    Err(ToolError::input_required(result))
 }
 
 fn message(prompt: &str, max_tokens: i64) -> CreateMessageRequestParams {

@@ -21,9 +21,9 @@ use std::time::Duration;
 
 use axum::serve::ListenerExt;
 use clap::Parser;
-use mcpgen_runtime::Server;
 use mcpgen_runtime::http::server::Options;
 use mcpgen_runtime::server::request_state::RequestStateCodec;
+use mcpgen_runtime::{Server, ServerBuilder};
 use tokio::net::TcpListener;
 
 /// Serves the tools, resources and prompts of the official conformance suite on http://127.0.0.1:PORT/mcp. Prints this
@@ -50,6 +50,7 @@ async fn main() -> anyhow::Result<()> {
         None => RequestStateCodec::of_this_process(STATE_LIFETIME),
     };
     let server = siblings::connect(server(&seal?), arguments.port, arguments.sibling).await?;
+    events::add_changing_tools(&server)?;
     listen(&server, arguments.port).await
 }
 
@@ -57,10 +58,10 @@ async fn main() -> anyhow::Result<()> {
 const STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
 /// Creates the server.
-fn server(seal: &RequestStateCodec) -> Server {
-    let server = Server::new("everything-server", env!("CARGO_PKG_VERSION"))
+fn server(seal: &RequestStateCodec) -> ServerBuilder {
+    let server = Server::builder("everything-server", env!("CARGO_PKG_VERSION"))
         .instructions("This server is a test fixture.")
-        .seal(seal.clone());
+        .request_state(seal.clone());
     let server = content::tools(server);
     let server = schemas::tools(server);
     let server = events::tools(server);

@@ -1,7 +1,7 @@
 //! Prompts and argument completion.
 
-use mcpgen_runtime::Server;
-use mcpgen_runtime::server::{Call, PromptError};
+use mcpgen_runtime::ServerBuilder;
+use mcpgen_runtime::server::{RequestContext, ToolError};
 use mcpgen_types::v2026_07_28::{
     EmbeddedResource, ImageContent, Prompt, PromptArgument, PromptMessage, Role, StringSchema, TextContent,
     TextResourceContents,
@@ -13,7 +13,7 @@ use crate::samples::{PNG, base64};
 /// The completion values of all arguments.
 const WORDS: [&str; 5] = ["paris", "park", "party", "test", "testing"];
 
-pub(crate) fn prompts(server: Server) -> Server {
+pub(crate) fn prompts(server: ServerBuilder) -> ServerBuilder {
     let with_arguments = prompt_info("test_prompt_with_arguments", "Returns its two arguments.")
         .with_arguments([argument("arg1", "First test argument"), argument("arg2", "Second test argument")]);
     let with_resource = prompt_info("test_prompt_with_embedded_resource", "Embeds a resource.")
@@ -40,8 +40,8 @@ pub(crate) fn prompts(server: Server) -> Server {
                 PromptMessage::new(TextContent::new("Please analyze the image above."), Role::User),
             ]
         })
-        .prompt(prompt_info("test_input_required_result_prompt", "Elicits its context from the user."), |call, _| {
-            elicit_context(call)
+        .prompt(prompt_info("test_input_required_result_prompt", "Elicits its context from the user."), |context, _| {
+            elicit_context(context)
         })
         .completion(|_, params| async move {
             let prefix = params.argument.value;
@@ -49,9 +49,9 @@ pub(crate) fn prompts(server: Server) -> Server {
         })
 }
 
-async fn elicit_context(call: Call) -> Result<String, PromptError> {
-    let context = required("context", StringSchema::new());
-    let result = call.elicit("user_context", form("What context should the prompt use?", [context])).await?;
+async fn elicit_context(context: RequestContext) -> Result<String, ToolError> {
+    let requested = required("context", StringSchema::new());
+    let result = context.elicit("user_context", form("What context should the prompt use?", [requested])).await?;
     Ok(format!("Use this context: {}", field(&result, "context")))
 }
 

@@ -1,12 +1,12 @@
 //! Resources: text, binary data, one for subscriptions, and a template.
 
-use mcpgen_runtime::Server;
+use mcpgen_runtime::ServerBuilder;
 use mcpgen_types::v2026_07_28::{Resource, ResourceTemplate};
 use serde_json::json;
 
 use crate::samples::PNG;
 
-pub(crate) fn resources(server: Server) -> Server {
+pub(crate) fn resources(server: ServerBuilder) -> ServerBuilder {
     let text = Resource::new("static-text", "test://static-text")
         .with_description("A constant text.")
         .with_mime_type("text/plain");
@@ -23,7 +23,7 @@ pub(crate) fn resources(server: Server) -> Server {
         .resource(text, |_| async { "This is the content of the static text resource." })
         .resource(binary, |_| async { PNG.to_vec() })
         .resource(watched, |_| async { "The content of the watched resource." })
-        .resource_template_of(template, |_, variables| async move {
+        .resource_template(template, |_, variables| async move {
             let id = &variables["id"];
             json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") }).to_string()
         })

@@ -1,6 +1,6 @@
 //! Tools whose schemas have keywords that types do not express.
 
-use mcpgen_runtime::Server;
+use mcpgen_runtime::ServerBuilder;
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use schemars::JsonSchema;
@@ -23,7 +23,7 @@ struct Routed {
     dry_run: bool,
 }
 
-pub(crate) fn tools(server: Server) -> Server {
+pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
     let tool = Tool::new(hand_written_schema(), "json_schema_2020_12_tool")
         .with_description("Takes arguments whose schema uses keywords of JSON Schema 2020-12.");
     server.tool_with_schema(tool, |_, arguments: JsonObject| async move { Value::Object(arguments).to_string() }).tool(

@@ -4,18 +4,20 @@
 
 use std::net::Ipv4Addr;
 
-use mcpgen_runtime::Server;
 use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::{Server, ServerBuilder};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
-/// Makes the server at `port` send its changes to the replicas at the ports `siblings`, and receive theirs.
-pub(crate) async fn connect(server: Server, port: u16, siblings: Vec<u16>) -> std::io::Result<Server> {
+/// Builds the server at `port`. It sends its changes to the replicas at the ports `siblings`, and receives theirs.
+pub(crate) async fn connect(server: ServerBuilder, port: u16, siblings: Vec<u16>) -> std::io::Result<Server> {
     if siblings.is_empty() {
-        return Ok(server);
+        return Ok(server.build());
     }
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).await?;
     let (changes, mut outgoing) = mpsc::unbounded_channel::<String>();
+    // Sending fails only if the task has ended.
+    let server = server.on_change(move |change| drop(changes.send(name(change)))).build();
     let receiver = server.clone();
     tokio::spawn(async move {
         let mut buffer = [0; 1024];
@@ -33,8 +35,7 @@ pub(crate) async fn connect(server: Server, port: u16, siblings: Vec<u16>) -> st
             }
         }
     });
-    // Sending fails only if the task has ended.
-    Ok(server.on_change(move |change| drop(changes.send(name(change)))))
+    Ok(server)
 }
 
 const TOOLS: &str = "tools";

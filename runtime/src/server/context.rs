@@ -1,22 +1,23 @@
-//! Requests for input from the client, in legacy and modern revisions.
+//! The context of tools, prompts and resources, with requests for input from the client.
 
 use std::ops::Deref;
+#[cfg(feature = "request-state")]
 use std::sync::Arc;
 
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
-    ElicitResult, InputRequest, InputRequests, InputRequiredResult, ListRootsRequest, ListRootsResult,
+    ElicitResult, InputRequest, ListRootsRequest, ListRootsResult,
 };
-use mcpgen_types::{ErrorObject, JsonObject, RawJson, Request, Value};
+use mcpgen_types::{RawJson, Request};
 
 use super::older_revisions;
-use super::tools::ToolError;
+#[cfg(feature = "request-state")]
+use super::rounds::Rounds;
+use super::tool_error::ToolError;
 use crate::protocol::input_requests::parts;
-use crate::server::request_state::{RequestState, RequestStateCodec};
 use crate::service::context::Context;
-use crate::util::lock::Mutex;
 
-/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can ask the client for input.
+/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the client.
 ///
 /// In legacy revisions, the server sends a request to the client and the function waits for the response. In
 /// 2026-07-28, the function returns early with the error of [`elicit`](Self::elicit), [`sample`](Self::sample) or
@@ -24,32 +25,26 @@ use crate::util::lock::Mutex;
 /// again from the beginning. Input from earlier rounds is then available immediately. So ask for input before you do
 /// anything that must happen only once.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct RequestContext {
     context: Context,
-    /// `None` in legacy revisions, and if the server has no codec for request state.
+    /// `None` in legacy revisions.
+    #[cfg(feature = "request-state")]
     rounds: Option<Arc<Rounds>>,
 }
 
-/// The state of a multi-round call.
-#[derive(Debug)]
-struct Rounds {
-    seal: RequestStateCodec,
-    /// The caller, which must be the same in all rounds.
-    who: String,
-    /// The JSON text of an object that must be the same in all rounds, such as the arguments.
-    what: String,
-    /// The request state, once it was decoded.
-    dialog: Mutex<Option<RequestState<JsonObject>>>,
-}
-
-impl Call {
+impl RequestContext {
     pub(super) fn new(context: Context) -> Self {
-        Self { context, rounds: None }
+        Self {
+            context,
+            #[cfg(feature = "request-state")]
+            rounds: None,
+        }
     }
 
-    /// Creates the context of a call that asks for input in its result (2026-07-28).
-    pub(super) fn in_rounds(context: Context, seal: RequestStateCodec, who: String, what: String) -> Self {
-        Self { context, rounds: Some(Arc::new(Rounds { seal, who, what, dialog: Mutex::default() })) }
+    /// Creates the context of a call that requests input in its result (2026-07-28).
+    #[cfg(feature = "request-state")]
+    pub(super) fn in_rounds(context: Context, rounds: Rounds) -> Self {
+        Self { context, rounds: Some(Arc::new(rounds)) }
     }
 
     /// Asks the user for input. `key` identifies the question; use a different key for each question of a function.
@@ -102,51 +97,22 @@ impl Call {
         answer.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
     }
 
-    /// Returns the input if the client has sent it, and otherwise asks for it with an error (2026-07-28).
+    /// Returns the input if the client has sent it, and otherwise requests it with an error (2026-07-28).
+    #[cfg(feature = "request-state")]
     fn ask_next<R: Request>(&self, key: &str, request: InputRequest) -> Result<R::Result, ToolError> {
         let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("the server cannot keep request state"))?;
-        let mut dialog = rounds.dialog.lock();
-        let dialog = rounds.so_far(&self.context, &mut dialog)?;
-        let answers = dialog.state.get_or_insert_default();
-        if let Some(answer) = answers.get(key) {
-            return Ok(mcpgen_types::from_value(answer.clone())?);
-        }
-        if let Some(answer) = self.context.input::<R>(key)? {
-            // The request state of the next round contains it.
-            answers.insert(key.to_owned(), mcpgen_types::to_value(&answer).unwrap_or(Value::Null));
-            return Ok(answer);
-        }
-        let state = rounds.seal.seal(dialog, answers_of(dialog))?;
-        let asks = InputRequests::from([(key.to_owned(), request)]);
-        Err(ToolError::asks(InputRequiredResult::new().with_input_requests(asks).with_request_state(state)))
+        rounds.ask::<R>(&self.context, key, request)
+    }
+
+    #[cfg(not(feature = "request-state"))]
+    #[expect(clippy::unused_self, reason = "the same signature with and without the feature")]
+    fn ask_next<R: Request>(&self, _: &str, _: InputRequest) -> Result<R::Result, ToolError> {
+        let reason = "the server cannot request input: enable the feature `request-state` of mcpgen-runtime";
+        Err(ToolError::failed(reason))
     }
 }
 
-impl Rounds {
-    fn so_far<'d>(
-        &self,
-        context: &Context,
-        dialog: &'d mut Option<RequestState<JsonObject>>,
-    ) -> Result<&'d mut RequestState<JsonObject>, ErrorObject> {
-        match dialog {
-            Some(dialog) => Ok(dialog),
-            None => {
-                // Sorts the members, because a client may send them in another order in the next round.
-                let what = mcpgen_types::from_str::<JsonObject>(&self.what);
-                let what = what.map_or_else(|_| self.what.clone(), |what| mcpgen_types::to_string(&what));
-                let whom = format!("{}:{}{what}", self.who.len(), self.who);
-                Ok(dialog.insert(self.seal.dialog(context, &whom)?))
-            }
-        }
-    }
-}
-
-fn answers_of(dialog: &RequestState<JsonObject>) -> &JsonObject {
-    static NONE: std::sync::LazyLock<JsonObject> = std::sync::LazyLock::new(JsonObject::new);
-    dialog.state.as_ref().unwrap_or(&NONE)
-}
-
-impl Deref for Call {
+impl Deref for RequestContext {
     type Target = Context;
 
     fn deref(&self) -> &Context {

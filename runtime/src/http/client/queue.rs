@@ -4,38 +4,38 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::driver::Sent;
+use super::message::OutgoingMessage;
 
 /// The maximum number of queued messages of a kind.
-const MOST: u32 = 1024;
+const MAX_MESSAGES: u32 = 1024;
 
 /// A queued message, and its permits until it is posted.
-pub(super) struct Unsent {
-    pub(super) sent: Sent,
+pub(super) struct QueuedMessage {
+    pub(super) outgoing: OutgoingMessage,
     _room: OwnedSemaphorePermit,
 }
 
 /// Limits the queued messages of a kind to 1,024 and to a number of bytes. A message with more bytes than the limit
 /// takes all permits.
-pub(super) struct Room {
+pub(super) struct QueueLimit {
     permits: Arc<Semaphore>,
     bytes: u32,
 }
 
-impl Room {
+impl QueueLimit {
     pub(super) fn new(bytes: u32) -> Self {
-        let bytes = bytes.max(MOST);
+        let bytes = bytes.max(MAX_MESSAGES);
         Self { permits: Arc::new(Semaphore::new(bytes as usize)), bytes }
     }
 
     /// Admits a message. If the limit is reached, drops the message with a warning, because waiting would delay
     /// requests.
-    pub(super) fn admit(&self, sent: Sent) -> Option<Unsent> {
-        let size = u32::try_from(sent.bytes.len()).unwrap_or(u32::MAX).clamp(self.bytes / MOST, self.bytes);
+    pub(super) fn admit(&self, outgoing: OutgoingMessage) -> Option<QueuedMessage> {
+        let size = u32::try_from(outgoing.bytes.len()).unwrap_or(u32::MAX).clamp(self.bytes / MAX_MESSAGES, self.bytes);
         match Arc::clone(&self.permits).try_acquire_many_owned(size) {
-            Ok(room) => Some(Unsent { sent, _room: room }),
+            Ok(room) => Some(QueuedMessage { outgoing, _room: room }),
             Err(_) => {
-                let method = sent.method.as_deref().unwrap_or("response");
+                let method = outgoing.method.as_deref().unwrap_or("response");
                 tracing::warn!(method, "dropped a message: too many are waiting for the server to accept them");
                 None
             }
@@ -49,20 +49,20 @@ impl Room {
     }
 }
 
-/// The queued notifications, in order. [`Room`] limits them.
-pub(super) type Notifications = mpsc::UnboundedReceiver<Unsent>;
+/// The queued notifications, in order. [`QueueLimit`] limits them.
+pub(super) type Notifications = mpsc::UnboundedReceiver<QueuedMessage>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn message(bytes: usize) -> Sent {
-        Sent::new(vec![b' '; bytes], None)
+    fn message(bytes: usize) -> OutgoingMessage {
+        OutgoingMessage::new(vec![b' '; bytes], None)
     }
 
     #[tokio::test]
     async fn limits_messages_in_number_and_bytes() {
-        let room = Room::new(1 << 20);
+        let room = QueueLimit::new(1 << 20);
         let many: Vec<_> = (0..2000).map_while(|_| room.admit(message(1))).collect();
         assert_eq!(many.len(), 1024);
         drop(many);

@@ -1,6 +1,7 @@
 //! The dialect that no official revision has: the seed that describes it is replayed, where it is present.
-#![cfg(feature = "compat")]
 
+#[path = "../examples/support/dialect.rs"]
+mod dialect;
 mod support;
 
 use std::fs;
@@ -9,37 +10,38 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Connection, Limits, Router, Server, compat};
+use mcpgen_runtime::{Connection, Limits, Router, Server};
 use mcpgen_types::v2025_11_25::{CallToolResult, InitializeResult};
 use mcpgen_types::v2026_07_28::{Prompt, Resource, Tool, ToolInputSchema};
 use serde_json::{Value, json};
 use support::Wire;
 
 fn server() -> Server {
-    Server::new("dialect", "1")
+    Server::builder("dialect", "1")
         .tool_with_schema(Tool::new(ToolInputSchema::new(), "query_database"), |_, _| async { "rows" })
         .resource(Resource::new("log", "file:///var/log/app.log"), |_| async { "line" })
         .prompt(Prompt::new("analyze_data"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
+        .build()
 }
 
 fn wire() -> Wire {
     let server = server();
     let protocol =
         server.config().expect("well written").protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server));
-    let router = compat::handlers(server.router());
+    let router = dialect::handlers(server.router());
     let (wire, ()) = Wire::to(|pipe| {
         let (reader, writer) = tokio::io::split(pipe);
         let connection = Connection::new(router.clone(), router, Arc::new(protocol), Limits::default());
-        tokio::spawn(connection.run(compat::incoming(lines::receive(reader, 1 << 20)), lines::send(writer)));
+        tokio::spawn(connection.run(dialect::incoming(lines::receive(reader, 1 << 20)), lines::send(writer)));
     });
     wire
 }
 
 /// A message as it is translated.
 async fn received(message: &Value) -> Value {
-    let stream = futures_util::stream::iter([Ok(message.to_string().into_bytes())]);
-    let translated = std::pin::pin!(compat::incoming(stream)).next().await.expect("one").expect("bytes");
-    serde_json::from_slice(&translated).expect("JSON")
+    let stream = futures_util::stream::iter([Ok(message.to_string().into_bytes().into())]);
+    let translated = std::pin::pin!(dialect::incoming(stream)).next().await.expect("one").expect("a message");
+    serde_json::from_slice(&translated.into_bytes().expect("bytes")).expect("JSON")
 }
 
 #[tokio::test]

@@ -7,23 +7,12 @@
 //! [`incoming`] translates incoming messages into their official form, for servers and clients. [`handlers`] adds
 //! handlers for the methods that exist only in the dialect. Outgoing messages are not translated, because these peers
 //! understand the official form.
-//!
-//! ```
-//! use mcpgen_runtime::{Router, compat, transport};
-//!
-//! let router = compat::handlers(Router::new());
-//! let ((reader, writer), _other_side) = transport::duplex();
-//! let reader = compat::incoming(reader);
-//! # let _ = (router, reader, writer);
-//! ```
 
 use futures_util::StreamExt;
+use mcpgen_runtime::transport::{Inbound, Incoming};
+use mcpgen_runtime::{Context, Router};
 use mcpgen_types::{JsonObject, Value};
 use serde_json::json;
-
-use crate::service::context::Context;
-use crate::service::router::Router;
-use crate::transport::Incoming;
 
 /// The dialect's notifications and their official names.
 const NOTIFICATIONS: &[(&str, &str)] = &[
@@ -53,20 +42,30 @@ const CODES: &[(i64, i64)] = &[
 ];
 
 /// Translates incoming messages from the dialect into their official form.
-pub fn incoming(from: impl Incoming) -> impl Incoming {
-    from.map(|message| message.map(translated))
+pub(crate) fn incoming(from: impl Incoming) -> impl Incoming {
+    from.map(|message| message.map(translate_inbound))
 }
 
 /// Adds handlers for the request `shutdown`, whose result is empty, and for the notification `exit`, which closes the
 /// connection.
 #[must_use]
-pub fn handlers(router: Router) -> Router {
+pub(crate) fn handlers(router: Router) -> Router {
     router
         .custom_request("shutdown", |_, _: Value| async { Ok::<_, mcpgen_types::ErrorObject>(json!({})) })
         .custom_notification("exit", |context: Context, _: Value| {
             context.peer().disconnect();
             async {}
         })
+}
+
+fn translate_inbound(message: Inbound) -> Inbound {
+    let extensions = message.extensions.clone();
+    let mut message = match message.clone().into_bytes() {
+        Ok(bytes) => Inbound::new(translated(bytes)),
+        Err(_) => message,
+    };
+    message.extensions = extensions;
+    message
 }
 
 /// Translates a message or a batch. Returns the same bytes if there is nothing to translate or if they are not JSON.

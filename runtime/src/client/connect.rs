@@ -1,0 +1,105 @@
+//! Connects a client over a transport.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::decoder::ResultDecoder;
+use super::handle::Client;
+use super::handshake::{ConnectOptions, HandshakeError, Start, negotiate};
+use super::limits::{PageLimits, RoundLimits};
+use super::tool_cache::ToolCache;
+use crate::connection::{Connection, Limits};
+use crate::protocol::Role;
+use crate::protocol::dual::DualProtocol;
+use crate::protocol::modern::own_meta;
+use crate::service::router::{RequestService, Router};
+use crate::transport::{Incoming, Outgoing};
+use crate::util::lock::Mutex;
+
+/// Connects to a server over a transport, in the best revision that both the client and the server support.
+///
+/// `requests` handles the server's requests: a router, or a router wrapped in layers of middleware. `handlers` is the
+/// router, which also handles notifications. The client declares the capabilities that follow from its handlers, in
+/// addition to those in its local info.
+///
+/// # Errors
+///
+/// The server rejects the handshake, does not respond, or supports no revision that the client supports. The connection
+/// is closed then.
+pub async fn connect<S: RequestService>(
+    options: impl Into<ConnectOptions>,
+    requests: S,
+    handlers: Router,
+    incoming: impl Incoming,
+    outgoing: impl Outgoing,
+    limits: Limits,
+) -> Result<Client<S>, HandshakeError> {
+    let lifecycle = Lifecycle { start: Start::Streams, after: std::future::ready(()) };
+    connect_with(options.into(), lifecycle, requests, handlers, incoming, outgoing, limits).await
+}
+
+/// How a connection starts, and a future that its task awaits after the connection has ended.
+pub(crate) struct Lifecycle<F> {
+    pub(crate) start: Start,
+    pub(crate) after: F,
+}
+
+/// Like [`connect`], but with a lifecycle.
+pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Send + 'static>(
+    options: ConnectOptions,
+    Lifecycle { start, after }: Lifecycle<F>,
+    requests: S,
+    handlers: Router,
+    incoming: impl Incoming,
+    outgoing: impl Outgoing,
+    limits: Limits,
+) -> Result<Client<S>, HandshakeError> {
+    let handled = handlers.handled(Role::Client);
+    let reading = options.result_rules.clone();
+    let protocol = Arc::new(DualProtocol::new(Role::Client, options.local_info.clone(), handled.clone(), |modern| {
+        modern.reading(reading)
+    }));
+    let connection = Connection::new(requests.clone(), handlers, protocol.clone(), limits);
+    let peer = connection.peer().clone();
+    let tool_cache = Arc::<ToolCache>::default();
+    let listed = Arc::clone(&tool_cache);
+    peer.on_list_changed(move |method| listed.list_changed(method));
+    let ended = CancellationToken::new();
+    let at_end = ended.clone().drop_guard();
+    let mut running = Running(Some(tokio::spawn(async move {
+        let _at_end = at_end;
+        let ended = connection.run(incoming, outgoing).await;
+        after.await;
+        ended
+    })));
+    let revision = negotiate(&peer, &protocol, &options, start).await?;
+    let meta = own_meta(&options.local_info, &handled, revision).map_err(HandshakeError::LocalInfo)?;
+    Ok(Client {
+        connection: peer.disconnect_on_drop(),
+        peer,
+        round_limits: RoundLimits::default(),
+        page_limits: PageLimits::default(),
+        task: Arc::new(Mutex::new(running.0.take())),
+        ended,
+        revision,
+        meta,
+        requests,
+        decoder: ResultDecoder::default(),
+        tool_cache,
+    })
+}
+
+/// The task of a connection during the handshake. Dropping it aborts the task, unless the handshake has succeeded.
+struct Running(Option<JoinHandle<io::Result<()>>>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.0 {
+            connection.abort();
+        }
+    }
+}

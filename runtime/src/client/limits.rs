@@ -1,0 +1,37 @@
+//! The limits of a client: rounds of a request, and pages of a list.
+
+use std::time::Duration;
+
+/// Limits a client's multi-round requests. Set it with [`Client::round_limits`](crate::Client::round_limits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundLimits {
+    /// The maximum number of times that a request is sent again. Default: 16.
+    pub rounds: usize,
+    /// The maximum number of input requests in one result. Default: 64.
+    pub requests: usize,
+    /// The pause before a request is sent again if the server did not ask for any input. It doubles each time, up to
+    /// five seconds. Default: 50 ms.
+    pub pause: Duration,
+}
+
+impl Default for RoundLimits {
+    fn default() -> Self {
+        Self { rounds: 16, requests: 64, pause: Duration::from_millis(50) }
+    }
+}
+
+/// Limits how much of a list a client reads with [`Client::tools`](crate::Client::tools), [`Client::pages`](crate::Client::pages) and similar methods, since a
+/// server could send pages without end. Set it with [`Client::page_limits`](crate::Client::page_limits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageLimits {
+    /// The maximum number of pages of one list. Default: 1,000.
+    pub pages: usize,
+    /// The maximum total size of the results of one list, in bytes. Default: 64 MiB.
+    pub bytes: usize,
+}
+
+impl Default for PageLimits {
+    fn default() -> Self {
+        Self { pages: 1000, bytes: 64 << 20 }
+    }
+}

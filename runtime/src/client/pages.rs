@@ -1,0 +1,98 @@
+//! Reads lists page by page.
+
+use std::marker::PhantomData;
+
+use mcpgen_types::v2026_07_28::ListToolsRequest;
+use mcpgen_types::{JsonObject, RawJson, Request, Value};
+
+use super::handle::Client;
+use crate::jsonrpc::json::Picked;
+use crate::peer::CallError;
+use crate::protocol::header_params;
+use crate::service::router::RequestService;
+
+/// Reads a list page by page. Created by [`Client::pages`].
+#[must_use = "no page is requested before `next` is called"]
+pub struct Pages<'c, S, R> {
+    client: &'c Client<S>,
+    /// The cursor of the next page; `None` once the last page was read.
+    cursor: Option<Option<String>>,
+    /// The number of pages read so far.
+    pages: usize,
+    /// The total size of their results.
+    bytes: usize,
+    request: PhantomData<fn() -> R>,
+}
+
+impl<'c, S, R> Pages<'c, S, R> {
+    pub(super) fn new(client: &'c Client<S>) -> Self {
+        Self { client, cursor: Some(None), pages: 0, bytes: 0, request: PhantomData }
+    }
+}
+
+impl<S: RequestService, R: Request> Pages<'_, S, R> {
+    /// Requests the next page; returns `None` after the last one. After an error, the next call requests the same page
+    /// again.
+    ///
+    /// # Errors
+    ///
+    /// The call fails. The error is [`Invalid`](CallError::Invalid) if the list exceeds [`Client::page_limits`] or
+    /// if the `nextCursor` of a page is the cursor of the same page.
+    pub async fn next(&mut self) -> Result<Option<R::Result>, CallError> {
+        let Some(cursor) = self.cursor.clone() else { return Ok(None) };
+        let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", R::METHOD).into());
+        let exceeds = |limit: usize, unit: &str| {
+            invalid(&format!("the list has more than {limit} {unit}; raise `Client::page_limits.{unit}` to read more"))
+        };
+        let limits = self.client.page_limits;
+        if self.pages >= limits.pages {
+            return Err(exceeds(limits.pages, "pages"));
+        }
+        let params = cursor.clone().map(|cursor| ("cursor".to_owned(), Value::from(cursor)));
+        let params = JsonObject::from_iter(params);
+        let result = self.client.raw_call(R::METHOD, params).await?;
+        let bytes = self.bytes.saturating_add(result.text().len());
+        if bytes > limits.bytes {
+            return Err(exceeds(limits.bytes, "bytes"));
+        }
+        let result = if R::METHOD == ListToolsRequest::METHOD { without_invalid_headers(result) } else { result };
+        let next = result.read(|page| {
+            let [next] = Picked::values(page, &["nextCursor"]);
+            next.and_then(|next| next.string().ok())
+        });
+        let next = next.ok().flatten();
+        if next.is_some() && next == cursor {
+            return Err(invalid("`nextCursor` repeats the cursor of the page"));
+        }
+        // Advance only after the page was decoded, so that it can be requested again.
+        let page = self.client.decode(R::METHOD, &result)?;
+        self.cursor = next.map(Some);
+        (self.pages, self.bytes) = (self.pages + 1, bytes);
+        Ok(Some(page))
+    }
+}
+
+/// Removes the tools with an invalid `x-mcp-header` from a page of tools.
+fn without_invalid_headers(result: RawJson) -> RawJson {
+    if !result.text().contains("x-mcp-header") {
+        return result;
+    }
+    // The decoder reports an invalid page.
+    let Ok(mut page) = result.decode::<JsonObject>() else { return result };
+    if let Some(Value::Array(tools)) = page.get_mut("tools") {
+        tools.retain(has_valid_headers);
+    }
+    RawJson::from(&page)
+}
+
+fn has_valid_headers(tool: &Value) -> bool {
+    let schema = tool.get("inputSchema").and_then(Value::as_object);
+    match schema.map(header_params::headers) {
+        Some(Err(why)) => {
+            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            tracing::warn!(tool = name, %why, "ignoring a tool with an invalid `x-mcp-header`");
+            false
+        }
+        _ => true,
+    }
+}

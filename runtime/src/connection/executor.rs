@@ -1,0 +1,209 @@
+//! Runs requests within the connection's limits, and sends their responses.
+
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use futures_util::{FutureExt, StreamExt, stream};
+use mcpgen_types::RequestId;
+use tokio::task::JoinSet;
+
+use super::handler::RequestHandler;
+use super::inline_poll::InlinePoll;
+use super::notification_queue::NotificationQueue;
+use super::queue::Queue;
+use super::response::{batch_response, no_response, response};
+use super::shared::Shared;
+use crate::jsonrpc::errors;
+use crate::peer::Peer;
+use crate::protocol::methods;
+use crate::service::context::Context;
+use crate::service::router::{AnyRequest, RequestService};
+use crate::transport::Outbound;
+
+/// Runs the requests of a connection.
+pub(super) struct Executor<S> {
+    service: S,
+    shared: Arc<Shared>,
+    notification_queue: NotificationQueue,
+    /// Queued requests and responses with their sizes in bytes. Requests outside of batches are keyed by ID.
+    queue: Queue<RequestId, Task>,
+    running: JoinSet<()>,
+    /// Running requests whose method [is long-lived](methods::is_long_lived).
+    lasting: JoinSet<()>,
+    inline: InlinePoll,
+}
+
+pub(super) enum Task {
+    Request(AnyRequest),
+    /// The requests of a batch, and the responses to its messages that need no handler.
+    Batch(Vec<AnyRequest>, Vec<Outbound>),
+    /// A finished response for which the outbox had no room.
+    Response(Outbound),
+}
+
+impl<S: RequestService> Executor<S> {
+    pub(super) fn new(service: S, shared: Arc<Shared>, notification_queue: NotificationQueue) -> Self {
+        Self {
+            service,
+            shared,
+            notification_queue,
+            queue: Queue::new(),
+            running: JoinSet::new(),
+            lasting: JoinSet::new(),
+            inline: InlinePoll::default(),
+        }
+    }
+
+    /// Starts a task if the limits allow it. Otherwise queues it, or rejects it if the queue is full. `size` is that of
+    /// the incoming message in bytes, or of the response for [`Task::Response`].
+    pub(super) async fn admit(&mut self, task: Task, size: usize) {
+        let limits = &self.shared.limits;
+        let lasts = matches!(&task, Task::Request(request) if methods::is_long_lived(&request.method));
+        if lasts && self.lasting.len() < limits.lasting {
+            self.lasting.spawn(self.run(task));
+            return;
+        }
+        if !lasts && self.queue.is_empty() && self.has_room() {
+            return self.start(task).await;
+        }
+        let room = limits.waiting_bytes.saturating_sub(self.queue.size());
+        if !lasts && self.queue.len() < limits.waiting && size <= room {
+            let id = match &task {
+                Task::Request(request) => request.context.id().cloned(),
+                Task::Batch(..) | Task::Response(_) => None,
+            };
+            return self.queue.push(id, size, task);
+        }
+        // If the outbox is full too, stop reading until the peer reads.
+        if let Some(response) = self.reject(task) {
+            let _ = self.shared.peer.send(response).await;
+        }
+    }
+
+    /// Rejects a task and returns the response to send instead.
+    fn reject(&self, task: Task) -> Option<Outbound> {
+        let busy = |request: &AnyRequest| self.shared.reject(request, errors::busy());
+        match task {
+            Task::Request(request) => busy(&request),
+            Task::Response(response) => Some(response),
+            Task::Batch(requests, mut responses) => {
+                responses.extend(requests.iter().filter_map(busy));
+                Some(batch_response(&responses))
+            }
+        }
+    }
+
+    /// Removes a request from the queue. Returns whether it was queued.
+    pub(super) fn remove_queued(&mut self, id: &RequestId) -> bool {
+        self.queue.remove(id).is_some()
+    }
+
+    fn has_room(&self) -> bool {
+        self.running.len() < self.shared.limits.in_flight.max(1)
+    }
+
+    /// Starts a queued task if the limits allow it, or waits until a running one ends. Cancel safe.
+    pub(super) async fn advance(&mut self) {
+        if self.has_room() && !self.queue.is_empty() {
+            // Tasks may complete at their first poll, so this must yield to other tasks.
+            tokio::task::coop::consume_budget().await;
+            if let Some(task) = self.queue.pop() {
+                self.start(task).await;
+            }
+            return;
+        }
+        let ended = tokio::select! {
+            Some(ended) = self.running.join_next() => ended,
+            Some(ended) = self.lasting.join_next() => ended,
+            else => std::future::pending().await,
+        };
+        if let Err(error) = ended {
+            tracing::error!(%error, "a response was lost: its task failed");
+        }
+    }
+
+    /// Starts a task. Spawns it only if it does not complete at its first poll.
+    async fn start(&mut self, task: Task) {
+        let mut task = Some(task);
+        poll_fn(|cx| {
+            if let Some(task) = task.take() {
+                self.poll_or_spawn(task, cx);
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    fn poll_or_spawn(&mut self, task: Task, cx: &mut TaskContext<'_>) {
+        let work = self.run(task);
+        // If earlier notifications are still queued, their handlers should get a chance to run before this request.
+        if self.inline.spawns_next() || !self.notification_queue.is_empty() {
+            self.running.spawn(work);
+        } else if let Some(pending) = self.inline.poll(work, cx) {
+            self.running.spawn(pending);
+        }
+    }
+
+    /// Returns a future that executes the task and sends the response.
+    fn run(&self, task: Task) -> impl Future<Output = ()> + Send + use<S> {
+        let handler = RequestHandler { service: self.service.clone(), shared: Arc::clone(&self.shared) };
+        async move {
+            let shared = Arc::clone(&handler.shared);
+            match task {
+                Task::Request(request) => {
+                    let context = request.context.clone();
+                    let response = handler.handle(request).await;
+                    send(&shared.peer, response, context.id()).await;
+                    context.response_sent();
+                }
+                // A disconnected peer needs no response.
+                Task::Response(response) => drop(shared.peer.send(response).await),
+                Task::Batch(requests, mut responses) => {
+                    let contexts: Vec<Context> = requests.iter().map(|request| request.context.clone()).collect();
+                    let limit = shared.limits.in_flight.max(1);
+                    let handled = requests.into_iter().map(|request| handler.clone().handle(request).boxed());
+                    let handled = stream::iter(handled.collect::<Vec<_>>()).buffer_unordered(limit);
+                    responses.extend(handled.filter_map(std::future::ready).collect::<Vec<_>>().await);
+                    let response = (!responses.is_empty()).then(|| batch_response(&responses));
+                    send(&shared.peer, response, contexts.first().and_then(Context::id)).await;
+                    contexts.iter().for_each(Context::response_sent);
+                }
+            }
+        }
+    }
+
+    /// Finishes running and queued tasks, for at most `limit`.
+    pub(super) async fn drain(&mut self, limit: Duration) {
+        let finished = tokio::time::timeout(limit, async {
+            while !(self.queue.is_empty() && self.running.is_empty() && self.lasting.is_empty()) {
+                self.advance().await;
+            }
+        });
+        if finished.await.is_err() {
+            tracing::warn!(requests = self.shared.open_requests().len(), "abandoning unfinished requests");
+        }
+    }
+
+    /// Cancels all unfinished requests. Sends an error response for each, as far as the outbox has room.
+    pub(super) async fn abandon(&mut self) {
+        let unfinished: Vec<RequestId> = self.shared.open_requests().keys().cloned().collect();
+        self.queue.clear();
+        self.running.shutdown().await;
+        self.lasting.shutdown().await;
+        for id in unfinished {
+            let _ = self.shared.peer.try_send(response(id, Err(errors::ended())));
+        }
+    }
+}
+
+/// Sends the response. If there is none, informs the transport that the request will get no response.
+async fn send(peer: &Peer, response: Option<Outbound>, id: Option<&RequestId>) {
+    match (response, id) {
+        // A disconnected peer needs no response.
+        (Some(response), _) => drop(peer.send(response).await),
+        (None, Some(id)) => peer.send_now(no_response(id)),
+        (None, None) => {}
+    }
+}

@@ -1,0 +1,81 @@
+//! Handles requests with the service: limits, panics, cancellation.
+
+use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use futures_util::FutureExt;
+use tower::ServiceExt;
+use tracing::Instrument;
+
+use super::limits::Limits;
+use super::response::response;
+use super::shared::Shared;
+use crate::jsonrpc::errors;
+use crate::protocol::methods;
+use crate::service::context::Context;
+use crate::service::router::{AnyRequest, RequestService};
+use crate::transport::Outbound;
+
+/// Handles requests with the service, within the connection's limits.
+#[derive(Clone)]
+pub(super) struct RequestHandler<S> {
+    pub(super) service: S,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl<S: RequestService> RequestHandler<S> {
+    /// Handles a request. Returns its response, or `None` if the request was cancelled.
+    pub(super) fn handle(self, request: AnyRequest) -> impl Future<Output = Option<Outbound>> + Send {
+        let Self { service, shared } = self;
+        let guard = RequestGuard { shared, context: request.context.clone() };
+        let Limits { handler, handlers, .. } = &guard.shared.limits;
+        let general = handler.filter(|_| !methods::is_long_lived(&request.method));
+        let limit = handlers.get(&*request.method).copied().or(general);
+        let span = tracing::info_span!("request", method = &*request.method, id = ?request.context.id());
+        let work = async move {
+            let RequestGuard { shared, context } = &guard;
+            let handled = async move {
+                let mut handling = pin!(service.oneshot(request));
+                let uncancelled = poll_fn(|cx| match context.is_cancelled() {
+                    true => Poll::Ready(None),
+                    false => handling.as_mut().poll(cx).map(Some),
+                });
+                // Poll the handler first: most complete at once, and then the other branches cost nothing.
+                tokio::select! {
+                    biased;
+                    result = uncancelled => result.map(|result| result.map_err(|error| errors::of(error.into()))),
+                    () = context.cancelled() => None,
+                    limit = crate::util::time::expired(limit) => Some(Err(errors::timed_out(limit))),
+                }
+                // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
+            };
+            let handled = AssertUnwindSafe(handled).catch_unwind().await;
+            context.finish().await;
+            let result = handled.unwrap_or_else(|_| {
+                tracing::error!("a handler panicked");
+                (!context.is_cancelled()).then(|| Err(errors::internal()))
+            })?;
+            let result = shared.protocol.answer(&context.info(), result);
+            Some(response(context.id()?.clone(), result))
+        };
+        work.instrument(span)
+    }
+}
+
+/// Cancels the request and removes it from the open requests when dropped.
+struct RequestGuard {
+    shared: Arc<Shared>,
+    context: Context,
+}
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        if let Some(id) = self.context.id() {
+            self.shared.open_requests().remove(id);
+        }
+        self.context.cancel();
+    }
+}

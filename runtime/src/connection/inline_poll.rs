@@ -1,0 +1,64 @@
+//! Decides which futures need a task.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::ReusableBoxFuture;
+
+/// Polls futures once on the connection's task, since a task for each would cost more than reading the message.
+///
+/// A future that takes long delays the connection's other messages, so the next ones are not polled here.
+#[derive(Default)]
+pub(super) struct InlinePoll {
+    /// The allocation of the last future that completed at its first poll, for reuse by the next one.
+    allocation: Option<ReusableBoxFuture<'static, ()>>,
+    /// How many of the next futures to spawn without polling them here first.
+    spawn_next: usize,
+}
+
+/// How long the first poll may take.
+const QUICK: Duration = Duration::from_millis(1);
+/// How many futures to spawn without a first poll after one that was slower than [`QUICK`].
+const SPAWN_AFTER_SLOW: usize = 64;
+
+impl InlinePoll {
+    /// Returns whether the next future is to be spawned without polling it here first.
+    pub(super) fn spawns_next(&mut self) -> bool {
+        let spawns = self.spawn_next > 0;
+        self.spawn_next = self.spawn_next.saturating_sub(1);
+        spawns
+    }
+
+    /// Polls a future once. Returns it if it is pending and needs a task.
+    pub(super) fn poll(
+        &mut self,
+        future: impl Future<Output = ()> + Send + 'static,
+        cx: &mut Context<'_>,
+    ) -> Option<ReusableBoxFuture<'static, ()>> {
+        let mut future = match self.allocation.take() {
+            Some(mut allocation) => {
+                allocation.set(future);
+                allocation
+            }
+            None => ReusableBoxFuture::new(future),
+        };
+        let began = Instant::now();
+        let polled = catch_unwind(AssertUnwindSafe(|| future.poll(cx)));
+        if began.elapsed() > QUICK {
+            self.spawn_next = SPAWN_AFTER_SLOW;
+        }
+        match polled {
+            Ok(Poll::Ready(())) => {
+                self.allocation = Some(future);
+                None
+            }
+            Ok(Poll::Pending) => Some(future),
+            Err(_) => {
+                tracing::error!("a response was lost: its task panicked");
+                None
+            }
+        }
+    }
+}

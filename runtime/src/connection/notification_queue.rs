@@ -1,0 +1,80 @@
+//! The queue of incoming notifications.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::limits::Limits;
+use crate::service::router::{AnyNotification, Router};
+
+/// The sending half of the queue.
+#[derive(Clone)]
+pub(super) struct NotificationQueue {
+    sender: mpsc::Sender<QueuedNotification>,
+    /// The room that is left. One permit is one byte.
+    room: Arc<Semaphore>,
+    capacity: usize,
+}
+
+/// A notification that is queued for its handler, and the permits for its bytes.
+pub(super) struct QueuedNotification {
+    notification: AnyNotification,
+    room: OwnedSemaphorePermit,
+}
+
+impl NotificationQueue {
+    pub(super) fn new(limits: &Limits) -> (Self, mpsc::Receiver<QueuedNotification>) {
+        let (sender, receiver) = mpsc::channel(limits.notifications.clamp(1, 1 << 20));
+        let capacity = limits.notification_bytes.clamp(1, u32::MAX as usize);
+        (Self { sender, room: Arc::new(Semaphore::new(capacity)), capacity }, receiver)
+    }
+
+    /// Queues a notification. Drops it with a warning if there is no room.
+    pub(super) fn push(&self, notification: AnyNotification) {
+        let size = notification.params.as_ref().map_or(0, |params| params.text().len()).clamp(1, self.capacity);
+        let room = u32::try_from(size).ok();
+        let room = room.and_then(|size| Arc::clone(&self.room).try_acquire_many_owned(size).ok());
+        let Some(room) = room else {
+            return tracing::warn!(
+                method = &*notification.method,
+                size,
+                "dropping a notification: the queue would exceed `Limits::notification_bytes`"
+            );
+        };
+        if let Err(error) = self.sender.try_send(QueuedNotification { notification, room }) {
+            let (TrySendError::Full(dropped) | TrySendError::Closed(dropped)) = &error;
+            tracing::warn!(method = &*dropped.notification.method, "dropping a notification: its queue is full");
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sender.capacity() == self.sender.max_capacity()
+    }
+}
+
+/// Passes notifications to their handlers, one at a time: their order may matter.
+pub(super) async fn handle_notifications(
+    router: Router,
+    mut queue: mpsc::Receiver<QueuedNotification>,
+    limit: Option<Duration>,
+) {
+    while let Some(QueuedNotification { notification, room: _room }) = queue.recv().await {
+        let method = notification.method.clone();
+        let handled = async {
+            tokio::select! {
+                () = router.notify(notification) => {}
+                after = crate::util::time::expired(limit) => {
+                    tracing::error!(method = &*method, ?after, "a notification handler timed out");
+                }
+            }
+        };
+        // A handler that times out may also panic when it is dropped.
+        if AssertUnwindSafe(handled).catch_unwind().await.is_err() {
+            tracing::error!(method = &*method, "a notification handler panicked");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! State that all requests of a connection share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard};
+
+use mcpgen_types::{ErrorObject, RequestId};
+
+use super::limits::Limits;
+use super::response::rejection;
+use crate::peer::Peer;
+use crate::protocol::Protocol;
+use crate::service::context::Context;
+use crate::service::router::AnyRequest;
+use crate::transport::Outbound;
+use crate::util::lock::Mutex;
+
+pub(super) struct Shared {
+    pub(super) protocol: Arc<dyn Protocol>,
+    pub(super) limits: Limits,
+    pub(super) peer: Peer,
+    /// The incoming requests that have no response yet.
+    open_requests: Mutex<HashMap<RequestId, Context>>,
+}
+
+impl Shared {
+    pub(super) fn new(protocol: Arc<dyn Protocol>, limits: Limits, peer: Peer) -> Self {
+        Self { protocol, limits, peer, open_requests: Mutex::default() }
+    }
+
+    pub(super) fn open_requests(&self) -> MutexGuard<'_, HashMap<RequestId, Context>> {
+        self.open_requests.lock()
+    }
+
+    /// Removes a request without handling it and returns its error response.
+    pub(super) fn reject(&self, request: &AnyRequest, error: ErrorObject) -> Option<Outbound> {
+        let id = request.context.id().cloned()?;
+        self.open_requests().remove(&id);
+        Some(rejection(id, error))
+    }
+}

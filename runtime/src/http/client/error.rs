@@ -1,0 +1,104 @@
+//! Errors of the HTTP client.
+
+use std::io;
+
+use http::{HeaderValue, StatusCode};
+use tower::BoxError;
+
+/// An error that made an HTTP request fail.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpError {
+    /// The server responded with an error status and no JSON-RPC message.
+    #[error("the server responded with {status}{}{}", if body.is_empty() { "" } else { ": " }, beginning(body))]
+    Status {
+        /// The HTTP status.
+        status: StatusCode,
+        /// The response body, as far as it can be read, and at most its first 64 KiB.
+        body: String,
+    },
+    /// The server could not be reached, or the connection failed.
+    #[error("{}", chain(.0))]
+    Http(reqwest::Error),
+    /// The response could not be read, or the server did not begin a new session in time.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// [`Authorize`](super::Authorize) failed to provide a token.
+    #[error("not authorized: {0}")]
+    Authorization(BoxError),
+    /// The HTTP response ended without a JSON-RPC response and could not be resumed, or the connection closed.
+    #[error("the stream ended before the response arrived")]
+    NoResponse,
+    /// The content type of the HTTP response is neither JSON nor an event stream.
+    #[error("the server responded with content type {0:?}, which is neither JSON nor an event stream")]
+    ContentType(String),
+    /// The server responded to a GET request with something other than an event stream.
+    #[error("the server responded to GET with {status} and content type {content_type:?} instead of an event stream")]
+    NotAnEventStream {
+        /// The HTTP status.
+        status: StatusCode,
+        /// The content type. Empty if there is none.
+        content_type: String,
+    },
+    /// The session was lost, and the server chose a different revision for the new one.
+    #[error("the session was lost, and the server chose another revision for the new one: {}", revision(.0.as_ref()))]
+    Session(Option<HeaderValue>),
+    /// The server lost too many sessions in a row without responding to a request in any of them. The client begins
+    /// another session later: see [`Options::retry_delay`](super::Options::retry_delay).
+    #[error("the server lost {times} sessions in a row without responding to a request; try again later")]
+    SessionLost {
+        /// The number of sessions that were replaced since the last response to a request.
+        times: u32,
+    },
+}
+
+impl HttpError {
+    /// Returns whether another attempt may succeed.
+    pub(super) fn is_transient(&self) -> bool {
+        match self {
+            Self::Http(_) => true,
+            Self::Status { status, .. } => status.is_server_error(),
+            _ => false,
+        }
+    }
+}
+
+/// Formats a revision for an error message.
+fn revision(version: Option<&HeaderValue>) -> String {
+    version.map_or_else(|| "none".to_owned(), |version| format!("`{}`", String::from_utf8_lossy(version.as_bytes())))
+}
+
+/// Returns the first 512 characters of an error body, on one line.
+fn beginning(body: &str) -> String {
+    body.chars().take(512).map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+/// Not `#[from]`: the message already contains all causes, so they must not be a `source` too.
+impl From<reqwest::Error> for HttpError {
+    fn from(error: reqwest::Error) -> Self {
+        Self::Http(error)
+    }
+}
+
+/// Formats an error with all its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// An error from [`open`](super::open).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The URL is invalid.
+    #[error("invalid server URL {url:?}: {why}")]
+    Url {
+        /// The given URL.
+        url: String,
+        /// Why the URL is invalid.
+        why: String,
+    },
+    /// The default HTTP client could not be created.
+    #[error(transparent)]
+    Http(#[from] reqwest::Error),
+}

@@ -1,0 +1,100 @@
+//! Settings of an HTTP client connection.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use tower::BoxError;
+
+use crate::transport::lines;
+
+/// Settings of an HTTP client connection.
+#[derive(Clone)]
+pub struct Options {
+    /// The reqwest client that sends the requests. Set it to configure proxies, certificates, redirects and timeouts.
+    ///
+    /// The default client has no timeout except 30 s for connecting. It follows redirects only with status 307 or 308,
+    /// and only to the same origin or from http to https on the same host. It uses rustls with the certificates that
+    /// the system trusts, and installs ring as the process's crypto provider for rustls if none is installed.
+    pub client: Option<reqwest::Client>,
+    /// Headers to send with each request.
+    pub headers: HeaderMap,
+    /// Provides the `Authorization` header of each request.
+    pub authorization: Option<Arc<dyn Authorize>>,
+    /// The maximum number of concurrent requests. Further requests wait. `subscriptions/listen` does not count.
+    /// Default: 256.
+    pub requests: usize,
+    /// The maximum bytes of a received message. Default: 64 MiB.
+    pub max_message_bytes: usize,
+    /// How often a stream that ended is reopened before the client gives it up. Only a message resets the count: a new
+    /// event ID does not, nor does a stream that opens and ends. Default: 5.
+    ///
+    /// The session's GET stream is reopened for as long as the session lasts, once it has worked.
+    pub max_retries: u32,
+    /// The first pause before a stream is reopened, unless the server sends `retry`. It doubles with each attempt, up
+    /// to 64 times. Default: 1 s.
+    ///
+    /// A `retry` below 100 ms counts as 100 ms. A pause is at most five minutes, plus up to an eighth at random.
+    ///
+    /// Restarts of lost sessions use the same pauses, except that the first lost session is replaced at once. After
+    /// five restarts without a response to a request, requests fail with [`SessionLost`](super::HttpError::SessionLost), and
+    /// one more session is begun after each pause.
+    pub retry_delay: Duration,
+    /// The timeout for the server to accept a notification or a response, to begin a new session in place of a lost
+    /// one, or to end a session (at most 5 s). When the connection closes, queued messages are still sent within this
+    /// time. Default: 30 s.
+    ///
+    /// Requests do not wait for queued messages. Notifications are sent in order, with at most 1,024 messages and 8 MiB
+    /// queued. Cancellations and responses to the server's requests are sent concurrently, at most 1,024 messages and
+    /// 64 MiB at a time. Messages beyond these limits are dropped with a warning.
+    pub send_timeout: Duration,
+    /// Called when a lost session has been replaced by a new one. The new session has none of the old one's state, so
+    /// use this to send subscriptions and the log level again.
+    pub on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            client: None,
+            headers: HeaderMap::new(),
+            authorization: None,
+            requests: 256,
+            max_message_bytes: lines::LONGEST,
+            max_retries: 5,
+            retry_delay: Duration::from_secs(1),
+            send_timeout: Duration::from_secs(30),
+            on_new_session: None,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("requests", &self.requests).finish_non_exhaustive()
+    }
+}
+
+/// Provides the `Authorization` header of requests.
+pub trait Authorize: Send + Sync + 'static {
+    /// Returns the value of `Authorization` for a request, such as `Bearer …`, or `None` to send no header.
+    ///
+    /// If the server responds with 401 or 403, this is called again with the server's challenge, up to three times per
+    /// request. Return `None` to give up; the request then fails with the server's status.
+    ///
+    /// # Errors
+    ///
+    /// Return an error if no token is available. The request fails with [`super::HttpError::Authorization`].
+    fn authorize<'a>(&'a self, refused: Option<&'a Challenge>) -> BoxFuture<'a, Result<Option<HeaderValue>, BoxError>>;
+}
+
+/// The server's response to an unauthorized request.
+#[derive(Clone, Debug)]
+pub struct Challenge {
+    /// The status: 401 or 403.
+    pub status: StatusCode,
+    /// The values of `WWW-Authenticate`.
+    pub challenges: Vec<HeaderValue>,
+}

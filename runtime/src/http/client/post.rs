@@ -1,0 +1,108 @@
+//! Sends HTTP requests in the current session, with authorization.
+
+use std::sync::Arc;
+
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+
+use super::error::HttpError;
+use super::message::{OutgoingMessage, Progress};
+use super::options::Challenge;
+use super::response::check_status;
+use super::state::{SessionHeaders, Shared};
+use crate::http::headers::{PROTOCOL_VERSION, SESSION};
+
+/// The maximum number of times that a request is repeated after a 401 or 403.
+const MAX_CHALLENGES: usize = 3;
+
+impl Shared {
+    /// Posts a message and returns the HTTP response and the session that was used. If the session is lost, begins a
+    /// new one and posts the message again.
+    pub(super) async fn post(
+        self: &Arc<Self>,
+        outgoing: &OutgoingMessage,
+    ) -> Result<(reqwest::Response, Option<HeaderValue>), HttpError> {
+        let session_headers = self.session_headers(outgoing);
+        let response = self.send(Method::POST, Some(outgoing), &session_headers).await?;
+        if response.status() != StatusCode::NOT_FOUND || session_headers.session.is_none() {
+            return Ok((check_status(response).await?, session_headers.session));
+        }
+        self.replace_session(&session_headers.session).await?;
+        let session_headers = self.session_headers(outgoing);
+        let response = self.send(Method::POST, Some(outgoing), &session_headers).await?;
+        Ok((check_status(response).await?, session_headers.session))
+    }
+
+    /// Returns the session and revision to send a message with.
+    fn session_headers(&self, outgoing: &OutgoingMessage) -> SessionHeaders {
+        let known = self.state().session_headers.clone();
+        match outgoing.version.as_deref() {
+            Some(version) => SessionHeaders { session: None, version: HeaderValue::from_str(version).ok() },
+            None => known,
+        }
+    }
+
+    /// Sends one HTTP request, with the headers and body of a message if one is given.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        outgoing: Option<&OutgoingMessage>,
+        session_headers: &SessionHeaders,
+    ) -> Result<reqwest::Response, HttpError> {
+        let mut headers = HeaderMap::new();
+        if let Some(outgoing) = outgoing {
+            headers.clone_from(&outgoing.headers);
+            headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        self.send_with(method, headers, outgoing, session_headers).await
+    }
+
+    /// Like [`send`](Self::send), but with the given headers. Repeats the request with new authorization after a 401 or
+    /// 403, at most [`MAX_CHALLENGES`] times.
+    pub(super) async fn send_with(
+        &self,
+        method: Method,
+        mut headers: HeaderMap,
+        outgoing: Option<&OutgoingMessage>,
+        session_headers: &SessionHeaders,
+    ) -> Result<reqwest::Response, HttpError> {
+        headers.extend(session_headers.version.clone().map(|version| (PROTOCOL_VERSION, version)));
+        headers.extend(session_headers.session.clone().map(|session| (SESSION, session)));
+        let (mut refused, mut challenged) = (None::<(Challenge, reqwest::Response)>, 0);
+        loop {
+            let mut all = self.options.headers.clone();
+            all.extend(headers.clone());
+            if let Some(authorization) = &self.options.authorization {
+                let challenge = refused.as_ref().map(|(challenge, _)| challenge);
+                let token = authorization.authorize(challenge).await.map_err(HttpError::Authorization)?;
+                match (token, refused.take()) {
+                    (Some(mut token), _) => {
+                        token.set_sensitive(true);
+                        all.insert(AUTHORIZATION, token);
+                    }
+                    (None, None) => {}
+                    // The caller reads the reason from the body.
+                    (None, Some((_, response))) => return Ok(response),
+                }
+            }
+            let mut request = self.client.request(method.clone(), self.url.clone()).headers(all);
+            if let Some(outgoing) = outgoing {
+                request = request.body(outgoing.bytes.clone());
+                outgoing.progress.send_replace(Progress::Sending);
+            }
+            let response = request.send().await?;
+            if let Some(outgoing) = outgoing {
+                outgoing.progress.send_replace(Progress::Received);
+            }
+            let status = response.status();
+            let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+            if !is_refused || self.options.authorization.is_none() || challenged >= MAX_CHALLENGES {
+                return Ok(response);
+            }
+            let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter().cloned().collect();
+            refused = Some((Challenge { status, challenges }, response));
+            challenged += 1;
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! The endpoint: a tower service that handles POST, GET and DELETE.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use http::request::Parts;
+use http::{Request, Response, StatusCode};
+use mcpgen_types::{ErrorId, Revision};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::{BoxError, Service};
+
+use super::body::{self, Body};
+use super::body_reader::{BodyReader, BufferPermits};
+use super::exchange::Exchange;
+use super::host_filter::{self, Operation, Refusal};
+use super::options::Options;
+use super::permit::Limiter;
+use super::quota::{Kind, Quotas};
+use super::request_body::RequestBody;
+use super::session::{self, PostedMessage, Session, SessionGuard};
+use super::state::{Caller, RegistryGuard, Shared};
+use crate::connection::Connection;
+use crate::http::headers::LAST_EVENT;
+use crate::jsonrpc::errors;
+use crate::protocol::Role;
+use crate::protocol::config::ServerConfig;
+use crate::protocol::info::HandlerCapabilities;
+use crate::service::router::{RequestService, Router};
+use crate::transport::{self, Extensions, Inbound, Outcome};
+use crate::util::lock::Mutex;
+use crate::util::random::random;
+
+/// An HTTP endpoint of an MCP server. Clones share all state.
+///
+/// Handlers find the [`Parts`] of the HTTP request in [`Context::extensions`](crate::Context::extensions).
+#[derive(Clone)]
+pub struct Endpoint<S = Router> {
+    requests: S,
+    shared: Arc<Shared>,
+}
+
+/// The maximum bytes of sessionless notifications whose handlers run at the same time.
+const NOTIFICATION_BYTES: usize = 16 << 20;
+
+/// The minimum that such a notification counts toward [`NOTIFICATION_BYTES`], so that their number is limited too.
+const NOTIFICATION_COST: usize = 16 << 10;
+
+impl<S: RequestService> Endpoint<S> {
+    /// Creates an endpoint. See [`serve`](crate::serve) for the first three parameters.
+    pub fn new(config: impl Into<ServerConfig>, requests: S, handlers: Router, options: Options) -> Self {
+        let config = config.into();
+        let handled = handlers.handled(Role::Server);
+        Self::of(move || config.clone(), requests, (handlers, handled), options)
+    }
+
+    /// Like [`Endpoint::new`], but reads the configuration anew for each session and request, and takes the
+    /// capabilities of the handlers separately.
+    pub(crate) fn of(
+        config: impl Fn() -> ServerConfig + Send + Sync + 'static,
+        requests: S,
+        (handlers, handled): (Router, HandlerCapabilities),
+        options: Options,
+    ) -> Self {
+        let (spoken, quotas, tasks) = (config().spoken(&handled), Arc::<Quotas>::default(), TaskTracker::new());
+        let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
+        Self {
+            requests,
+            shared: Arc::new(Shared {
+                keeps_sessions: !legacy.is_empty(),
+                speaks_modern: !modern.is_empty(),
+                handlers,
+                handled,
+                config: Box::new(config),
+                sessions: Mutex::default(),
+                bodies: BodyReader::new(&options, &quotas),
+                limiter: Limiter::new(&options, &quotas, &tasks),
+                notifications: Arc::new(Semaphore::new(NOTIFICATION_BYTES)),
+                options,
+                closing: CancellationToken::new(),
+                tasks,
+            }),
+        }
+    }
+
+    /// Returns the number of sessions.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.shared.sessions().len()
+    }
+
+    /// Shuts the endpoint down. Refuses new requests, ends all streams and sessions, and waits until requests in flight
+    /// have their responses and the clients have read them, for at most [`Limits::drain`](crate::Limits::drain)
+    /// and a second. Call it before you stop the HTTP server, which waits for open streams.
+    pub async fn close(&self) {
+        self.shared.closing.cancel();
+        self.shared.tasks.close();
+        let patience = self.shared.options.limits.drain.saturating_add(Duration::from_secs(1));
+        if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
+            tracing::warn!(left = self.shared.tasks.len(), "shutdown timed out with unfinished requests or sessions");
+        }
+    }
+
+    async fn answer<B>(self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Error: Into<BoxError>>,
+    {
+        let (parts, body) = request.into_parts();
+        let answered = async {
+            let operation = host_filter::admit(&parts, &self.shared.options.allowed_hosts, self.shared.keeps_sessions)?;
+            self.shared.check_open()?;
+            let owner = self.shared.options.owner.as_ref().map(|owner| owner(&parts).into());
+            let caller = Caller { parts, owner };
+            match operation {
+                Operation::Post => self.post(caller, body).await,
+                Operation::Listen => self.listen(&caller),
+                Operation::End => self.end(&caller),
+            }
+        };
+        answered.await.unwrap_or_else(Into::into)
+    }
+
+    async fn post<B>(&self, caller: Caller, body: B) -> Result<Response<Body>, Refusal>
+    where
+        B: http_body::Body<Error: Into<BoxError>>,
+    {
+        let shared = &self.shared;
+        let (bytes, buffer) = shared.bodies.read(&caller.parts, caller.owner.as_ref(), body).await?;
+        shared.check_open()?;
+        let mut inbound = Inbound::new(bytes);
+        let posted = match RequestBody::read(&mut inbound) {
+            Ok(posted) => posted,
+            Err((id, error)) => return Ok(body::error(StatusCode::BAD_REQUEST, id, error)),
+        };
+        match shared.is_modern(&caller.parts, &posted)? {
+            true => self.exchange(caller, (inbound, buffer), posted).await,
+            false => self.post_to_session(caller, (inbound, buffer), &posted).await,
+        }
+    }
+
+    /// Handles a POST for a session, or one that begins a session.
+    async fn post_to_session(
+        &self,
+        caller: Caller,
+        (mut inbound, buffer): (Inbound, BufferPermits),
+        posted: &RequestBody,
+    ) -> Result<Response<Body>, Refusal> {
+        let shared = &self.shared;
+        let is_initialize = posted.is_initialize;
+        let (used, permit) = match (shared.session(&caller)?, is_initialize) {
+            (Some(used), _) => {
+                let permit = posted
+                    .has_requests()
+                    .then(|| shared.limiter.request(caller.owner.as_ref(), Some(&used.0.requests)))
+                    .transpose()?;
+                (used, permit)
+            }
+            (None, true) => {
+                let permit = shared.limiter.request(caller.owner.as_ref(), None)?;
+                (self.begin(&caller)?, Some(permit))
+            }
+            (None, false) => {
+                return Err(Refusal::bad(
+                    "`Mcp-Session-Id` is required; send the value from the `initialize` response",
+                ));
+            }
+        };
+        let session = Arc::clone(&used.0);
+        if posted.is_batch && !session.takes_batches() {
+            let error = errors::not_in_batches();
+            return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
+        }
+        inbound.extensions = extensions(caller.parts);
+        let posted_message = PostedMessage { arrived: inbound, requests: permit.map(|permit| (posted.ids(), permit)) };
+        // From here on the session's inbox limits the bytes.
+        drop(buffer);
+        let (mut response, outcome) = session.post(posted_message, used).await?;
+        match (is_initialize, outcome) {
+            (true, Some(Outcome::Refused(_) | Outcome::Failed(_))) if session.revision().is_none() => {
+                session.end();
+                *response.status_mut() = StatusCode::BAD_REQUEST;
+            }
+            (true, _) => session::set_session_id(&mut response, &session),
+            _ => {}
+        }
+        Ok(response)
+    }
+
+    /// Handles a POST without a session.
+    async fn exchange(
+        &self,
+        caller: Caller,
+        (mut inbound, buffer): (Inbound, BufferPermits),
+        posted: RequestBody,
+    ) -> Result<Response<Body>, Refusal> {
+        let shared = &self.shared;
+        let (id, method) = match &posted.message {
+            Some((Some(id), method)) => (id.clone(), method.as_str()),
+            // In modern revisions a client cancels a request by closing its response stream.
+            Some((None, method)) if method == "notifications/cancelled" => {
+                return Ok(body::empty(StatusCode::ACCEPTED));
+            }
+            Some((None, _)) => return self.notify(caller, inbound),
+            None => return Err(Refusal::bad("the body must be a single request or notification")),
+        };
+        // A legacy client that sends `initialize` does not know these headers. Its error lists the supported revisions.
+        let is_initialize = posted.is_initialize && !posted.has_metadata;
+        if let Some(why) = shared.check(&caller.parts, &posted, method).err().filter(|_| !is_initialize) {
+            let error = errors::header_mismatch(&why);
+            return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Id(id), error));
+        }
+        let permit = match method {
+            "subscriptions/listen" => shared.limiter.stream(caller.owner.as_ref(), None)?,
+            _ => shared.limiter.request(caller.owner.as_ref(), None)?,
+        };
+        inbound.extensions = extensions(caller.parts);
+        let exchange = Exchange::begin(self.connection(), inbound, shared.closing.clone(), permit);
+        // From here on the permit limits the bytes.
+        drop((buffer, posted));
+        Ok(exchange.respond(shared.options.keep_alive).await)
+    }
+
+    /// Passes a sessionless notification to its handlers.
+    fn notify(&self, caller: Caller, mut inbound: Inbound) -> Result<Response<Body>, Refusal> {
+        let shared = &self.shared;
+        let quota = shared.limiter.quota(caller.owner.as_ref(), Kind::Notifications, shared.options.requests_per_owner);
+        let quota = quota.ok_or_else(|| {
+            Refusal::busy("too many notifications of this owner are in progress (`Options::requests_per_owner`)")
+        })?;
+        let cost = u32::try_from(inbound.size().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
+        let room = Arc::clone(&shared.notifications).try_acquire_many_owned(cost);
+        let room = room.map_err(|_| {
+            Refusal::busy(format!("more than {NOTIFICATION_BYTES} bytes of notifications are in progress"))
+        })?;
+        inbound.extensions = extensions(caller.parts);
+        // The client of a sessionless notification reads no messages.
+        let arrived = futures_util::stream::once(std::future::ready(Ok(inbound)));
+        let handled = self.connection().run(arrived, transport::sink(|_| Ok(())));
+        shared.tasks.spawn(async move {
+            let _held = (room, quota);
+            handled.await
+        });
+        Ok(body::empty(StatusCode::ACCEPTED))
+    }
+
+    /// Creates a connection for one sessionless message.
+    fn connection(&self) -> Connection<S> {
+        let shared = &self.shared;
+        let (protocol, limits) = (shared.config().modern(&shared.handled), shared.options.limits.clone());
+        Connection::new(self.requests.clone(), shared.handlers.clone(), Arc::new(protocol), limits)
+    }
+
+    /// Begins a session. At the session limit it evicts the least recently used idle session first.
+    fn begin(&self, caller: &Caller) -> Result<SessionGuard, Refusal> {
+        let shared = &self.shared;
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let random = random::<20>().ok();
+        let id = random
+            .map(|bytes| (hex(&bytes[..16]), hex(&bytes[16..])))
+            .ok_or_else(|| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "no random bytes are available"))?;
+        let most = shared.options.sessions_per_owner;
+        let quota = || shared.limiter.quota(caller.owner.as_ref(), Kind::Sessions, most);
+        let evicted = || caller.owner.as_ref().is_some_and(|owner| shared.sessions().evict_of(owner));
+        let quota = quota().or_else(|| evicted().then(quota).flatten()).ok_or_else(|| {
+            Refusal::busy(format!("this owner has {most} sessions in use, its limit (`Options::sessions_per_owner`)"))
+        })?;
+        let (session, running) = Session::begin(
+            id,
+            caller.owner.clone(),
+            shared.config().legacy(&shared.handled),
+            (self.requests.clone(), shared.handlers.clone()),
+            &shared.options,
+            shared.closing.child_token(),
+        );
+        let used = SessionGuard::new(&session);
+        let mut sessions = shared.sessions();
+        let most = shared.options.sessions;
+        if sessions.len() >= most && !sessions.evict() {
+            return Err(Refusal::busy(format!("all {most} sessions are in use (`Options::sessions`)")));
+        }
+        sessions.insert(&session, quota);
+        drop(sessions);
+        let (shared, ended) = (Arc::clone(shared), session);
+        self.shared.tasks.spawn(async move {
+            // Removes the session from the registry, even on a panic.
+            let _registered = RegistryGuard { shared, session: ended };
+            running.await;
+        });
+        Ok(used)
+    }
+
+    fn listen(&self, caller: &Caller) -> Result<Response<Body>, Refusal> {
+        let used = self.shared.session(caller)?;
+        let used = used.ok_or_else(|| Refusal::bad("`Mcp-Session-Id` is required to open a stream"))?;
+        let session = Arc::clone(&used.0);
+        let permit = self.shared.limiter.stream(caller.owner.as_ref(), Some(&session.open_streams))?;
+        session.listen(caller.parts.headers.get(LAST_EVENT), used, permit)
+    }
+
+    fn end(&self, caller: &Caller) -> Result<Response<Body>, Refusal> {
+        let used = self.shared.session(caller)?;
+        let used = used.ok_or_else(|| Refusal::bad("`Mcp-Session-Id` is required to end a session"))?;
+        used.0.end();
+        self.shared.sessions().remove(&used.0.id);
+        Ok(body::empty(StatusCode::NO_CONTENT))
+    }
+}
+
+impl<S, B> Service<Request<B>> for Endpoint<S>
+where
+    S: RequestService + Sync,
+    B: http_body::Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.clone().answer(request).map(Ok).boxed()
+    }
+}
+
+impl<S> fmt::Debug for Endpoint<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sessions = self.shared.sessions().len();
+        f.debug_struct("Endpoint")
+            .field("sessions", &sessions)
+            .field("options", &self.shared.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the extensions of a message that arrived in this HTTP request.
+fn extensions(parts: Parts) -> Extensions {
+    let mut extensions = Extensions::new();
+    extensions.insert(parts);
+    extensions
+}

@@ -1,0 +1,94 @@
+//! The state that all requests to an endpoint share.
+
+use std::sync::{Arc, MutexGuard};
+
+use http::StatusCode;
+use http::request::Parts;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::body_reader::BodyReader;
+use super::host_filter::Refusal;
+use super::options::Options;
+use super::permit::Limiter;
+use super::registry::Registry;
+use super::session::{self, Session, SessionGuard};
+use crate::http::headers::SESSION;
+use crate::protocol::config::ServerConfig;
+use crate::protocol::info::HandlerCapabilities;
+use crate::service::router::Router;
+use crate::util::lock::Mutex;
+
+pub(super) struct Shared {
+    /// Handles notifications.
+    pub(super) handlers: Router,
+    /// The capabilities that follow from the handlers, in addition to those in the configuration.
+    pub(super) handled: HandlerCapabilities,
+    pub(super) config: CurrentConfig,
+    pub(super) options: Options,
+    pub(super) keeps_sessions: bool,
+    pub(super) speaks_modern: bool,
+    pub(super) sessions: Mutex<Registry>,
+    pub(super) bodies: BodyReader,
+    pub(super) limiter: Limiter,
+    /// The bytes of sessionless notifications whose handlers are running.
+    pub(super) notifications: Arc<Semaphore>,
+    pub(super) closing: CancellationToken,
+    pub(super) tasks: TaskTracker,
+}
+
+/// Returns the current server configuration.
+pub(super) type CurrentConfig = Box<dyn Fn() -> ServerConfig + Send + Sync>;
+
+/// The head of an HTTP request, and its owner if [`Options::owner`] is set.
+pub(super) struct Caller {
+    pub(super) parts: Parts,
+    pub(super) owner: Option<Arc<str>>,
+}
+
+impl Shared {
+    pub(super) fn sessions(&self) -> MutexGuard<'_, Registry> {
+        self.sessions.lock()
+    }
+
+    pub(super) fn config(&self) -> ServerConfig {
+        (self.config)()
+    }
+
+    pub(super) fn check_open(&self) -> Result<(), Refusal> {
+        match self.closing.is_cancelled() {
+            true => Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down")),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the session named by `Mcp-Session-Id`, if the header is present. Marks the session as in use, so it is
+    /// not evicted until the result is dropped.
+    ///
+    /// Fails with 404 if the session does not exist, has ended, or belongs to another owner.
+    pub(super) fn session(&self, caller: &Caller) -> Result<Option<SessionGuard>, Refusal> {
+        let Some(id) = caller.parts.headers.get(SESSION) else { return Ok(None) };
+        let used = id.to_str().ok().and_then(|id| {
+            let sessions = self.sessions();
+            let session = sessions.get(id)?;
+            (session.owner == caller.owner && !session.has_ended()).then(|| SessionGuard::new(session))
+        });
+        let used = used.ok_or_else(session::not_found)?;
+        self.check_version(&caller.parts)?;
+        used.0.confirm();
+        Ok(Some(used))
+    }
+}
+
+/// Removes a session from the registry on drop.
+pub(super) struct RegistryGuard {
+    pub(super) shared: Arc<Shared>,
+    pub(super) session: Arc<Session>,
+}
+
+impl Drop for RegistryGuard {
+    fn drop(&mut self) {
+        self.shared.sessions().remove(&self.session.id);
+    }
+}

@@ -1,0 +1,359 @@
+//! Requests to the peer.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::future::OptionFuture;
+use mcpgen_types::codec::Decode;
+use mcpgen_types::{RawJson, Request, RequestId, Revision};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+use tower::BoxError;
+
+use super::error::CallError;
+use super::handle::{Peer, Shared};
+use super::message::member;
+use super::outbox::Closed;
+use super::pending::{OnNotification, PendingRequest};
+use super::progress::Progress;
+use super::task_scope::CallOfTask;
+use crate::jsonrpc::json;
+use crate::transport::Outbound;
+
+impl Peer {
+    /// Sends a request at once, and returns the call, a future for its result. Dropping the call cancels the request.
+    ///
+    /// If the queue of outgoing messages is full, the request waits for room while the call is awaited. On behalf of a
+    /// task, the request is sent once the task's status is updated, while the call is awaited.
+    ///
+    /// Use [`request`](Self::request) to set timeouts, or to receive progress.
+    pub fn call<R: Request<Result: 'static>>(&self, params: R::Params) -> Call<R::Result> {
+        self.request::<R>(params).send()
+    }
+
+    /// Creates a request. [`send`](RequestBuilder::send) sends it.
+    pub fn request<R: Request>(&self, params: R::Params) -> RequestBuilder<R::Result> {
+        self.request_as(R::METHOD, R::REVISION, member(&params))
+    }
+
+    /// Like [`request`](Self::request), but for a custom method. Params and result are serde types.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the params cannot be encoded as a JSON object, array or null.
+    pub fn custom_request<P: Serialize, T: DeserializeOwned + 'static>(
+        &self,
+        method: &str,
+        params: &P,
+    ) -> Result<RequestBuilder<T>, serde_json::Error> {
+        let decode = |result: RawJson| json::decode(Some(&result)).map_err(Into::into);
+        Ok(self.builder(method, None, json::params(params)?, Box::new(decode)))
+    }
+
+    /// Like [`request`](Self::request), but for any method, with params and result as raw JSON.
+    pub fn raw_request(&self, method: &str, params: Option<RawJson>) -> RequestBuilder<RawJson> {
+        self.builder(method, None, params, Box::new(Ok))
+    }
+
+    /// Like [`request`](Self::request), but takes a method, a revision and encoded params.
+    pub(crate) fn request_as<T: Decode>(
+        &self,
+        method: &'static str,
+        revision: Revision,
+        params: Option<RawJson>,
+    ) -> RequestBuilder<T> {
+        let decode = move |result: RawJson| {
+            result.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
+        };
+        self.builder(method, Some(revision), params, Box::new(decode))
+    }
+
+    fn builder<T>(
+        &self,
+        method: &str,
+        revision: Option<Revision>,
+        params: Option<RawJson>,
+        decode: Box<Decoder<T>>,
+    ) -> RequestBuilder<T> {
+        let Shared { idle_timeout, timeout, .. } = *self.shared;
+        RequestBuilder {
+            id: RequestId::Integer(self.shared.next_id.fetch_add(1, Ordering::Relaxed)),
+            peer: self.clone(),
+            method: method.to_owned(),
+            revision,
+            params,
+            decode,
+            idle_timeout,
+            timeout,
+            on_progress: None,
+            on_notification: None,
+        }
+    }
+}
+
+type Decoder<T> = dyn FnOnce(RawJson) -> Result<T, BoxError> + Send;
+type OnProgress = Box<dyn FnMut(Progress) + Send>;
+
+/// A request that is not sent yet. [`send`](Self::send) sends it, and so does `.await`.
+#[must_use = "a request is not sent before `send` is called or it is awaited"]
+pub struct RequestBuilder<T> {
+    peer: Peer,
+    id: RequestId,
+    method: String,
+    revision: Option<Revision>,
+    params: Option<RawJson>,
+    decode: Box<Decoder<T>>,
+    idle_timeout: Option<Duration>,
+    timeout: Option<Duration>,
+    on_progress: Option<OnProgress>,
+    on_notification: Option<OnNotification>,
+}
+
+/// The maximum number of queued progress reports for a call. More are dropped; a later report replaces them.
+const REPORTS: usize = 64;
+
+impl<T: 'static> RequestBuilder<T> {
+    /// Returns the request's ID, which its response repeats.
+    pub fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// Sets the time limit without a response or a progress report. `None` means no limit.
+    pub fn idle_timeout(mut self, idle_timeout: impl Into<Option<Duration>>) -> Self {
+        self.idle_timeout = idle_timeout.into();
+        self
+    }
+
+    /// Sets the total time limit, which progress reports do not extend. `None` means no limit.
+    pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.timeout = timeout.into();
+        self
+    }
+
+    /// Requests progress reports, and passes each of them to `report`.
+    pub fn on_progress(mut self, report: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.on_progress = Some(Box::new(report));
+        self
+    }
+
+    /// Returns the idle timeout or, without one, the total timeout.
+    pub(crate) fn shortest_timeout(&self) -> Option<Duration> {
+        self.idle_timeout.or(self.timeout)
+    }
+
+    /// Sets a callback for notifications with this request's ID as subscription ID.
+    pub(crate) fn on_notification(mut self, callback: OnNotification) -> Self {
+        self.on_notification = Some(callback);
+        self
+    }
+
+    /// Sends the request at once, like [`Peer::call`], and returns the call.
+    pub fn send(self) -> Call<T> {
+        let id = self.id.clone();
+        let Some(task_scope) = self.peer.task_scope.clone() else {
+            let sent = self.start();
+            return Call { id, result: Box::pin(async move { sent?.result().await }) };
+        };
+        let result = async move {
+            self.check()?;
+            let _call = CallOfTask::start(task_scope).await;
+            self.start()?.result().await
+        };
+        Call { id, result: Box::pin(result) }
+    }
+
+    /// Checks whether the request may be sent now.
+    fn check(&self) -> Result<(), CallError> {
+        let (scope, params) = (self.peer.scope.as_ref(), self.params.as_ref());
+        self.peer.protocol().may_send(scope, &self.method, self.revision, params).map_err(CallError::NotAllowed)?;
+        Ok(())
+    }
+
+    /// Queues the request, and makes it pending.
+    fn start(mut self) -> Result<SentRequest<T>, CallError> {
+        self.check()?;
+        let params = self.peer.protocol().params(&self.method, self.params.take());
+        let mut params = self.peer.with_task_scope(params.map_err(|why| CallError::Invalid(why.into()))?)?;
+        let (progress, reports) = match self.on_progress {
+            None => (None, None),
+            Some(_) => {
+                params = with_progress_token(params, &self.id)?;
+                let (progress, reports) = mpsc::channel(REPORTS);
+                (Some(progress), Some(reports))
+            }
+        };
+        let message = self.peer.message(Some(&self.id), &self.method, params.as_ref());
+        let may_cancel = self.peer.protocol().may_cancel(&self.method, params.as_ref());
+        let (sender, response) = oneshot::channel();
+        let pending =
+            PendingRequest { method: self.method, response: sender, progress, on_notification: self.on_notification };
+        self.peer.shared.pending.insert(self.id.clone(), pending)?;
+        // From here on, dropping the guard removes the request again.
+        let mut guard = CancelOnDrop { peer: self.peer, id: self.id, notify: false };
+        let unsent = guard.peer.try_send(message).err();
+        guard.notify = unsent.is_none() && may_cancel;
+        Ok(SentRequest {
+            guard,
+            unsent,
+            may_cancel,
+            response,
+            reports,
+            on_progress: self.on_progress,
+            decode: self.decode,
+            started: Instant::now(),
+            idle_timeout: self.idle_timeout,
+            timeout: self.timeout,
+        })
+    }
+}
+
+impl<T: Send + 'static> IntoFuture for RequestBuilder<T> {
+    type Output = Result<T, CallError>;
+    type IntoFuture = Call<T>;
+
+    fn into_future(self) -> Call<T> {
+        self.send()
+    }
+}
+
+/// Adds a progress token. It is the request's ID, which is unique on the connection.
+fn with_progress_token(params: Option<RawJson>, id: &RequestId) -> Result<Option<RawJson>, CallError> {
+    let params = json::with_meta(params, &[("progressToken", mcpgen_types::to_string(id))], true);
+    params.map_err(|why| CallError::Invalid(why.into()))
+}
+
+/// A call: a request that is sent, and a future for its result. Dropping it before the response arrives cancels the
+/// request, and notifies the peer if the protocol allows it.
+#[must_use = "dropping a call cancels it"]
+pub struct Call<T> {
+    id: RequestId,
+    result: Pin<Box<dyn Future<Output = Result<T, CallError>> + Send>>,
+}
+
+impl<T> Call<T> {
+    /// Returns the request's ID, which its response repeats.
+    pub fn id(&self) -> &RequestId {
+        &self.id
+    }
+}
+
+impl<T> Future for Call<T> {
+    type Output = Result<T, CallError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.result.as_mut().poll(context)
+    }
+}
+
+impl<T> fmt::Debug for RequestBuilder<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestBuilder").field("id", &self.id).field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Call<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// A pending request, from its caller's side.
+struct SentRequest<T> {
+    guard: CancelOnDrop,
+    /// The request if the outbox had no room for it.
+    unsent: Option<Outbound>,
+    may_cancel: bool,
+    response: oneshot::Receiver<Result<RawJson, CallError>>,
+    reports: Option<mpsc::Receiver<Progress>>,
+    on_progress: Option<OnProgress>,
+    decode: Box<Decoder<T>>,
+    started: Instant,
+    idle_timeout: Option<Duration>,
+    timeout: Option<Duration>,
+}
+
+impl<T> SentRequest<T> {
+    /// Waits for the response, and passes on progress reports in the meantime.
+    async fn result(mut self) -> Result<T, CallError> {
+        let after = |start: Instant, limit: Option<Duration>| limit.and_then(|limit| start.checked_add(limit));
+        let end = after(self.started, self.timeout);
+        let mut idle_end = after(self.started, self.idle_timeout);
+        let peer = self.unsent.is_some().then(|| self.guard.peer.clone());
+        let sending = self.unsent.take().zip(peer.as_ref()).map(|(message, peer)| Box::pin(peer.send(message)));
+        let mut sending = OptionFuture::from(sending);
+        loop {
+            tokio::select! {
+                biased;
+                response = &mut self.response => {
+                    // Deliver the reports that arrived before the response.
+                    while let Some(report) = self.reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
+                        self.report(report);
+                    }
+                    let result = response.map_err(|_| Closed)??;
+                    return (self.decode)(result).map_err(CallError::Invalid);
+                }
+                Some(sent) = &mut sending => {
+                    sent?;
+                    sending = OptionFuture::default();
+                    self.guard.notify = self.may_cancel;
+                }
+                // Before the reports: an endless series of them must not delay the timeout.
+                () = at(end) => return Err(CallError::Timeout(self.timeout.unwrap_or_default())),
+                Some(report) = next(&mut self.reports) => {
+                    idle_end = after(Instant::now(), self.idle_timeout);
+                    self.report(report);
+                }
+                () = at(idle_end) => return Err(CallError::Timeout(self.idle_timeout.unwrap_or_default())),
+            }
+        }
+    }
+
+    fn report(&mut self, report: Progress) {
+        if let Some(on_progress) = &mut self.on_progress {
+            on_progress(report);
+        }
+    }
+}
+
+async fn next<T>(from: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
+    match from {
+        Some(from) => from.recv().await,
+        None => None,
+    }
+}
+
+async fn at(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Cancels a request when it is dropped, unless its response has arrived.
+struct CancelOnDrop {
+    peer: Peer,
+    id: RequestId,
+    /// Whether to notify the peer: the request was sent and may be cancelled.
+    notify: bool,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let was_pending = self.peer.shared.pending.remove(&self.id).is_some();
+        if !(self.notify && was_pending) {
+            return;
+        }
+        let mut params = json!({ "requestId": mcpgen_types::to_value(&self.id).unwrap_or_default() });
+        if let Some((name, value)) = self.peer.task_scope.as_ref().map(|task_scope| task_scope.meta()) {
+            params["_meta"] = json!({ name: serde_json::from_str::<Value>(&value).unwrap_or_default() });
+        }
+        let params = RawJson::from(&params);
+        self.peer.send_now(self.peer.message(None, "notifications/cancelled", Some(&params)));
+    }
+}

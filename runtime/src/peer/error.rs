@@ -1,0 +1,55 @@
+//! The errors of calls and notifications.
+
+use std::time::Duration;
+
+use mcpgen_types::ErrorObject;
+use tower::BoxError;
+
+use super::outbox::Closed;
+use crate::jsonrpc::errors;
+use crate::transport::Undelivered;
+
+/// The reason why a request or a notification failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The peer responded with an error.
+    #[error(transparent)]
+    ErrorResponse(ErrorObject),
+    /// The params or the result are not valid.
+    #[error(transparent)]
+    Invalid(BoxError),
+    /// The idle timeout or the total timeout of the call has passed without a response.
+    #[error("no response within {0:?}")]
+    Timeout(Duration),
+    /// The connection's revision, or the capabilities that both sides have declared, do not allow the message now.
+    #[error("{0}")]
+    NotAllowed(String),
+    /// The server requests input that this client does not provide.
+    #[error("cannot provide the input that the server requests with {method}")]
+    Input {
+        /// The method of the server's input request.
+        method: String,
+        /// Why the client does not provide it.
+        #[source]
+        error: ErrorObject,
+    },
+    /// The transport could not deliver the request or its response.
+    #[error(transparent)]
+    Undelivered(Undelivered),
+    /// The server ended a subscription without a result.
+    #[error("the server ended the subscription")]
+    SubscriptionEnded,
+    /// The connection closed before the response arrived.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+impl CallError {
+    /// Returns whether the peer rejected the request because it has too many others, with error code
+    /// [`BUSY`](errors::BUSY). The request was not handled, so it can be sent again later.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::ErrorResponse(error) if error.code.0 == errors::BUSY)
+    }
+}

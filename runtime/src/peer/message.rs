@@ -1,0 +1,40 @@
+//! Encodes outgoing requests and notifications.
+
+use mcpgen_types::codec::{Encode, Literal, Members, Node, Object};
+use mcpgen_types::{Params, RawJson, RequestId};
+
+/// Encodes a request, or a notification if `id` is `None`.
+pub(super) fn encode(id: Option<&RequestId>, method: &str, params: Option<&RawJson>) -> Vec<u8> {
+    mcpgen_types::to_vec(&RequestOrNotification { id, method, params })
+}
+
+/// Encodes the member `params`, or returns `None` if it is absent.
+pub(crate) fn member(params: &impl Params) -> Option<RawJson> {
+    params.to_member().is_some().then(|| RawJson::from(params))
+}
+
+/// An outgoing request, or a notification if `id` is `None`.
+struct RequestOrNotification<'a> {
+    id: Option<&'a RequestId>,
+    method: &'a str,
+    params: Option<&'a RawJson>,
+}
+
+impl Encode for RequestOrNotification<'_> {
+    fn encode(&self) -> Node<'_> {
+        Node::Object(self)
+    }
+}
+
+impl Object for RequestOrNotification<'_> {
+    fn members(&self, out: &mut Members<'_>) {
+        out.constant("jsonrpc", Literal::Str("2.0"));
+        if let Some(id) = self.id {
+            out.member("id", id);
+        }
+        out.member("method", self.method);
+        if let Some(params) = self.params {
+            out.member("params", params);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Notifications to the peer.
+
+use mcpgen_types::{Notification, RawJson, Revision};
+use serde::Serialize;
+
+use super::error::CallError;
+use super::handle::Peer;
+use super::message::member;
+use crate::jsonrpc::json;
+
+impl Peer {
+    /// Sends a notification. Waits until the queue has room for it.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NotAllowed`](CallError::NotAllowed) if the notification is not allowed now, and
+    /// [`Closed`](CallError::Closed) if the connection is closed.
+    pub async fn notify<N: Notification>(&self, params: N::Params) -> Result<(), CallError> {
+        self.notify_as(N::METHOD, Some(N::REVISION), member(&params)).await
+    }
+
+    /// Like [`notify`](Self::notify), but for a custom method. The params are a serde type.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`notify`](Self::notify), and with [`Invalid`](CallError::Invalid) if the params cannot be encoded as
+    /// a JSON object, array or null.
+    pub async fn custom_notify<P: Serialize>(&self, method: &str, params: &P) -> Result<(), CallError> {
+        let params = json::params(params).map_err(|error| CallError::Invalid(error.into()))?;
+        self.notify_as(method, None, params).await
+    }
+
+    /// Like [`notify`](Self::notify), but for any method, with params as raw JSON.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`notify`](Self::notify).
+    pub async fn raw_notify(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
+        self.notify_as(method, None, params).await
+    }
+
+    async fn notify_as(
+        &self,
+        method: &str,
+        revision: Option<Revision>,
+        params: Option<RawJson>,
+    ) -> Result<(), CallError> {
+        let scope = self.scope.as_ref();
+        self.protocol().may_send(scope, method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
+        let params = self.with_task_scope(params)?;
+        self.notify_unchecked(method, params).await
+    }
+
+    /// Like [`raw_notify`](Self::raw_notify), but does not check whether the notification is allowed.
+    pub(crate) async fn notify_unchecked(&self, method: &str, params: Option<RawJson>) -> Result<(), CallError> {
+        Ok(self.send(self.message(None, method, params.as_ref())).await?)
+    }
+}

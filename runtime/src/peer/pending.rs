@@ -1,0 +1,110 @@
+//! Outgoing requests that have no response yet.
+
+use std::collections::HashMap;
+use std::sync::MutexGuard;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcpgen_types::{RawJson, RequestId};
+use tokio::sync::{mpsc, oneshot};
+
+use super::error::CallError;
+use super::outbox::Closed;
+use super::progress::Progress;
+use crate::util::lock::Mutex;
+
+/// The pending requests of a connection.
+pub(super) struct PendingRequests {
+    /// `None` once the connection is closed.
+    requests: Mutex<Option<HashMap<RequestId, PendingRequest>>>,
+    /// The number of pending requests with a callback for notifications.
+    subscriptions: AtomicUsize,
+}
+
+/// A pending request.
+pub(super) struct PendingRequest {
+    pub(super) method: String,
+    pub(super) response: oneshot::Sender<Result<RawJson, CallError>>,
+    pub(super) progress: Option<mpsc::Sender<Progress>>,
+    pub(super) on_notification: Option<OnNotification>,
+}
+
+/// A callback for the notifications of a subscription. It takes the method and the params.
+pub(crate) type OnNotification = Box<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
+
+impl PendingRequests {
+    pub(super) fn new() -> Self {
+        Self { requests: Mutex::new(Some(HashMap::new())), subscriptions: AtomicUsize::new(0) }
+    }
+
+    /// Adds a request.
+    ///
+    /// # Errors
+    ///
+    /// The connection is closed.
+    pub(super) fn insert(&self, id: RequestId, request: PendingRequest) -> Result<(), Closed> {
+        let mut requests = self.lock();
+        let requests = requests.as_mut().ok_or(Closed)?;
+        if request.on_notification.is_some() {
+            self.subscriptions.fetch_add(1, Ordering::Relaxed);
+        }
+        requests.insert(id, request);
+        Ok(())
+    }
+
+    pub(super) fn remove(&self, id: &RequestId) -> Option<PendingRequest> {
+        let mut requests = self.lock();
+        let request = requests.as_mut()?.remove(id)?;
+        if request.on_notification.is_some() {
+            self.subscriptions.fetch_sub(1, Ordering::Relaxed);
+        }
+        Some(request)
+    }
+
+    /// Removes all requests, which fails their calls. No more can be added.
+    pub(super) fn close(&self) {
+        let mut requests = self.lock();
+        requests.take();
+        self.subscriptions.store(0, Ordering::Relaxed);
+    }
+
+    /// Returns the number of requests. `None` once the connection is closed.
+    pub(super) fn len(&self) -> Option<usize> {
+        self.lock().as_ref().map(HashMap::len)
+    }
+
+    /// Returns whether any request has a callback for notifications. Takes no lock.
+    pub(super) fn has_subscriptions(&self) -> bool {
+        self.subscriptions.load(Ordering::Relaxed) > 0
+    }
+
+    /// Returns whether this request has a callback for notifications.
+    pub(super) fn is_subscription(&self, id: &RequestId) -> bool {
+        self.lock().as_ref().and_then(|requests| requests.get(id)).is_some_and(|it| it.on_notification.is_some())
+    }
+
+    /// Passes a notification to the callback of a request. Returns whether there is one.
+    pub(super) fn notify(&self, id: &RequestId, method: &str, params: Option<&RawJson>) -> bool {
+        let requests = self.lock();
+        let request = requests.as_ref().and_then(|requests| requests.get(id));
+        match request.and_then(|request| request.on_notification.as_ref()) {
+            Some(on_notification) => {
+                on_notification(method, params);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Passes a progress report to a request. Drops it if the request's queue of reports is full.
+    pub(super) fn report_progress(&self, id: &RequestId, progress: Progress) {
+        if let Some(request) = self.lock().as_ref().and_then(|requests| requests.get(id))
+            && let Some(reports) = &request.progress
+        {
+            let _ = reports.try_send(progress);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<HashMap<RequestId, PendingRequest>>> {
+        self.requests.lock()
+    }
+}

@@ -1,0 +1,395 @@
+//! Builds a server.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+#[cfg(any(feature = "request-state", feature = "rate-limit"))]
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use mcpgen_types::v2026_07_28::{CompleteRequestParams, Prompt, Resource, ServerCapabilities, Tool};
+use mcpgen_types::{JsonObject, Request, Value};
+use tower::Layer;
+
+use super::context::RequestContext;
+use super::error::DefinitionError;
+use super::into_contents::IntoContents;
+use super::into_tool_result::IntoToolResult;
+use super::prompt::{IntoPrompt, PromptEntry};
+#[cfg(feature = "rate-limit")]
+use super::rate_limit::{DEFAULT_CALLERS, RateLimit};
+use super::registry::{Entry, Registry};
+#[cfg(feature = "request-state")]
+use super::request_state::RequestStateCodec;
+use super::resource::ResourceEntry;
+use super::state::{Config, Server, State};
+use super::subscriptions::Subscriptions;
+#[cfg(feature = "resource-templates")]
+use super::template::TemplateEntry;
+use super::tool::ToolEntry;
+#[cfg(feature = "schemars")]
+use super::tool::ToolInfo;
+use crate::connection::Limits;
+use crate::protocol::cache_hints::{CacheHint, CacheHints};
+use crate::protocol::change::Change;
+use crate::protocol::info::LocalInfo;
+use crate::service::context::Context;
+use crate::service::router::{RequestService, Router};
+use crate::util::lock::Mutex;
+
+/// Builds a [`Server`]. Create one with [`Server::builder`].
+///
+/// Invalid definitions are reported when the server starts; see [`serve`](super::serve()) and [`Server::config`].
+#[must_use]
+pub struct ServerBuilder {
+    state: State,
+    #[cfg(feature = "rate-limit")]
+    rate_limit: Option<(u32, Duration)>,
+    #[cfg(feature = "rate-limit")]
+    max_callers: usize,
+}
+
+impl Server {
+    /// Creates a builder for a server that supports all revisions.
+    pub fn builder(name: &str, version: &str) -> ServerBuilder {
+        ServerBuilder::from(LocalInfo::new(name, version))
+    }
+}
+
+impl From<LocalInfo> for ServerBuilder {
+    /// Creates a builder for a server with this local info. Tools, resources and prompts add their capabilities.
+    fn from(info: LocalInfo) -> Self {
+        let config = Config {
+            info,
+            cache_hints: CacheHints::default(),
+            page_size: 100,
+            limits: Limits::default(),
+            completion: None,
+            #[cfg(feature = "request-state")]
+            request_state: None,
+            identity: None,
+            on_change: None,
+            layers: Vec::new(),
+            #[cfg(feature = "rate-limit")]
+            rate_limit: None,
+            invalid: Vec::new(),
+        };
+        Self {
+            state: State {
+                subscriptions: Subscriptions::of(&config.info),
+                config,
+                tools: Registry::default(),
+                resources: Registry::default(),
+                #[cfg(feature = "resource-templates")]
+                templates: Registry::default(),
+                prompts: Registry::default(),
+                listeners: Mutex::default(),
+            },
+            #[cfg(feature = "rate-limit")]
+            rate_limit: None,
+            #[cfg(feature = "rate-limit")]
+            max_callers: DEFAULT_CALLERS,
+        }
+    }
+}
+
+#[cfg(feature = "request-state")]
+/// The time that a client has for the next round of a request, if the server has no codec for request state.
+const REQUEST_STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
+
+impl ServerBuilder {
+    /// Adds a tool whose arguments are a Rust type. The type also defines the tool's `inputSchema`.
+    ///
+    /// If a call's arguments do not match the type, the error is reported to the model and the function is not called.
+    /// The function can return text, a number, content, [`Structured`](super::Structured) content, or a `Result` of any of
+    /// these. See [`ToolError`](super::ToolError) for errors.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_runtime::server::ToolError;
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// /// Adds two integers.
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Add {
+    ///     a: i64,
+    ///     /// The number to add to `a`.
+    ///     b: i64,
+    /// }
+    ///
+    /// let server = Server::builder("calculator", "1.0.0")
+    ///     .tool("add", |_context, Add { a, b }: Add| async move {
+    ///         a.checked_add(b).ok_or(ToolError::failed("the sum is too large"))
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    #[cfg(feature = "schemars")]
+    pub fn tool<A, F, Fut, T>(self, info: impl Into<ToolInfo>, function: F) -> Self
+    where
+        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        let entry = ToolEntry::typed(info.into(), function);
+        self.insert(entry, |state| &state.tools)
+    }
+
+    /// Adds a tool with hand-written schemas. The function takes the arguments as a JSON object.
+    ///
+    /// With the feature `validate`, arguments and structured results are checked against the schemas. Checks are
+    /// bounded: a check that takes longer than a few milliseconds continues on a blocking thread for at most 2 seconds,
+    /// and then the call fails. Adding a schema fails if it has more than 20,000 subschemas or 250 patterns, if more
+    /// than 10,000 subschemas apply to one value with references expanded, or if a pattern uses look-around or
+    /// backreferences or compiles to more than 1 MiB. References must stay within the schema.
+    pub fn tool_with_schema<F, Fut, T>(self, tool: Tool, function: F) -> Self
+    where
+        F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        let entry = ToolEntry::with_schema(tool, function);
+        self.insert(entry, |state| &state.tools)
+    }
+
+    /// Adds a resource and the function that reads it.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_types::v2026_07_28::{Resource, ResourceTemplate};
+    ///
+    /// let server = Server::builder("notes", "1.0.0")
+    ///     .resource(Resource::new("readme", "file:///readme"), |_context| async { "Read me." })
+    ///     .resource_template(ResourceTemplate::new("note", "note:///{name}"), |_context, variables| async move {
+    ///         (variables["name"] == "today").then_some("Buy bread.")
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    pub fn resource<F, Fut, T>(self, resource: Resource, read: F) -> Self
+    where
+        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        self.insert(Ok(ResourceEntry::new(resource, read)), |state| &state.resources)
+    }
+
+    /// Adds a resource template and the function that reads its resources. The function takes the variables by name.
+    ///
+    /// The template is an RFC 6570 URI template with the expressions `{name}`, `{+path}` and `{#fragment}`. A resource
+    /// with exactly the requested URI takes precedence over templates. Of several matching templates, the first one
+    /// added is used.
+    ///
+    /// The variables are percent-decoded and come from the client. `{name}` matches one segment: it is not empty, not
+    /// `.` or `..`, and contains no `/`, `\` or NUL. `{+path}` and `{#fragment}` can contain anything. Validate them
+    /// before you use them as file paths.
+    #[cfg(feature = "resource-templates")]
+    pub fn resource_template<F, Fut, T>(self, template: mcpgen_types::v2026_07_28::ResourceTemplate, read: F) -> Self
+    where
+        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        let entry = TemplateEntry::new(template, read);
+        self.insert(entry, |state| &state.templates)
+    }
+
+    /// Adds a prompt. The function takes the arguments by name, and returns the prompt's messages. It is called only if
+    /// all required arguments are present.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_types::v2026_07_28::{Prompt, PromptArgument};
+    ///
+    /// let review = Prompt::new("review").with_arguments([PromptArgument::new("language").with_required(true)]);
+    /// let server = Server::builder("reviewer", "1.0.0")
+    ///     .prompt(review, |_context, arguments| async move { format!("Review this {} code.", arguments["language"]) })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    pub fn prompt<F, Fut, T>(self, prompt: Prompt, function: F) -> Self
+    where
+        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoPrompt,
+    {
+        self.insert(Ok(PromptEntry::new(prompt, function)), |state| &state.prompts)
+    }
+
+    /// Sets the function that completes arguments of prompts and variables of resource templates. It returns all
+    /// matching values, best first. The response contains the first 100 of them and their total number.
+    pub fn completion<F, Fut>(mut self, complete: F) -> Self
+    where
+        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Vec<String>> + Send + 'static,
+    {
+        self.state.config.completion = Some(Box::new(move |context, params| complete(context, params).boxed()));
+        self
+    }
+
+    /// Sets the instructions that tell models how to use the server.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.state.config.info.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Declares capabilities, in addition to those of the tools, resources and prompts. Replaces declared capabilities
+    /// of the same names.
+    ///
+    /// ```
+    /// use mcpgen_runtime::Server;
+    /// use mcpgen_types::v2026_07_28::{ServerCapabilities, ServerCapabilitiesTools};
+    ///
+    /// // A server whose list of tools never changes.
+    /// let tools = ServerCapabilitiesTools::new().with_list_changed(false);
+    /// let server = Server::builder("fixed", "1.0.0").capabilities(&ServerCapabilities::new().with_tools(tools)).build();
+    /// # let _ = server;
+    /// ```
+    pub fn capabilities(mut self, capabilities: &ServerCapabilities) -> Self {
+        if let Ok(Value::Object(capabilities)) = mcpgen_types::to_value(capabilities) {
+            self.state.config.info.capabilities.extend(capabilities);
+        }
+        self
+    }
+
+    /// Sets the cache hint of the results of `R`: a list request, `resources/read` or `server/discover`.
+    pub fn cache_hint<R: Request>(mut self, hint: CacheHint) -> Self {
+        let hints = &mut self.state.config.cache_hints;
+        *hints = std::mem::take(hints).of::<R>(hint);
+        self
+    }
+
+    /// Sets the number of entries on a page of a list. The default is 100, the minimum is 1.
+    pub fn page_size(mut self, size: usize) -> Self {
+        self.state.config.page_size = size.max(1);
+        self
+    }
+
+    /// Sets the limits of a connection. HTTP endpoints have their own options.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.state.config.limits = limits;
+        self
+    }
+
+    /// Wraps the handlers of all requests in a middleware layer. Layers added later wrap those added earlier.
+    ///
+    /// Use a layer for authorization (see [`Context::subject`]), timeouts or metrics. It is applied once to each
+    /// connection or HTTP endpoint.
+    pub fn layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<Router, Service: RequestService + Sync> + Send + Sync + 'static,
+    {
+        self.state.config.layers.push(Box::new(move |router| router.layer(&layer)));
+        self
+    }
+
+    /// Sets the codec for the request state of multi-round requests.
+    ///
+    /// The default is [`RequestStateCodec::of_this_process`] with a lifetime of 15 minutes, which accepts each state
+    /// once. If several processes serve the same requests, they must share a key: [`RequestStateCodec::new`]. A codec
+    /// with a shared key accepts a state any number of times until it expires, unless it has a store that the processes
+    /// share: [`RequestStateCodec::with_replay_guard`].
+    #[cfg(feature = "request-state")]
+    pub fn request_state(mut self, codec: RequestStateCodec) -> Self {
+        self.state.config.request_state = Some(Ok(Arc::new(codec)));
+        self
+    }
+
+    /// Sets a function that returns the caller of a request, such as the name of a user that a middleware layer has
+    /// authenticated. It must return only what it can rely on. By default, callers are not distinguished.
+    ///
+    /// A multi-round request can only be continued by the caller that started it.
+    pub fn identity(mut self, identity: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
+        self.state.config.identity = Some(Box::new(identity));
+        self
+    }
+
+    /// Limits how often each caller may call tools: bursts of `calls`, which refill evenly over the period `per`.
+    ///
+    /// A call beyond the limit does not run the tool. Its result is an error that contains the number of seconds to
+    /// wait. Every round of a multi-round call is charged, also if its request state is rejected.
+    /// [`identity`](Self::identity) distinguishes callers; without it, all calls count as one caller's.
+    ///
+    /// The limit remembers up to 100,000 callers (about 6 MB), see [`rate_limit_callers`](Self::rate_limit_callers).
+    #[cfg(feature = "rate-limit")]
+    pub fn rate_limit(mut self, calls: u32, per: Duration) -> Self {
+        self.rate_limit = Some((calls, per));
+        self
+    }
+
+    /// Sets how many callers [`rate_limit`](Self::rate_limit) remembers; 100,000 by default.
+    ///
+    /// A caller is forgotten once it has its full burst again. While the limit remembers this many callers, it rejects
+    /// new callers. Known callers are not affected.
+    #[cfg(feature = "rate-limit")]
+    pub fn rate_limit_callers(mut self, max: usize) -> Self {
+        self.max_callers = max;
+        self
+    }
+
+    /// Sets a function that is called with each change in this process.
+    ///
+    /// Use it if several processes serve the same clients: send the change to the other processes, which then call
+    /// [`Server::changed_elsewhere`]. Each subscriber is connected to only one of the processes.
+    pub fn on_change(mut self, on_change: impl Fn(&Change) + Send + Sync + 'static) -> Self {
+        self.state.config.on_change = Some(Box::new(on_change));
+        self
+    }
+
+    /// Builds the server.
+    #[must_use]
+    pub fn build(self) -> Server {
+        #[cfg_attr(
+            not(any(feature = "request-state", feature = "rate-limit")),
+            expect(unused_mut, reason = "see below")
+        )]
+        let mut state = self.state;
+        #[cfg(feature = "request-state")]
+        state
+            .config
+            .request_state
+            .get_or_insert_with(|| RequestStateCodec::of_this_process(REQUEST_STATE_LIFETIME).map(Arc::new));
+        #[cfg(feature = "rate-limit")]
+        {
+            let quota = self.rate_limit;
+            state.config.rate_limit = quota.map(|(calls, per)| RateLimit::new(calls, per, self.max_callers));
+        }
+        Server(Arc::new(state))
+    }
+
+    /// Adds an entry. An error is reported when the server starts.
+    fn insert<T: Entry>(
+        mut self,
+        entry: Result<T, DefinitionError>,
+        registry: impl Fn(&State) -> &Registry<T>,
+    ) -> Self {
+        let inserted = entry.and_then(|entry| registry(&self.state).insert(entry));
+        self.state.config.invalid.extend(inserted.err());
+        self
+    }
+}
+
+impl std::fmt::Debug for ServerBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerBuilder").field("info", &self.state.config.info).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "request-state"))]
+mod tests {
+    use super::*;
+    use crate::server::error::ServeError;
+    use crate::server::request_state::RequestStateError;
+
+    #[test]
+    fn reports_that_no_key_could_be_created() {
+        let mut builder = Server::builder("s", "1");
+        builder.state.config.request_state = Some(Err(RequestStateError::NoRandomness));
+        let error = builder.build().config().expect_err("no key");
+        assert!(matches!(error, ServeError::RequestState(RequestStateError::NoRandomness)));
+        assert!(error.to_string().contains("ServerBuilder::request_state"), "{error}");
+    }
+}

@@ -1,0 +1,81 @@
+//! Handles `tools/call`.
+
+use std::borrow::Cow;
+#[cfg(feature = "rate-limit")]
+use std::future::ready;
+use std::sync::Arc;
+
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolRequestParams};
+use mcpgen_types::{ErrorCode, ErrorObject};
+
+use super::handler;
+use super::state::Server;
+use super::tool::{Arguments, ToolEntry};
+#[cfg(feature = "rate-limit")]
+use super::tool_error::ToolError;
+use crate::jsonrpc::errors;
+use crate::jsonrpc::json::Picked;
+use crate::service::context::Context;
+use crate::service::router::{Answer, AnyRequest};
+
+impl Server {
+    /// Calls a tool. Returns an error if the tool cannot be called.
+    pub(super) fn call_tool(&self, request: AnyRequest) -> Result<Answer, ErrorObject> {
+        if !self.0.tools.is_declared() {
+            return Err(errors::method_not_found(&request.method));
+        }
+        let context = request.context.clone();
+        let (entry, arguments) = self.decode_call(request)?;
+        let context = self.request_context(context, || arguments.text());
+        #[cfg(feature = "rate-limit")]
+        if let Some(wait) = self.rate_limited(&context) {
+            let seconds = wait.as_millis().div_ceil(1000).max(1);
+            let refusal = ToolError::failed(format!("rate limit exceeded; try again in {seconds} s"));
+            return Ok(Box::pin(ready(entry.encode(&context, Err(refusal)))));
+        }
+        Ok(entry.start(context, arguments))
+    }
+
+    /// Returns the tool that a request calls, and its arguments.
+    fn decode_call(&self, mut request: AnyRequest) -> Result<(Arc<ToolEntry>, Arguments), ErrorObject> {
+        if let Some(params) = request.params.take() {
+            let found = params.into_part(|params| match name_and_arguments(params, &request.context) {
+                Some((name, arguments)) => (Some(self.find_tool(&name)), arguments.map(Cursor::place)),
+                None => (None, Some(params.place())),
+            });
+            match found.map_err(|error| errors::invalid_params(&error.at_key("params")))? {
+                (Some(entry), arguments) => {
+                    return Ok((entry?, arguments.map_or_else(Arguments::none, Arguments::Raw)));
+                }
+                (None, params) => request.params = params,
+            }
+        }
+        let CallToolRequestParams { name, arguments, .. } = handler::params::<CallToolRequest>(request)?;
+        Ok((self.find_tool(&name)?, arguments.map_or_else(Arguments::none, Arguments::Object)))
+    }
+
+    fn find_tool(&self, name: &str) -> Result<Arc<ToolEntry>, ErrorObject> {
+        self.0.tools.get(name).ok_or_else(|| {
+            let shown: String = name.chars().take(128).collect();
+            ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}"))
+        })
+    }
+}
+
+/// Returns the name and the arguments of a call whose params have no other members except `_meta`, as most do. Returns
+/// `None` for all other params, valid or not. They have to be decoded completely.
+fn name_and_arguments<'p>(params: Cursor<'p>, context: &Context) -> Option<(Cow<'p, str>, Option<Cursor<'p>>)> {
+    let picked = Picked::from(params, &["name", "arguments", "_meta"]).ok()?;
+    let [name, arguments, meta] = picked.values;
+    // In modern revisions, `_meta` is required. If peer info is available, `_meta` was already checked.
+    let is_complete = match context.revision().is_legacy() {
+        true => meta.is_none(),
+        false => meta.is_some() && context.peer_info().is_some(),
+    };
+    let is_object = arguments.is_none_or(Cursor::is_object);
+    if !is_complete || !is_object || picked.others || picked.twice.is_some() {
+        return None;
+    }
+    Some((name?.as_str()?, arguments))
+}

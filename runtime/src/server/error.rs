@@ -1,0 +1,76 @@
+//! Errors in a server's definitions, and errors of serving.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
+#[cfg(feature = "request-state")]
+use super::request_state::RequestStateError;
+use crate::protocol::header_params::HeaderError;
+
+/// An invalid definition of a tool, resource or prompt.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DefinitionError {
+    /// Another definition has the same name or URI.
+    #[error("{kind} {key:?} is defined twice; rename or remove one of them")]
+    Duplicate {
+        /// The kind of definition, such as `tool`.
+        kind: &'static str,
+        /// The name or URI.
+        key: String,
+    },
+    /// A tool's name is too long, empty, or has characters that not all clients accept.
+    #[error("tool {0:?}: a name must have 1 to 128 characters from A-Z, a-z, 0-9, `_`, `-` and `.`")]
+    InvalidName(String),
+    /// A tool's arguments are not an object.
+    #[error("tool {name:?}: inputSchema must have the type \"object\", found {found}; use a struct for the arguments")]
+    NotAnObject {
+        /// The tool.
+        name: String,
+        /// The schema's type.
+        found: String,
+    },
+    /// A schema is invalid or not supported.
+    #[error("tool {name:?}: {schema}: {source}")]
+    Schema {
+        /// The tool.
+        name: String,
+        /// `inputSchema` or `outputSchema`.
+        schema: &'static str,
+        /// The reason.
+        source: Arc<dyn Error + Send + Sync>,
+    },
+    /// An `x-mcp-header` in a tool's `inputSchema` is invalid.
+    #[error("tool {name:?}: {source}")]
+    Header {
+        /// The tool.
+        name: String,
+        /// The reason.
+        source: HeaderError,
+    },
+    /// A URI template is invalid, or its variables cannot be extracted from a URI.
+    #[error("resource template {template:?}: {reason}")]
+    Template {
+        /// The template.
+        template: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+/// The reason why a server cannot start, or has stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The server has invalid definitions.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Definition(Vec<DefinitionError>),
+    #[cfg(feature = "request-state")]
+    /// No key for the request state could be created.
+    #[error("no key for the request state: {0}; set a codec with `ServerBuilder::request_state`")]
+    RequestState(#[source] RequestStateError),
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}

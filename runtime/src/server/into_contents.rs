@@ -1,0 +1,65 @@
+//! The types that reading a resource can return.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use mcpgen_types::v2026_07_28::{BlobResourceContents, TextOrBlobResourceContents, TextResourceContents};
+
+use super::tool_error::ToolError;
+
+/// The contents of a resource. `None` means that the resource does not exist.
+pub(super) type Contents = Result<Option<Vec<TextOrBlobResourceContents>>, ToolError>;
+
+/// A type that reading a resource can return: text, bytes, or contents. `None` means that the resource does not exist.
+pub trait IntoContents {
+    /// Converts into the contents of the resource with this URI. `mime_type` is the declared MIME type of the resource;
+    /// text and bytes get it, a list of contents is not changed.
+    ///
+    /// # Errors
+    ///
+    /// The resource cannot be read, or reading it asks for input.
+    fn into_contents(
+        self,
+        uri: &str,
+        mime_type: Option<&str>,
+    ) -> Result<Option<Vec<TextOrBlobResourceContents>>, ToolError>;
+}
+
+impl IntoContents for String {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Contents {
+        let mut contents = TextResourceContents::new(self, uri);
+        contents.mime_type = mime_type.map(str::to_owned);
+        Ok(Some(vec![contents.into()]))
+    }
+}
+
+impl IntoContents for &str {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Contents {
+        self.to_owned().into_contents(uri, mime_type)
+    }
+}
+
+impl IntoContents for Vec<u8> {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Contents {
+        let mut contents = BlobResourceContents::new(STANDARD.encode(self), uri);
+        contents.mime_type = mime_type.map(str::to_owned);
+        Ok(Some(vec![contents.into()]))
+    }
+}
+
+impl IntoContents for Vec<TextOrBlobResourceContents> {
+    fn into_contents(self, _: &str, _: Option<&str>) -> Contents {
+        Ok(Some(self))
+    }
+}
+
+impl<T: IntoContents> IntoContents for Option<T> {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Contents {
+        self.map_or(Ok(None), |contents| contents.into_contents(uri, mime_type))
+    }
+}
+
+impl<T: IntoContents, E: Into<ToolError>> IntoContents for Result<T, E> {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Contents {
+        self.map_err(Into::into)?.into_contents(uri, mime_type)
+    }
+}

@@ -1,0 +1,114 @@
+//! The types that tools can return.
+
+use mcpgen_types::JsonObject;
+use mcpgen_types::v2026_07_28::{CallToolResult, ContentBlock, TextContent};
+use serde::Serialize;
+
+#[cfg(feature = "schemars")]
+use super::schema::schema_of;
+use super::tool_error::ToolError;
+
+/// A type that a tool can return.
+pub trait IntoToolResult {
+    /// Converts into the result of the call.
+    ///
+    /// # Errors
+    ///
+    /// The tool failed, asks for input, or its value cannot be serialized as JSON.
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
+
+    /// Returns the JSON Schema of the structured content. Returns `None` if not every result has structured content.
+    #[must_use]
+    fn output_schema() -> Option<JsonObject>
+    where
+        Self: Sized,
+    {
+        None
+    }
+}
+
+impl IntoToolResult for CallToolResult {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(self)
+    }
+}
+
+impl IntoToolResult for Vec<ContentBlock> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(CallToolResult::new(self))
+    }
+}
+
+impl IntoToolResult for ContentBlock {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        vec![self].into_tool_result()
+    }
+}
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Vec::<ContentBlock>::new().into_tool_result()
+    }
+}
+
+/// Creates a result with one block of text.
+pub(super) fn text(text: impl Into<String>) -> CallToolResult {
+    CallToolResult::new(vec![TextContent::new(text).into()])
+}
+
+macro_rules! as_text {
+    ($($type:ty),*) => {$(
+        impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+                Ok(text(self.to_string()))
+            }
+        }
+    )*};
+}
+
+as_text!(&str, bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, char);
+
+impl IntoToolResult for String {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(text(self))
+    }
+}
+
+impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        self.map_err(Into::into)?.into_tool_result()
+    }
+
+    fn output_schema() -> Option<JsonObject> {
+        T::output_schema()
+    }
+}
+
+/// Structured content. The result also contains it as JSON text, for clients that do not support structured content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Structured<T>(pub T);
+
+fn structured<T: Serialize>(value: &T) -> Result<CallToolResult, ToolError> {
+    let value = serde_json::to_value(value)?;
+    let mut result = text(value.to_string());
+    result.structured_content = Some(value);
+    Ok(result)
+}
+
+#[cfg(not(feature = "schemars"))]
+impl<T: Serialize> IntoToolResult for Structured<T> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        structured(&self.0)
+    }
+}
+
+#[cfg(feature = "schemars")]
+impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        structured(&self.0)
+    }
+
+    fn output_schema() -> Option<JsonObject> {
+        Some(schema_of::<T>(schemars::generate::SchemaSettings::draft2020_12().for_serialize()))
+    }
+}

@@ -1,0 +1,120 @@
+//! Adds and removes tools, resources and prompts while a server serves.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+
+use mcpgen_types::JsonObject;
+use mcpgen_types::v2026_07_28::{Prompt, Resource, Tool};
+
+use super::context::RequestContext;
+use super::error::DefinitionError;
+use super::into_contents::IntoContents;
+use super::into_tool_result::IntoToolResult;
+use super::prompt::{IntoPrompt, PromptEntry};
+use super::resource::ResourceEntry;
+use super::state::Server;
+#[cfg(feature = "resource-templates")]
+use super::template::TemplateEntry;
+use super::tool::ToolEntry;
+#[cfg(feature = "schemars")]
+use super::tool::ToolInfo;
+
+impl Server {
+    /// Adds a tool and notifies subscribers. See [`ServerBuilder::tool`](super::ServerBuilder::tool).
+    ///
+    /// # Errors
+    ///
+    /// The name is invalid or already used, or a schema is invalid.
+    #[cfg(feature = "schemars")]
+    pub fn add_tool<A, F, Fut, T>(&self, info: impl Into<ToolInfo>, function: F) -> Result<(), DefinitionError>
+    where
+        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        self.insert(&self.0.tools, ToolEntry::typed(info.into(), function)?)
+    }
+
+    /// Adds a tool and notifies subscribers. See [`ServerBuilder::tool_with_schema`](super::ServerBuilder::tool_with_schema).
+    ///
+    /// # Errors
+    ///
+    /// The name is invalid or already used, or a schema is invalid.
+    pub fn add_tool_with_schema<F, Fut, T>(&self, tool: Tool, function: F) -> Result<(), DefinitionError>
+    where
+        F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        self.insert(&self.0.tools, ToolEntry::with_schema(tool, function)?)
+    }
+
+    /// Removes a tool and notifies subscribers. Returns `false` if no tool has this name.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.remove(&self.0.tools, name)
+    }
+
+    /// Adds a resource and notifies subscribers. See [`ServerBuilder::resource`](super::ServerBuilder::resource).
+    ///
+    /// # Errors
+    ///
+    /// Another resource has the same URI.
+    pub fn add_resource<F, Fut, T>(&self, resource: Resource, read: F) -> Result<(), DefinitionError>
+    where
+        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        self.insert(&self.0.resources, ResourceEntry::new(resource, read))
+    }
+
+    /// Removes a resource and notifies subscribers. Returns `false` if no resource has this URI.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.remove(&self.0.resources, uri)
+    }
+
+    /// Adds a resource template and notifies subscribers. See [`ServerBuilder::resource_template`](super::ServerBuilder::resource_template).
+    ///
+    /// # Errors
+    ///
+    /// Another template has the same URI template, or the template is invalid or not supported.
+    #[cfg(feature = "resource-templates")]
+    pub fn add_resource_template<F, Fut, T>(
+        &self,
+        template: mcpgen_types::v2026_07_28::ResourceTemplate,
+        read: F,
+    ) -> Result<(), DefinitionError>
+    where
+        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        self.insert(&self.0.templates, TemplateEntry::new(template, read)?)
+    }
+
+    /// Removes a resource template and notifies subscribers. Returns `false` if no resource template has this URI template.
+    #[cfg(feature = "resource-templates")]
+    pub fn remove_resource_template(&self, uri_template: &str) -> bool {
+        self.remove(&self.0.templates, uri_template)
+    }
+
+    /// Adds a prompt and notifies subscribers. See [`ServerBuilder::prompt`](super::ServerBuilder::prompt).
+    ///
+    /// # Errors
+    ///
+    /// Another prompt has the same name.
+    pub fn add_prompt<F, Fut, T>(&self, prompt: Prompt, function: F) -> Result<(), DefinitionError>
+    where
+        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoPrompt,
+    {
+        self.insert(&self.0.prompts, PromptEntry::new(prompt, function))
+    }
+
+    /// Removes a prompt and notifies subscribers. Returns `false` if no prompt has this name.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.remove(&self.0.prompts, name)
+    }
+}

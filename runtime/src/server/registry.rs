@@ -1,0 +1,177 @@
+//! The tools, resources, resource templates or prompts of a server.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mcpgen_types::ErrorObject;
+
+use super::error::DefinitionError;
+use crate::jsonrpc::errors;
+use crate::protocol::change::Change;
+use crate::util::lock::RwLock;
+
+/// An entry of a [`Registry`].
+pub(super) trait Entry {
+    /// The kind of entry, for error messages and cursors.
+    const KIND: &'static str;
+    /// The change that adding or removing an entry causes.
+    const CHANGE: Change;
+
+    /// Returns the name or URI of the entry.
+    fn key(&self) -> &str;
+}
+
+/// Entries, ordered by their keys.
+#[derive(Debug)]
+pub(super) struct Registry<T> {
+    entries: RwLock<BTreeMap<String, Arc<T>>>,
+    is_declared: AtomicBool,
+}
+
+impl<T> Default for Registry<T> {
+    fn default() -> Self {
+        Self { entries: RwLock::new(BTreeMap::new()), is_declared: AtomicBool::new(false) }
+    }
+}
+
+impl<T: Entry> Registry<T> {
+    /// Adds an entry.
+    ///
+    /// # Errors
+    ///
+    /// Another entry has the same key.
+    pub(super) fn insert(&self, entry: T) -> Result<(), DefinitionError> {
+        let mut entries = self.entries.write();
+        if entries.contains_key(entry.key()) {
+            return Err(DefinitionError::Duplicate { kind: T::KIND, key: entry.key().to_owned() });
+        }
+        entries.insert(entry.key().to_owned(), Arc::new(entry));
+        drop(entries);
+        self.is_declared.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Removes an entry. Returns `false` if no entry has this key.
+    pub(super) fn remove(&self, key: &str) -> bool {
+        // The entry is dropped after the lock is released, because dropping a handler may run any code.
+        let removed = self.entries.write().remove(key);
+        removed.is_some()
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<Arc<T>> {
+        self.entries.read().get(key).cloned()
+    }
+
+    /// Returns all entries, in order.
+    #[cfg(feature = "resource-templates")]
+    pub(super) fn all(&self) -> Vec<Arc<T>> {
+        self.entries.read().values().cloned().collect()
+    }
+
+    /// Returns up to `size` entries after a cursor, and the cursor of the next page. A cursor stays valid when entries
+    /// are added or removed.
+    ///
+    /// # Errors
+    ///
+    /// The cursor was not created by this function.
+    pub(super) fn page(&self, cursor: Option<&str>, size: usize) -> Result<(Vec<Arc<T>>, Option<String>), ErrorObject> {
+        let after = cursor.map(decode_cursor::<T>).transpose()?;
+        let start = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let entries = self.entries.read();
+        let mut rest = entries.range::<str, _>((start, Bound::Unbounded));
+        let page: Vec<Arc<T>> = rest.by_ref().take(size.max(1)).map(|(_, entry)| Arc::clone(entry)).collect();
+        let next = rest.next().and(page.last()).map(|last| encode_cursor(&**last));
+        Ok((page, next))
+    }
+
+    /// Returns whether an entry was ever added. A list that has become empty is still served.
+    pub(super) fn is_declared(&self) -> bool {
+        self.is_declared.load(Ordering::Acquire)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.read().len()
+    }
+}
+
+/// Encodes the position after an entry.
+fn encode_cursor<T: Entry>(entry: &T) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{}:{}", T::KIND, entry.key()))
+}
+
+fn decode_cursor<T: Entry>(cursor: &str) -> Result<String, ErrorObject> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let key = text.as_deref().and_then(|text| text.strip_prefix(T::KIND)?.strip_prefix(':'));
+    let unknown = || {
+        let reason = "params.cursor: not a cursor of this list; request the first page, without a cursor";
+        errors::invalid_params_in_words(reason)
+    };
+    key.map(str::to_owned).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Item(String);
+
+    impl Entry for Item {
+        const KIND: &'static str = "item";
+        const CHANGE: Change = Change::Tools;
+
+        fn key(&self) -> &str {
+            &self.0
+        }
+    }
+
+    fn registry(keys: impl IntoIterator<Item = &'static str>) -> Registry<Item> {
+        let registry = Registry::default();
+        for key in keys {
+            registry.insert(Item(key.to_owned())).expect("a new key");
+        }
+        registry
+    }
+
+    fn keys(items: &[Arc<Item>]) -> Vec<&str> {
+        items.iter().map(|item| item.0.as_str()).collect()
+    }
+
+    #[test]
+    fn pages_cover_the_list_in_order() {
+        let all = ["a", "b", "c", "d", "e"];
+        let registry = registry(["d", "a", "e", "c", "b"]);
+        for size in [0, 1, 2, 5, 100] {
+            let (mut found, mut cursor) = (Vec::new(), None::<String>);
+            loop {
+                let (page, next) = registry.page(cursor.as_deref(), size).expect("a valid cursor");
+                found.extend(page);
+                let Some(next) = next else { break };
+                cursor = Some(next);
+            }
+            assert_eq!(keys(&found), all, "in pages of {size}");
+        }
+    }
+
+    #[test]
+    fn cursors_stay_valid_when_entries_change() {
+        let registry = registry(["a", "b", "d", "e"]);
+        let (_, cursor) = registry.page(None, 2).expect("the first page");
+        assert!(registry.remove("a") && registry.remove("b") && !registry.remove("b"));
+        registry.insert(Item("c".to_owned())).expect("a new key");
+        let (page, next) = registry.page(cursor.as_deref(), 10).expect("a valid cursor");
+        assert_eq!((keys(&page), next), (vec!["c", "d", "e"], None));
+    }
+
+    #[test]
+    fn rejects_cursors_of_other_lists() {
+        for cursor in ["", "0", "3", "x", "dG9vbDph"] {
+            assert!(registry(["a"]).page(Some(cursor), 5).is_err(), "{cursor:?}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The rounds of a request that requests input from the client in its results (2026-07-28).
+
+use std::sync::{Arc, LazyLock};
+
+use mcpgen_types::v2026_07_28::{InputRequest, InputRequests, InputRequiredResult};
+use mcpgen_types::{ErrorObject, JsonObject, Request, Value};
+
+use super::request_state::{RequestState, RequestStateCodec};
+use super::tool_error::ToolError;
+use crate::jsonrpc::errors;
+use crate::service::context::Context;
+use crate::util::lock::Mutex;
+
+/// The state of a multi-round call.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    codec: Arc<RequestStateCodec>,
+    /// The caller, which must be the same in all rounds.
+    caller: String,
+    /// The JSON text of an object that must be the same in all rounds, such as the arguments.
+    arguments: String,
+    /// The request state, once it was decoded. It has the responses of earlier rounds, by key.
+    state: Mutex<Option<RequestState<JsonObject>>>,
+}
+
+impl Rounds {
+    pub(super) fn new(codec: Arc<RequestStateCodec>, caller: String, arguments: String) -> Self {
+        Self { codec, caller, arguments, state: Mutex::default() }
+    }
+
+    /// Returns the input if the client has sent it, and otherwise requests it with an error.
+    pub(super) fn ask<R: Request>(
+        &self,
+        context: &Context,
+        key: &str,
+        request: InputRequest,
+    ) -> Result<R::Result, ToolError> {
+        let mut state = self.state.lock();
+        let state = self.decode(context, &mut state)?;
+        let responses = state.state.get_or_insert_default();
+        if let Some(response) = responses.get(key) {
+            return Ok(mcpgen_types::from_value(response.clone())?);
+        }
+        if let Some(response) = context.input::<R>(key)? {
+            // The request state of the next round contains it.
+            responses.insert(key.to_owned(), mcpgen_types::to_value(&response).unwrap_or(Value::Null));
+            return Ok(response);
+        }
+        let encoded = self.codec.encode(state, responses_of(state))?;
+        let requests = InputRequests::from([(key.to_owned(), request)]);
+        let result = InputRequiredResult::new().with_input_requests(requests).with_request_state(encoded);
+        Err(ToolError::input_required(result))
+    }
+
+    /// Decodes the state of earlier rounds, once.
+    fn decode<'s>(
+        &self,
+        context: &Context,
+        state: &'s mut Option<RequestState<JsonObject>>,
+    ) -> Result<&'s mut RequestState<JsonObject>, ErrorObject> {
+        if state.is_none() {
+            // Sorts the members, because a client may send them in another order in the next round.
+            let arguments = mcpgen_types::from_str::<JsonObject>(&self.arguments);
+            let arguments =
+                arguments.map_or_else(|_| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));
+            let bound_to = format!("{}:{}{arguments}", self.caller.len(), self.caller);
+            *state = Some(self.codec.decode(context, &bound_to)?);
+        }
+        state.as_mut().ok_or_else(errors::internal)
+    }
+}
+
+fn responses_of(state: &RequestState<JsonObject>) -> &JsonObject {
+    static NONE: LazyLock<JsonObject> = LazyLock::new(JsonObject::new);
+    state.state.as_ref().unwrap_or(&NONE)
+}

@@ -1,0 +1,99 @@
+//! The routes of a server.
+
+use std::future::ready;
+
+use mcpgen_types::v2026_07_28::{
+    CacheScope, CallToolRequest, CompleteRequest, GetPromptRequest, ListPromptsRequest, ListPromptsResult,
+    ListResourceTemplatesRequest, ListResourceTemplatesResult, ListResourcesRequest, ListResourcesResult,
+    ListToolsRequest, ListToolsResult, ReadResourceRequest, SubscriptionsListenRequest,
+};
+use mcpgen_types::{RawJson, Request, Value};
+
+use super::handler::handle;
+use super::listeners;
+use super::state::Server;
+use crate::jsonrpc::errors;
+use crate::service::context::Context;
+use crate::service::router::{self, Router};
+
+impl Server {
+    /// Returns a router with the server's handlers and layers. You can add more handlers to it.
+    #[must_use]
+    pub fn router(&self) -> Router {
+        self.0.subscriptions.offer(&self.local_info());
+        let router = self.subscription_routes(self.call_routes(self.list_routes(Router::new())));
+        self.0.config.layers.iter().fold(router, |router, layer| layer(router))
+    }
+
+    fn list_routes(&self, router: Router) -> Router {
+        macro_rules! list {
+            ($router:expr, $request:ty, $result:ident, $is_declared:expr, $registry:ident, $entry:ident) => {
+                handle::<$request, _, _, _>($router, self, $is_declared, |server, _, params| async move {
+                    let size = server.0.config.page_size;
+                    let (entries, next) = server.0.$registry.page(params.cursor.as_deref(), size)?;
+                    let list: Vec<_> = entries.iter().map(|entry| entry.$entry.clone()).collect();
+                    let mut result = $result::new(CacheScope::Private, list, 0);
+                    result.next_cursor = next;
+                    Ok(RawJson::from(&result))
+                })
+            };
+        }
+        let router =
+            list!(router, ListToolsRequest, ListToolsResult, |server| server.0.tools.is_declared(), tools, tool);
+        let router =
+            list!(router, ListResourcesRequest, ListResourcesResult, Server::has_resources, resources, resource);
+        #[cfg(feature = "resource-templates")]
+        let router = list!(
+            router,
+            ListResourceTemplatesRequest,
+            ListResourceTemplatesResult,
+            Server::has_resources,
+            templates,
+            template
+        );
+        #[cfg(not(feature = "resource-templates"))]
+        let router =
+            handle::<ListResourceTemplatesRequest, _, _, _>(router, self, Server::has_resources, |_, _, _| async {
+                Ok(ListResourceTemplatesResult::new(CacheScope::Private, [], 0))
+            });
+        list!(router, ListPromptsRequest, ListPromptsResult, |server| server.0.prompts.is_declared(), prompts, prompt)
+    }
+
+    fn call_routes(&self, router: Router) -> Router {
+        let server = self.clone();
+        let router = router.handle(None, CallToolRequest::METHOD, move |request| {
+            server.call_tool(request).unwrap_or_else(|error| Box::pin(ready(Err(error))))
+        });
+        let router = handle::<ReadResourceRequest, _, _, _>(router, self, Server::has_resources, Server::read_resource);
+        let has_prompts = |server: &Server| server.0.prompts.is_declared();
+        let router = handle::<GetPromptRequest, _, _, _>(router, self, has_prompts, Server::get_prompt);
+        let has_completion = |server: &Server| server.0.config.completion.is_some();
+        handle::<CompleteRequest, _, _, _>(router, self, has_completion, Server::complete)
+    }
+
+    fn subscription_routes(&self, router: Router) -> Router {
+        let listen = self.0.subscriptions.handler();
+        let router = router.handle(None, SubscriptionsListenRequest::METHOD, move |request| {
+            if request.context.revision().is_legacy() {
+                return Box::pin(ready(Err(errors::method_not_found(&request.method))));
+            }
+            match router::params::<SubscriptionsListenRequest>(&request) {
+                Ok(params) => {
+                    let ended = listen(request.context, params);
+                    Box::pin(async move { ended.await.map(|result| RawJson::from(&result)) })
+                }
+                Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
+            }
+        });
+        let methods = [("resources/subscribe", true), ("resources/unsubscribe", false)];
+        let router = methods.into_iter().fold(router, |router, (method, subscribes)| {
+            let server = self.clone();
+            router.handle(None, method, move |request| Box::pin(ready(server.subscribe(&request, subscribes))))
+        });
+        let server = self.clone();
+        router.custom_notification("notifications/initialized", move |context: Context, _: Value| {
+            listeners::listener(&mut server.0.listeners.lock(), context.peer());
+            async {}
+        })
+    }
+}

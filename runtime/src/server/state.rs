@@ -1,0 +1,204 @@
+//! A server's state, and the handle to it.
+
+use std::fmt;
+use std::sync::Arc;
+#[cfg(feature = "rate-limit")]
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use mcpgen_types::v2026_07_28::CompleteRequestParams;
+use serde_json::json;
+
+use super::context::RequestContext;
+use super::error::{DefinitionError, ServeError};
+use super::listeners::{self, Listeners};
+use super::prompt::PromptEntry;
+#[cfg(feature = "rate-limit")]
+use super::rate_limit::RateLimit;
+use super::registry::{Entry, Registry};
+#[cfg(feature = "request-state")]
+use super::request_state::{RequestStateCodec, RequestStateError};
+use super::resource::ResourceEntry;
+#[cfg(feature = "request-state")]
+use super::rounds::Rounds;
+use super::subscriptions::Subscriptions;
+#[cfg(feature = "resource-templates")]
+use super::template::TemplateEntry;
+use super::tool::ToolEntry;
+use crate::connection::Limits;
+use crate::protocol::cache_hints::CacheHints;
+use crate::protocol::change::Change;
+use crate::protocol::config::ServerConfig;
+use crate::protocol::info::LocalInfo;
+use crate::service::context::Context;
+use crate::service::router::Router;
+use crate::util::lock::Mutex;
+
+/// A server of tools, resources and prompts.
+///
+/// Create one with [`Server::builder`] and pass it to [`serve`](super::serve()), or to an HTTP server with
+/// [`Server::http`]. A server is a cheap handle: clones share their state. Keep a clone to add and remove tools,
+/// resources and prompts while the server serves.
+#[derive(Clone)]
+pub struct Server(pub(super) Arc<State>);
+
+/// The state that the clones of a [`Server`] share.
+pub(super) struct State {
+    pub(super) config: Config,
+    pub(super) tools: Registry<ToolEntry>,
+    pub(super) resources: Registry<ResourceEntry>,
+    #[cfg(feature = "resource-templates")]
+    pub(super) templates: Registry<TemplateEntry>,
+    pub(super) prompts: Registry<PromptEntry>,
+    pub(super) subscriptions: Subscriptions,
+    pub(super) listeners: Mutex<Listeners>,
+}
+
+/// The settings of a server. They do not change after it was built.
+pub(super) struct Config {
+    pub(super) info: LocalInfo,
+    pub(super) cache_hints: CacheHints,
+    pub(super) page_size: usize,
+    pub(super) limits: Limits,
+    pub(super) completion: Option<Completion>,
+    /// `None` until the builder creates the default.
+    #[cfg(feature = "request-state")]
+    pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
+    pub(super) identity: Option<Identity>,
+    pub(super) on_change: Option<OnChange>,
+    pub(super) layers: Vec<RouterLayer>,
+    #[cfg(feature = "rate-limit")]
+    pub(super) rate_limit: Option<RateLimit>,
+    /// The invalid definitions. The server does not start if it has any.
+    pub(super) invalid: Vec<DefinitionError>,
+}
+
+/// Completes an argument.
+pub(super) type Completion =
+    Box<dyn Fn(Context, CompleteRequestParams) -> BoxFuture<'static, Vec<String>> + Send + Sync>;
+/// Returns the name of a request's caller.
+pub(super) type Identity = Box<dyn Fn(&Context) -> String + Send + Sync>;
+/// Is called with each change.
+pub(super) type OnChange = Box<dyn Fn(&Change) + Send + Sync>;
+/// Wraps a router in a middleware layer.
+pub(super) type RouterLayer = Box<dyn Fn(Router) -> Router + Send + Sync>;
+
+impl Server {
+    /// Notifies all subscribers of a change.
+    ///
+    /// Adding or removing tools, resources and prompts calls this. Call it for other changes, such as to the contents
+    /// of a resource.
+    pub fn changed(&self, change: &Change) {
+        if let Some(on_change) = &self.0.config.on_change {
+            on_change(change);
+        }
+        self.changed_elsewhere(change);
+    }
+
+    /// Like [`changed`](Self::changed), but for a change in another process: it does not call the function set with
+    /// [`ServerBuilder::on_change`](super::ServerBuilder::on_change).
+    pub fn changed_elsewhere(&self, change: &Change) {
+        self.0.subscriptions.changed(change);
+        listeners::changed(&mut self.0.listeners.lock(), change);
+    }
+
+    /// Returns the server's configuration: its local info, with the capabilities it has now, and its cache hints.
+    ///
+    /// # Errors
+    ///
+    /// The server has invalid definitions, or no key for the request state could be created.
+    pub fn config(&self) -> Result<ServerConfig, ServeError> {
+        let Config { invalid, cache_hints, .. } = &self.0.config;
+        if !invalid.is_empty() {
+            return Err(ServeError::Definition(invalid.clone()));
+        }
+        #[cfg(feature = "request-state")]
+        if let Some(Err(error)) = &self.0.config.request_state {
+            return Err(ServeError::RequestState(*error));
+        }
+        Ok(ServerConfig { caching: cache_hints.clone(), ..ServerConfig::from(self.local_info()) })
+    }
+
+    /// Returns the local info with the capabilities that the server has now.
+    pub(super) fn local_info(&self) -> LocalInfo {
+        let mut info = self.0.config.info.clone();
+        let capabilities = [
+            ("tools", self.0.tools.is_declared(), json!({ "listChanged": true })),
+            ("resources", self.has_resources(), json!({ "listChanged": true, "subscribe": true })),
+            ("prompts", self.0.prompts.is_declared(), json!({ "listChanged": true })),
+            ("completions", self.0.config.completion.is_some(), json!({})),
+            ("logging", true, json!({})),
+        ];
+        for (capability, is_declared, details) in capabilities {
+            if is_declared {
+                info.capabilities.entry(capability).or_insert(details);
+            }
+        }
+        info
+    }
+
+    pub(super) fn has_resources(&self) -> bool {
+        #[cfg(feature = "resource-templates")]
+        if self.0.templates.is_declared() {
+            return true;
+        }
+        self.0.resources.is_declared()
+    }
+
+    pub(super) fn insert<T: Entry>(&self, registry: &Registry<T>, entry: T) -> Result<(), DefinitionError> {
+        let was_declared = registry.is_declared();
+        registry.insert(entry)?;
+        if !was_declared {
+            self.0.subscriptions.offer(&self.local_info());
+        }
+        self.changed(&T::CHANGE);
+        Ok(())
+    }
+
+    pub(super) fn remove<T: Entry>(&self, registry: &Registry<T>, key: &str) -> bool {
+        let is_removed = registry.remove(key);
+        if is_removed {
+            self.changed(&T::CHANGE);
+        }
+        is_removed
+    }
+
+    /// Creates the [`RequestContext`] of a request. `arguments` returns the JSON text of an object. All rounds of the
+    /// request must have the same object, and the same method and subject.
+    pub(super) fn request_context(&self, context: Context, arguments: impl FnOnce() -> String) -> RequestContext {
+        // In legacy revisions, input requests are sent directly, without request state.
+        #[cfg(feature = "request-state")]
+        if !context.revision().is_legacy()
+            && let Some(Ok(codec)) = &self.0.config.request_state
+        {
+            let rounds = Rounds::new(Arc::clone(codec), self.caller(&context), arguments());
+            return RequestContext::in_rounds(context, rounds);
+        }
+        #[cfg(not(feature = "request-state"))]
+        let _ = arguments;
+        RequestContext::new(context)
+    }
+
+    /// Returns the caller of a request. Without [`identity`](super::ServerBuilder::identity), it is empty.
+    #[cfg(any(feature = "request-state", feature = "rate-limit"))]
+    fn caller(&self, context: &Context) -> String {
+        self.0.config.identity.as_ref().map_or_else(String::new, |identity| identity(context))
+    }
+
+    /// Charges a call to its caller. If it exceeds the rate limit, returns how long the caller has to wait.
+    #[cfg(feature = "rate-limit")]
+    pub(super) fn rate_limited(&self, context: &Context) -> Option<Duration> {
+        let limit = self.0.config.rate_limit.as_ref()?;
+        limit.check(&self.caller(context))
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("tools", &self.0.tools.len())
+            .field("resources", &self.0.resources.len())
+            .field("prompts", &self.0.prompts.len())
+            .finish_non_exhaustive()
+    }
+}

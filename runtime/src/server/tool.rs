@@ -1,0 +1,275 @@
+//! Tools and their functions.
+
+use std::fmt;
+use std::future::{Future, ready};
+use std::sync::Arc;
+
+use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
+use mcpgen_types::{ErrorObject, JsonObject, RawJson};
+
+use super::context::RequestContext;
+use super::error::DefinitionError;
+use super::into_tool_result::{IntoToolResult, text};
+use super::older_revisions;
+use super::registry::Entry;
+#[cfg(feature = "schemars")]
+use super::schema;
+use super::tool_error::{Failure, ResultOrInput, ToolError};
+#[cfg(feature = "validate")]
+use super::validate::Schemas;
+use crate::jsonrpc::errors;
+use crate::protocol::change::Change;
+use crate::protocol::header_params::{self, Header};
+use crate::service::context::Context;
+use crate::service::router::Answer;
+
+/// A tool and its function.
+pub(super) struct ToolEntry {
+    pub(super) tool: Tool,
+    run: Run,
+    /// The arguments that HTTP clients also send as headers.
+    #[cfg_attr(not(feature = "http-server"), expect(dead_code, reason = "only HTTP has headers"))]
+    pub(super) headers: Vec<Header>,
+    #[cfg(feature = "validate")]
+    schemas: Schemas,
+}
+
+type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> Answer + Send + Sync>;
+
+impl ToolEntry {
+    /// Creates a tool whose arguments are a Rust type.
+    #[cfg(feature = "schemars")]
+    pub(super) fn typed<A, F, Fut, T>(info: ToolInfo, function: F) -> Result<Self, DefinitionError>
+    where
+        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        let ToolInfo(mut tool) = info;
+        let (input_schema, description) = schema::input_schema::<A>(&tool.name)?;
+        tool.description = tool.description.or(description);
+        tool.input_schema = input_schema;
+        let output_schema = T::output_schema().map(|schema| schema::decode(&tool.name, "outputSchema", schema));
+        tool.output_schema = output_schema.transpose()?;
+        Self::new(tool, run(|tool, arguments| decode_arguments::<A>(tool, arguments), function))
+    }
+
+    /// Creates a tool with hand-written schemas.
+    pub(super) fn with_schema<F, Fut, T>(tool: Tool, function: F) -> Result<Self, DefinitionError>
+    where
+        F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        Self::new(tool, run(|_, arguments| Ok(arguments.object()?), function))
+    }
+
+    fn new(tool: Tool, run: Run) -> Result<Self, DefinitionError> {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+        if !(1..=128).contains(&tool.name.len()) || !tool.name.bytes().all(is_allowed) {
+            return Err(DefinitionError::InvalidName(tool.name));
+        }
+        let schema = mcpgen_types::to_value(&tool.input_schema).unwrap_or_default();
+        let headers = match schema.as_object().map_or(Ok(Vec::new()), header_params::headers) {
+            Ok(headers) => headers,
+            Err(source) => return Err(DefinitionError::Header { name: tool.name, source }),
+        };
+        Ok(Self {
+            headers,
+            #[cfg(feature = "validate")]
+            schemas: Schemas::of(&tool)?,
+            run,
+            tool,
+        })
+    }
+}
+
+impl Entry for ToolEntry {
+    const KIND: &'static str = "tool";
+    const CHANGE: Change = Change::Tools;
+
+    fn key(&self) -> &str {
+        &self.tool.name
+    }
+}
+
+impl ToolEntry {
+    /// Checks the arguments against the tool's schema, and runs its function.
+    #[cfg(feature = "validate")]
+    pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> Answer {
+        Box::pin(async move {
+            let arguments = match arguments.object() {
+                Ok(arguments) => self.schemas.check_input(&self.tool.name, arguments).await,
+                Err(error) => Err(error.into()),
+            };
+            match arguments {
+                Ok(arguments) => (self.run)(Arc::clone(&self), context, Arguments::Object(arguments)).await,
+                Err(error) => self.encode(&context, Err(error)),
+            }
+        })
+    }
+
+    /// Runs the tool's function.
+    #[cfg(not(feature = "validate"))]
+    pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> Answer {
+        (self.run)(Arc::clone(&self), context, arguments)
+    }
+
+    /// Encodes the function's result or error as the result of the call. Returns an error for an error response.
+    pub(super) fn encode(
+        &self,
+        context: &Context,
+        result: Result<CallToolResult, ToolError>,
+    ) -> Result<RawJson, ErrorObject> {
+        let result = match result {
+            Ok(result) => ResultOrInput::Result(result),
+            Err(ToolError(Failure::Message(message))) => ResultOrInput::Result(text(message).with_is_error(true)),
+            Err(error) => error.into_response()?,
+        };
+        older_revisions::encode(context, &result)
+    }
+}
+
+/// Wraps a tool's function. `decode` converts the arguments; if it fails, the function is not called.
+fn run<A, F, Fut, T>(
+    decode: impl Fn(&str, Arguments) -> Result<A, ToolError> + Send + Sync + 'static,
+    function: F,
+) -> Run
+where
+    F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = T> + Send + 'static,
+    T: IntoToolResult,
+{
+    Box::new(move |entry, request_context, arguments| {
+        let context = Context::clone(&request_context);
+        match decode(&entry.tool.name, arguments) {
+            Ok(arguments) => {
+                let result = function(request_context, arguments);
+                Box::pin(async move {
+                    let result = result.await.into_tool_result();
+                    #[cfg(feature = "validate")]
+                    let result = match result {
+                        Ok(result) => entry.schemas.check_output(&entry.tool.name, result).await,
+                        error => error,
+                    };
+                    entry.encode(&context, result)
+                })
+            }
+            Err(error) => Box::pin(ready(entry.encode(&context, Err(error)))),
+        }
+    })
+}
+
+/// Deserializes arguments. The error is for the model.
+#[cfg(feature = "schemars")]
+fn decode_arguments<A: serde::de::DeserializeOwned>(tool: &str, arguments: Arguments) -> Result<A, ToolError> {
+    let arguments = match arguments {
+        Arguments::Raw(arguments) => arguments,
+        Arguments::Object(arguments) => RawJson::from(&arguments),
+    };
+    arguments.deserialize().or_else(|error| {
+        // For types such as `()`, an empty object counts as no arguments.
+        let is_empty = arguments.read(|json| json.members().is_ok_and(|mut members| members.next().is_none()));
+        if let (Ok(true), Ok(nothing)) = (is_empty, crate::jsonrpc::json::decode(None)) {
+            return Ok(nothing);
+        }
+        let at = if error.path().is_empty() { "" } else { "argument " };
+        Err(ToolError::failed(format!(
+            "invalid arguments for {tool}: {at}{error}. Correct them and call the tool again."
+        )))
+    })
+}
+
+/// The arguments of a call.
+pub(super) enum Arguments {
+    Object(JsonObject),
+    /// An undecoded object.
+    Raw(RawJson),
+}
+
+impl Arguments {
+    pub(super) fn none() -> Self {
+        Self::Object(JsonObject::new())
+    }
+
+    fn object(self) -> Result<JsonObject, ErrorObject> {
+        match self {
+            Self::Object(object) => Ok(object),
+            Self::Raw(arguments) => {
+                arguments.decode().map_err(|error| errors::invalid_params(&error.at_key("arguments").at_key("params")))
+            }
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Object(object) => mcpgen_types::to_string(object),
+            Self::Raw(arguments) => arguments.text().to_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for ToolEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolEntry").field("tool", &self.tool.name).finish_non_exhaustive()
+    }
+}
+
+/// The description of a tool without its schemas. Converts from a name, or from a [`Tool`], whose schemas are replaced
+/// with the schemas of the function's types.
+#[derive(Clone, Debug)]
+pub struct ToolInfo(Tool);
+
+impl ToolInfo {
+    /// Creates the description of a tool with this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(Tool::new(ToolInputSchema::new(), name))
+    }
+
+    /// Sets the name that is displayed to users.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.0.title = Some(title.into());
+        self
+    }
+
+    /// Sets the description for models. The default is the doc comment of the arguments' type.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.0.description = Some(description.into());
+        self
+    }
+
+    /// Sets hints about the tool's behavior, such as whether it is read-only or destructive.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.0.annotations = Some(annotations);
+        self
+    }
+
+    /// Sets the icons.
+    #[must_use]
+    pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.0.icons = Some(icons.into());
+        self
+    }
+}
+
+impl From<&str> for ToolInfo {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<String> for ToolInfo {
+    fn from(name: String) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<Tool> for ToolInfo {
+    fn from(tool: Tool) -> Self {
+        Self(tool)
+    }
+}

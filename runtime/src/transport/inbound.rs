@@ -1,0 +1,123 @@
+//! Incoming messages, as transports pass them to a connection.
+
+pub use http::Extensions;
+use mcpgen_types::codec::Document;
+
+use crate::jsonrpc::envelope::{Frame, Invalid, not_text, scan};
+
+/// An incoming message or batch, and the values that the transport attaches to it.
+///
+/// A transport creates it from the bytes of the message. The text is parsed once: when the transport calls
+/// [`frame`](Self::frame), or otherwise by the connection.
+///
+/// The ID of a request is also the route back. The connection sends one [`Outbound`](super::Outbound) with the route
+/// [`Response`](super::Route::Response) or [`NoResponse`](super::Route::NoResponse) for it, and until then routes
+/// messages on behalf of the request by that ID.
+#[derive(Clone, Debug)]
+pub struct Inbound {
+    /// The bytes, until they are parsed.
+    bytes: Vec<u8>,
+    parsed: Option<Result<Document<'static>, Invalid>>,
+    size: usize,
+    is_batch: bool,
+    /// Values for handlers, which find them with [`Context::extensions`](crate::Context::extensions).
+    pub extensions: Extensions,
+}
+
+impl Inbound {
+    /// Creates an incoming message from its bytes.
+    #[must_use]
+    pub fn new(bytes: Vec<u8>) -> Self {
+        let (size, is_batch) = (bytes.len(), Frame::is_batch(&bytes));
+        Self { bytes, parsed: None, size, is_batch, extensions: Extensions::new() }
+    }
+
+    /// Returns the size of the message in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Returns whether the message starts like a batch.
+    #[must_use]
+    pub fn is_batch(&self) -> bool {
+        self.is_batch
+    }
+
+    /// Parses the message, unless it is parsed already, and classifies it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the message is not JSON-RPC. Pass the message on nevertheless: the connection sends the error response.
+    pub fn frame(&mut self) -> Result<Frame<'_>, Invalid> {
+        Frame::read(self.document()?)
+    }
+
+    /// Returns the bytes of the message.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the message has been parsed and is not JSON.
+    pub fn into_bytes(self) -> Result<Vec<u8>, Invalid> {
+        match self.parsed {
+            None => Ok(self.bytes),
+            Some(parsed) => parsed.map(|document| document.root().text().into_owned().into_bytes()),
+        }
+    }
+
+    /// Returns the parsed message.
+    pub(crate) fn into_document(self) -> Result<Document<'static>, Invalid> {
+        self.parsed.unwrap_or_else(|| parse(self.bytes))
+    }
+
+    /// Parses the message, unless it is parsed already.
+    pub(crate) fn document(&mut self) -> Result<&Document<'static>, Invalid> {
+        let bytes = &mut self.bytes;
+        self.parsed.get_or_insert_with(|| parse(std::mem::take(bytes))).as_ref().map_err(|invalid| invalid.clone())
+    }
+}
+
+/// Scans the text of a message.
+fn parse(bytes: Vec<u8>) -> Result<Document<'static>, Invalid> {
+    String::from_utf8(bytes).map_err(|error| not_text(error.utf8_error())).and_then(scan)
+}
+
+impl From<Vec<u8>> for Inbound {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classifies_messages_and_keeps_what_it_has_parsed() {
+        let table: &[(&[u8], &str)] = &[
+            (br#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, "one request"),
+            (br#"{"jsonrpc":"2.0","method":"a"}"#, "one"),
+            (br#" [{"jsonrpc":"2.0","method":"a"}]"#, "batch"),
+            (b"{}", "error -32600"),
+            (b"{", "error -32700"),
+            (b"\xff", "error -32700"),
+        ];
+        for (bytes, expected) in table {
+            let mut message = Inbound::new(bytes.to_vec());
+            assert_eq!((message.size(), message.is_batch()), (bytes.len(), *expected == "batch"));
+            assert_eq!(message.clone().into_bytes().expect("not parsed"), *bytes);
+            // The second time, the message is parsed already.
+            for _ in 0..2 {
+                let found = match message.frame() {
+                    Ok(Frame::One(envelope)) if envelope.is_request() => "one request".to_owned(),
+                    Ok(Frame::One(_)) => "one".to_owned(),
+                    Ok(Frame::Batch(_)) => "batch".to_owned(),
+                    Err(invalid) => format!("error {}", invalid.error.code.0),
+                };
+                assert_eq!(found, *expected);
+                assert!(message.bytes.is_empty() && message.parsed.is_some(), "the bytes became the parsed document");
+            }
+            assert_eq!(message.clone().into_document().is_ok(), message.into_bytes().is_ok());
+        }
+    }
+}

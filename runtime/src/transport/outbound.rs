@@ -1,0 +1,106 @@
+//! Outgoing messages, as a connection passes them to transports.
+
+use std::time::Duration;
+
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::{RawJson, RequestId};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::jsonrpc::envelope::{Envelope, scan_bytes};
+
+/// An outgoing message, and the incoming request that it belongs to.
+///
+/// Holds a share of [`Limits::outbox`](crate::Limits) until it is dropped. Keep it until the message is written if the
+/// transport buffers without limit.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outbound {
+    /// The encoded message, without line feeds. Empty for the routes that carry no message.
+    pub bytes: Vec<u8>,
+    /// The incoming request that the message belongs to.
+    pub route: Route,
+    /// The facts of a request or notification. Present only if the transport
+    /// [asks for it](super::Outgoing::needs_metadata).
+    pub metadata: Option<Box<Metadata>>,
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
+}
+
+/// The incoming request that an outgoing message belongs to, for transports with a stream for each request.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Route {
+    /// The message belongs to no request.
+    Connection,
+    /// The message is sent on behalf of a request that is being handled.
+    Request(RequestId),
+    /// The message is the response to a request.
+    Response(RequestId, Outcome),
+    /// The request gets no response. There is no message.
+    NoResponse(RequestId),
+    /// The response may take a while: the client may disconnect and reconnect after this time. There is no message.
+    Reconnect(RequestId, Duration),
+}
+
+/// The outcome of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The request succeeded.
+    Result,
+    /// The handler failed with this error code.
+    Failed(i64),
+    /// The request was rejected with this error code before any handler was called.
+    Refused(i64),
+}
+
+/// The facts of an outgoing request or notification.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Metadata {
+    /// The ID of a request. `None` for a notification.
+    pub id: Option<RequestId>,
+    /// The method.
+    pub method: String,
+    /// The params.
+    pub params: Option<RawJson>,
+}
+
+impl Metadata {
+    /// Reads the facts of an encoded message. Returns `None` unless it is a request or a notification.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let document = scan_bytes(bytes).ok()?;
+        document.check_depth().ok()?;
+        let (id, method, params) = match Envelope::read(&document).ok()? {
+            Envelope::Request { id, method, params } => (Some(id), method, params),
+            Envelope::Notification { method, params } => (None, method, params),
+            _ => return None,
+        };
+        Some(Self { id, method: method.into_owned(), params: params.map(Cursor::to_raw) })
+    }
+}
+
+impl Outbound {
+    /// Creates a message that belongs to a request or to the connection.
+    #[must_use]
+    pub fn new(route: Route, bytes: Vec<u8>) -> Self {
+        Self { bytes, route, metadata: None, permit: None }
+    }
+
+    pub(crate) fn with_permit(mut self, permit: OwnedSemaphorePermit) -> Self {
+        self.permit = Some(permit);
+        self
+    }
+
+    pub(crate) fn with_metadata(mut self, metadata: Option<Metadata>) -> Self {
+        self.metadata = metadata.map(Box::new);
+        self
+    }
+}
+
+/// Creates a message that belongs to no request.
+impl From<Vec<u8>> for Outbound {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(Route::Connection, bytes)
+    }
+}
