@@ -196,8 +196,8 @@ async fn what_takes_a_capability_is_refused_without_it() {
 #[tokio::test]
 async fn a_server_tells_what_it_is() {
     let hint = CacheHint { fresh_for: Duration::from_secs(60), public: true };
-    let caching = CacheHints::default().of::<mcpgen_types::v2026_07_28::DiscoverRequest>(hint);
-    let (mut wire, _peer) = server_of(ServerConfig { caching, ..ours().into() }, router());
+    let cache_hints = CacheHints::default().of::<mcpgen_types::v2026_07_28::DiscoverRequest>(hint);
+    let (mut wire, _peer) = server_of(ServerConfig { cache_hints, ..ours().into() }, router());
     let answer = wire.ask(&request("d", "server/discover", json!({}), &meta())).await;
     let expected = json!({
         "resultType": "complete",
@@ -218,8 +218,8 @@ async fn a_server_tells_what_it_is() {
 async fn results_say_what_they_are() {
     let list = CacheHint { fresh_for: Duration::from_millis(1500), public: true };
     let one = CacheHint { fresh_for: Duration::from_secs(2), public: false };
-    let caching = CacheHints::default().of::<ListToolsRequest>(list).of_resource("file:///a", one);
-    let (mut wire, _peer) = server_of(ServerConfig { caching, ..ours().into() }, router());
+    let cache_hints = CacheHints::default().of::<ListToolsRequest>(list).of_resource("file:///a", one);
+    let (mut wire, _peer) = server_of(ServerConfig { cache_hints, ..ours().into() }, router());
     let server = json!({ "io.modelcontextprotocol/serverInfo": { "name": "server", "version": "1" } });
 
     let result = wire.ask(&request(1, "tools/list", json!({}), &meta())).await["result"].clone();
@@ -278,8 +278,8 @@ async fn what_is_no_result_of_the_revision_is_not_sent() {
 #[tokio::test]
 async fn a_hint_is_that_of_the_resource_and_of_nothing_else() {
     let hint = CacheHint { fresh_for: Duration::from_secs(1), public: true };
-    let caching = CacheHints::default().of_resource("file:///public", hint);
-    let (mut wire, _peer) = server_of(ServerConfig { caching, ..ours().into() }, router());
+    let cache_hints = CacheHints::default().of_resource("file:///public", hint);
+    let (mut wire, _peer) = server_of(ServerConfig { cache_hints, ..ours().into() }, router());
     let params = json!({ "uri": "file:///private", "name": "file:///public" });
     let result = wire.ask(&request(1, "resources/read", params, &meta())).await["result"].clone();
     assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(0), &json!("private")));
@@ -544,7 +544,7 @@ async fn fresh_results_are_kept() {
 
 #[tokio::test]
 async fn the_era_can_be_had_alone() {
-    let protocol = Modern::new(Role::Server, ours()).caching(CacheHints::default());
+    let protocol = Modern::new(Role::Server, ours()).cache_hints(CacheHints::default());
     let (incoming, outgoing) = mcpgen_runtime::transport::duplex();
     let connection = Connection::new(router(), router(), Arc::new(protocol), Limits::default());
     tokio::spawn(connection.run(incoming.0, incoming.1));
