@@ -312,7 +312,7 @@ const ON_THE_WEB: &[Case] = &[];
 
 #[cfg(feature = "schemars")]
 const TOOLS_SAYS: &[&str] = &[
-    r#"{"step":"tools","value":["echo: message","add: a,b"]}"#,
+    r#"{"step":"tools","value":["add: a,b","echo: message"]}"#,
     r#"{"step":"echo","value":"hello"}"#,
     r#"{"step":"add","value":"5"}"#,
     r#"{"step":"wrong","value":[true,true]}"#,

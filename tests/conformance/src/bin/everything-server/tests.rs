@@ -118,7 +118,7 @@ async fn tools_say_the_same_in_both_eras() {
 async fn every_tool_is_tried_here() {
     let client = connected(&everything(), obliging(), Revision::V2026_07_28).await;
     let tools = client.tools().await.expect("tools");
-    assert_eq!(tools[0].name, "test_simple_text");
+    assert_eq!(tools[0].name, "json_schema_2020_12_tool");
     let elsewhere = [
         "test_error_handling",
         "test_image_content",
