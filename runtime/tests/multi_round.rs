@@ -1,4 +1,4 @@
-//! Requests that take several rounds, on both sides, and the state that goes back and forth.
+//! Multi-round requests of servers and clients, and their request state.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -23,7 +23,7 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorObject, JsonObject, RawJson, Revision};
 use serde_json::{Value, json};
-use support::Wire;
+use support::RawPeer;
 
 const KEY: &[u8] = b"a key of thirty-two random bytes";
 
@@ -41,42 +41,47 @@ fn sample() -> CreateMessageRequest {
     CreateMessageRequest::new(CreateMessageRequestParams::new(1, vec![message]))
 }
 
-fn asks<const N: usize>(requests: [(&str, mcpgen_types::v2026_07_28::InputRequest); N]) -> InputRequiredResult {
+fn input_required<const N: usize>(
+    requests: [(&str, mcpgen_types::v2026_07_28::InputRequest); N],
+) -> InputRequiredResult {
     InputRequiredResult::new().with_input_requests(
-        requests.into_iter().map(|(key, asked)| (key.to_owned(), asked)).collect::<std::collections::BTreeMap<_, _>>(),
+        requests
+            .into_iter()
+            .map(|(key, request)| (key.to_owned(), request))
+            .collect::<std::collections::BTreeMap<_, _>>(),
     )
 }
 
-/// Tools that need something, by name.
+/// Runs a tool that requests input.
 async fn tool(
-    seal: RequestStateCodec,
+    codec: RequestStateCodec,
     context: Context,
     params: CallToolRequestParams,
 ) -> Result<InputRequiredOrCallToolResult, ErrorObject> {
     match params.name.as_str() {
         "greet" => {
-            let dialog = seal.decode::<Vec<String>>(&context, "ann")?;
-            let mut said = dialog.state.clone().unwrap_or_default();
-            if let Some(answer) = context.input::<ElicitRequest>("name")? {
-                said.push(format!("{:?}", answer.action));
+            let rounds = codec.decode::<Vec<String>>(&context, "ann")?;
+            let mut actions = rounds.state.clone().unwrap_or_default();
+            if let Some(response) = context.input::<ElicitRequest>("name")? {
+                actions.push(format!("{:?}", response.action));
             }
-            match said.len() {
-                2 => Ok(text(said.join(", "))),
+            match actions.len() {
+                2 => Ok(text(actions.join(", "))),
                 round => {
-                    let asks = asks([("name", form(&format!("round {round}")).into())]);
-                    Ok(asks.with_request_state(seal.encode(&dialog, &said)?).into())
+                    let input_required = input_required([("name", form(&format!("round {round}")).into())]);
+                    Ok(input_required.with_request_state(codec.encode(&rounds, &actions)?).into())
                 }
             }
         }
         "everything" => {
             let name = context.input::<ElicitRequest>("name")?;
-            let answer = context.input::<CreateMessageRequest>("answer")?;
+            let response = context.input::<CreateMessageRequest>("answer")?;
             let roots = context.input::<ListRootsRequest>("roots")?;
-            match (name, answer, roots) {
-                (Some(name), Some(answer), Some(roots)) => {
-                    Ok(text(format!("{:?} {} {}", name.action, answer.model, roots.roots.len())))
+            match (name, response, roots) {
+                (Some(name), Some(response), Some(roots)) => {
+                    Ok(text(format!("{:?} {} {}", name.action, response.model, roots.roots.len())))
                 }
-                _ => Ok(asks([
+                _ => Ok(input_required([
                     ("name", form("?").into()),
                     ("answer", sample().into()),
                     ("roots", ListRootsRequest::new().into()),
@@ -84,14 +89,14 @@ async fn tool(
                 .into()),
             }
         }
-        "forever" => {
-            let dialog = seal.decode::<()>(&context, "")?;
-            Ok(InputRequiredResult::new().with_request_state(seal.encode(&dialog, &())?).into())
+        "endless" => {
+            let rounds = codec.decode::<()>(&context, "")?;
+            Ok(InputRequiredResult::new().with_request_state(codec.encode(&rounds, &())?).into())
         }
         "nothing" => Ok(InputRequiredResult::new().into()),
         "url" => {
             let params = json!({ "mode": "url", "message": "?", "url": "https://example.com" });
-            Ok(asks([(
+            Ok(input_required([(
                 "page",
                 ElicitRequest::new(
                     mcpgen_types::from_value::<mcpgen_types::v2026_07_28::ElicitRequestParams>(params).expect("params"),
@@ -101,33 +106,33 @@ async fn tool(
             .into())
         }
         "tools" => {
-            let mut asked = sample();
-            asked.params.tools = Some(Vec::new());
-            Ok(asks([("answer", asked.into())]).into())
+            let mut request = sample();
+            request.params.tools = Some(Vec::new());
+            Ok(input_required([("answer", request.into())]).into())
         }
         name => Err(ErrorObject::new(-32602, format!("no tool {name:?}"))),
     }
 }
 
-fn router(seal: RequestStateCodec) -> Router {
+fn router(codec: RequestStateCodec) -> Router {
     Router::new()
-        .request::<CallToolRequest>(move |context, params| tool(seal.clone(), context, params))
+        .request::<CallToolRequest>(move |context, params| tool(codec.clone(), context, params))
         .custom_request("custom/asks", |_, _: Value| async {
             Ok::<_, ErrorObject>(json!({ "resultType": "input_required", "requestState": "x" }))
         })
 }
 
-fn seal() -> RequestStateCodec {
-    RequestStateCodec::new(KEY, Duration::from_secs(60)).expect("long enough")
+fn codec() -> RequestStateCodec {
+    RequestStateCodec::new(KEY, Duration::from_secs(60)).expect("a valid key")
 }
 
-fn server(seal: RequestStateCodec) -> Wire {
-    let router = router(seal);
+fn server(codec: RequestStateCodec) -> RawPeer {
+    let router = router(codec);
     let protocol = Arc::new(
         ServerConfig::from(LocalInfo::new("server", "1"))
             .protocol(&router.handled(mcpgen_runtime::protocol::Role::Server)),
     );
-    Wire::to(|pipe| support::run(router, protocol, Limits::default(), pipe)).0
+    RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe)).0
 }
 
 fn request(method: &str, params: Value, capabilities: &Value) -> String {
@@ -150,59 +155,59 @@ fn capability() -> Value {
 }
 
 #[tokio::test]
-async fn input_is_asked_for_and_given() {
-    let mut wire = server(seal());
-    let first = wire.ask(&call("greet", json!({}), &capability())).await["result"].clone();
+async fn requests_input_over_several_rounds() {
+    let mut remote = server(codec());
+    let first = remote.request(&call("greet", json!({}), &capability())).await["result"].clone();
     assert_eq!(first["resultType"], "input_required");
     assert_eq!(first["inputRequests"]["name"]["method"], "elicitation/create");
     assert_eq!(first["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "server");
     let accept = json!({ "name": { "action": "accept", "content": {} } });
     let retry = json!({ "inputResponses": accept, "requestState": first["requestState"] });
-    let second = wire.ask(&call("greet", retry, &capability())).await["result"].clone();
+    let second = remote.request(&call("greet", retry, &capability())).await["result"].clone();
     assert_eq!(second["inputRequests"]["name"]["params"]["message"], "round 1");
     let retry =
         json!({ "inputResponses": { "name": { "action": "decline" } }, "requestState": second["requestState"] });
-    let last = wire.ask(&call("greet", retry, &capability())).await["result"].clone();
+    let last = remote.request(&call("greet", retry, &capability())).await["result"].clone();
     assert_eq!((&last["resultType"], &last["content"][0]["text"]), (&json!("complete"), &json!("Accept, Decline")));
 }
 
 #[tokio::test]
-async fn answers_are_read_by_the_requests_that_they_answer() {
-    let mut wire = server(seal());
-    let answer = json!({ "model": "m", "role": "assistant", "content": { "type": "text", "text": "" } });
-    let all = json!({ "name": { "action": "cancel" }, "answer": answer, "roots": { "roots": [] } });
-    let asked = |responses: &Value| call("everything", json!({ "inputResponses": responses }), &capability());
-    assert_eq!(wire.ask(&asked(&all)).await["result"]["content"][0]["text"], "Cancel m 0");
+async fn decodes_input_responses_by_their_requests() {
+    let mut remote = server(codec());
+    let sampled = json!({ "model": "m", "role": "assistant", "content": { "type": "text", "text": "" } });
+    let all = json!({ "name": { "action": "cancel" }, "answer": sampled, "roots": { "roots": [] } });
+    let retry = |responses: &Value| call("everything", json!({ "inputResponses": responses }), &capability());
+    assert_eq!(remote.request(&retry(&all)).await["result"]["content"][0]["text"], "Cancel m 0");
 
-    // What nobody has asked for is nobody's business, whatever it is.
+    // Input responses without a request are ignored.
     let mut more = all.clone();
     (more["else"], more["more"]) = (json!({ "what": 1 }), json!([]));
-    assert_eq!(wire.ask(&asked(&more)).await["result"]["content"][0]["text"], "Cancel m 0");
-    // What one type would take for its own belongs to the request all the same.
+    assert_eq!(remote.request(&retry(&more)).await["result"]["content"][0]["text"], "Cancel m 0");
+    // Each response is decoded as the type of its own request.
     let mut other = all.clone();
     other["name"] = json!({ "action": "accept", "content": { "roots": "x" }, "roots": 1, "model": {} });
-    assert_eq!(wire.ask(&asked(&other)).await["result"]["content"][0]["text"], "Accept m 0");
-    // What is missing is asked for again.
+    assert_eq!(remote.request(&retry(&other)).await["result"]["content"][0]["text"], "Accept m 0");
+    // Missing input is requested again.
     for key in ["name", "answer", "roots"] {
         let mut fewer = all.clone();
         fewer.as_object_mut().expect("an object").remove(key);
-        assert_eq!(wire.ask(&asked(&fewer)).await["result"]["resultType"], "input_required", "{key}");
+        assert_eq!(remote.request(&retry(&fewer)).await["result"]["resultType"], "input_required", "{key}");
     }
-    // The answer to another request is none.
+    // A response of another type is invalid.
     let mut wrong = all.clone();
     wrong["name"] = wrong["roots"].clone();
-    let error = wire.ask(&asked(&wrong)).await["error"].clone();
+    let error = remote.request(&retry(&wrong)).await["error"].clone();
     assert_eq!(error["code"], -32602);
     assert_eq!(error["data"]["path"], "/params/inputResponses/name/action", "{error}");
     for broken in [json!([]), json!("x")] {
-        let answer = wire.ask(&asked(&broken)).await;
-        assert_eq!(answer["error"]["code"], -32602, "{broken}");
+        let response = remote.request(&retry(&broken)).await;
+        assert_eq!(response["error"]["code"], -32602, "{broken}");
     }
 }
 
 #[tokio::test]
-async fn undeclared_input_is_not_asked_for() {
-    let mut wire = server(seal());
+async fn does_not_request_undeclared_input() {
+    let mut remote = server(codec());
     for (tool, capabilities, missing) in [
         ("greet", json!({}), json!({ "elicitation": {} })),
         ("greet", json!({ "elicitation": { "url": {} } }), json!({ "elicitation": { "form": {} } })),
@@ -217,7 +222,7 @@ async fn undeclared_input_is_not_asked_for() {
             json!({ "elicitation": { "form": {} }, "sampling": {} }),
         ),
     ] {
-        let error = wire.ask(&call(tool, json!({}), &capabilities)).await["error"].clone();
+        let error = remote.request(&call(tool, json!({}), &capabilities)).await["error"].clone();
         assert_eq!(error["code"], -32021, "{tool} {capabilities}: {error}");
         assert_eq!(error["data"]["requiredCapabilities"], missing, "{tool} {capabilities}");
     }
@@ -226,23 +231,23 @@ async fn undeclared_input_is_not_asked_for() {
         ("url", json!({ "elicitation": { "url": {} } })),
         ("tools", json!({ "sampling": { "tools": {} } })),
     ] {
-        let result = wire.ask(&call(tool, json!({}), &capabilities)).await["result"].clone();
+        let result = remote.request(&call(tool, json!({}), &capabilities)).await["result"].clone();
         assert_eq!(result["resultType"], "input_required", "{tool} {capabilities}");
     }
 }
 
 #[tokio::test]
-async fn only_what_may_be_answered_so_is() {
-    let mut wire = server(seal());
-    let answer = wire.ask(&request("custom/asks", json!({}), &capability())).await;
-    assert_eq!(answer["error"]["code"], -32603, "not of this method");
-    let answer = wire.ask(&call("nothing", json!({}), &capability())).await;
-    assert_eq!(answer["error"]["code"], -32603, "neither requests nor state");
+async fn rejects_misplaced_and_empty_input_required_results() {
+    let mut remote = server(codec());
+    let response = remote.request(&request("custom/asks", json!({}), &capability())).await;
+    assert_eq!(response["error"]["code"], -32603, "the method does not support input requests");
+    let response = remote.request(&call("nothing", json!({}), &capability())).await;
+    assert_eq!(response["error"]["code"], -32603, "neither requests nor state");
 }
 
-/// What a request with this state is answered with.
-fn open(
-    seal: &RequestStateCodec,
+/// Decodes the state of a request.
+fn decode_state(
+    codec: &RequestStateCodec,
     method: &str,
     name: &str,
     who: &str,
@@ -250,142 +255,153 @@ fn open(
 ) -> Result<Option<u32>, ErrorObject> {
     let params = json!({ "name": name, "requestState": state });
     let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
-    seal.decode::<u32>(&context, who).map(|dialog| dialog.state)
+    codec.decode::<u32>(&context, who).map(|rounds| rounds.state)
 }
 
-fn close(seal: &RequestStateCodec, method: &str, name: &str, who: &str) -> String {
+/// Encodes the value 7 as the state of a request.
+fn encode_state(codec: &RequestStateCodec, method: &str, name: &str, who: &str) -> String {
     let params = json!({ "name": name });
     let context = Context::of_request(Revision::V2026_07_28, method, Some(&RawJson::from(&params)));
-    seal.encode(&seal.decode::<u32>(&context, who).expect("the first round"), &7_u32).expect("sealed")
+    codec.encode(&codec.decode::<u32>(&context, who).expect("the first round"), &7_u32).expect("an encoded state")
 }
 
 #[test]
-fn state_is_taken_as_it_was_given_and_from_whom() {
-    let seal = seal();
-    let state = close(&seal, "tools/call", "pay", "ann");
-    assert_eq!(open(&seal, "tools/call", "pay", "ann", &state), Ok(Some(7)));
-    assert_eq!(open(&seal, "tools/call", "pay", "ann", &state), Ok(Some(7)), "as often as one likes, without `once`");
-    // Foreign: another method, another tool, another user, the same letters in other places, another server.
+fn accepts_only_unchanged_state_of_the_same_request() {
+    let codec = codec();
+    let state = encode_state(&codec, "tools/call", "pay", "ann");
+    assert_eq!(decode_state(&codec, "tools/call", "pay", "ann", &state), Ok(Some(7)));
+    assert_eq!(
+        decode_state(&codec, "tools/call", "pay", "ann", &state),
+        Ok(Some(7)),
+        "the state can be used again without a replay guard"
+    );
+    // Another method, another tool, another user, the same characters divided differently, another server.
     let other =
-        RequestStateCodec::new(b"another key of thirty-two bytes!", Duration::from_secs(60)).expect("long enough");
-    for (seal, method, name, who) in [
-        (&seal, "prompts/get", "pay", "ann"),
-        (&seal, "tools/call", "pays", "ann"),
-        (&seal, "tools/call", "pay", "bob"),
-        (&seal, "tools/call", "pa", "yann"),
-        (&seal, "tools/callpay", "", "ann"),
+        RequestStateCodec::new(b"another key of thirty-two bytes!", Duration::from_secs(60)).expect("a valid key");
+    for (codec, method, name, who) in [
+        (&codec, "prompts/get", "pay", "ann"),
+        (&codec, "tools/call", "pays", "ann"),
+        (&codec, "tools/call", "pay", "bob"),
+        (&codec, "tools/call", "pa", "yann"),
+        (&codec, "tools/callpay", "", "ann"),
         (&other, "tools/call", "pay", "ann"),
     ] {
-        let error = open(seal, method, name, who, &state).expect_err("refused");
+        let error = decode_state(codec, method, name, who, &state).expect_err("an error");
         assert_eq!(error.code.0, -32602, "{method} {name} {who}");
-        assert!(!error.message.contains("ann"), "says nothing of whose it is");
+        assert!(!error.message.contains("ann"), "the error must not contain the owner");
     }
-    // A resource is bound by its URI, whatever else stands beside it.
+    // The state of a resource is bound to its URI, not to other params.
     let read =
         |params: Value| Context::of_request(Revision::V2026_07_28, "resources/read", Some(&RawJson::from(&params)));
-    let dialog = seal.decode::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann").expect("the first round");
-    let given = seal.encode(&dialog, &7_u32).expect("sealed");
+    let rounds =
+        codec.decode::<u32>(&read(json!({ "uri": "file:///a", "name": "x" })), "ann").expect("the first round");
+    let given = codec.encode(&rounds, &7_u32).expect("an encoded state");
     let same = json!({ "uri": "file:///a", "requestState": given });
-    assert_eq!(seal.decode::<u32>(&read(same), "ann").expect("the same").state, Some(7));
+    assert_eq!(codec.decode::<u32>(&read(same), "ann").expect("a valid state").state, Some(7));
     let other_uri = json!({ "uri": "file:///b", "name": "x", "requestState": given });
-    assert!(seal.decode::<u32>(&read(other_uri), "ann").is_err());
-    // Tampered with, in every character.
-    for at in 0..state.len() {
+    assert!(codec.decode::<u32>(&read(other_uri), "ann").is_err());
+    // Every modified character invalidates the state.
+    for index in 0..state.len() {
         let mut bytes = state.clone().into_bytes();
-        bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+        bytes[index] = if bytes[index] == b'A' { b'B' } else { b'A' };
         let changed = String::from_utf8(bytes).expect("ASCII");
-        assert!(open(&seal, "tools/call", "pay", "ann", &changed).is_err(), "character {at}");
+        assert!(decode_state(&codec, "tools/call", "pay", "ann", &changed).is_err(), "character {index}");
     }
     for broken in ["", "A", &state[1..], &state[..state.len() - 1], &format!("{state}AAAA"), "ä", &"A".repeat(100)] {
-        assert!(open(&seal, "tools/call", "pay", "ann", broken).is_err(), "{broken:?}");
+        assert!(decode_state(&codec, "tools/call", "pay", "ann", broken).is_err(), "{broken:?}");
     }
 }
 
 #[test]
-fn state_expires_and_is_used_up() {
-    let soon = RequestStateCodec::new(KEY, Duration::from_millis(20)).expect("long enough");
-    let state = close(&soon, "tools/call", "pay", "ann");
-    assert_eq!(open(&soon, "tools/call", "pay", "ann", &state), Ok(Some(7)));
+fn state_expires_and_can_be_limited_to_one_use() {
+    let short_lived = RequestStateCodec::new(KEY, Duration::from_millis(20)).expect("a valid key");
+    let state = encode_state(&short_lived, "tools/call", "pay", "ann");
+    assert_eq!(decode_state(&short_lived, "tools/call", "pay", "ann", &state), Ok(Some(7)));
     std::thread::sleep(Duration::from_millis(25));
-    assert!(open(&soon, "tools/call", "pay", "ann", &state).is_err(), "expired");
-    // Whoever opens it has no say in when it does.
-    assert!(open(&seal(), "tools/call", "pay", "ann", &state).is_err());
+    assert!(decode_state(&short_lived, "tools/call", "pay", "ann", &state).is_err(), "expired");
+    // The state has its own expiry. The lifetime of the decoding codec does not extend it.
+    assert!(decode_state(&codec(), "tools/call", "pay", "ann", &state).is_err());
 
-    let once = seal().with_replay_guard(InMemoryReplayGuard::new(2));
-    let states: Vec<String> = (0..2).map(|_| close(&once, "tools/call", "pay", "ann")).collect();
-    let open = |state: &String| open(&once.clone(), "tools/call", "pay", "ann", state);
-    assert_eq!((open(&states[0]), open(&states[1])), (Ok(Some(7)), Ok(Some(7))));
-    assert!(open(&states[0]).is_err() && open(&states[1]).is_err(), "replayed");
+    let guarded = codec().with_replay_guard(InMemoryReplayGuard::new(2));
+    let states: Vec<String> = (0..2).map(|_| encode_state(&guarded, "tools/call", "pay", "ann")).collect();
+    let decode = |state: &String| decode_state(&guarded.clone(), "tools/call", "pay", "ann", state);
+    assert_eq!((decode(&states[0]), decode(&states[1])), (Ok(Some(7)), Ok(Some(7))));
+    assert!(decode(&states[0]).is_err() && decode(&states[1]).is_err(), "replayed");
 }
 
 #[test]
-fn a_full_store_refuses_the_oldest_states() {
-    let store = InMemoryReplayGuard::new(2);
-    let at = |second: u64| std::time::SystemTime::now() + Duration::from_secs(60 + second);
-    let spend = |n: u8, until| store.record([n; 16], until);
-    let times: Vec<_> = (0..8).map(at).collect();
-    assert!(spend(1, times[1]) && spend(2, times[2]));
-    // New states are still accepted, and forgotten ones are not accepted again.
-    assert!(spend(3, times[3]) && spend(4, times[4]));
+fn a_full_replay_guard_rejects_the_oldest_states() {
+    let guard = InMemoryReplayGuard::new(2);
+    let expiry = |second: u64| std::time::SystemTime::now() + Duration::from_secs(60 + second);
+    let record = |n: u8, until| guard.record([n; 16], until);
+    let expiries: Vec<_> = (0..8).map(expiry).collect();
+    assert!(record(1, expiries[1]) && record(2, expiries[2]));
+    // New states are still accepted. Forgotten states are not accepted again.
+    assert!(record(3, expiries[3]) && record(4, expiries[4]));
     for n in 1..=4 {
-        assert!(!spend(n, times[usize::from(n)]), "state {n} was used");
+        assert!(!record(n, expiries[usize::from(n)]), "state {n} was used");
     }
-    // A state that was never used, but is as old as the forgotten ones.
-    assert!(!spend(9, times[0]) && !spend(10, times[2]));
-    assert!(spend(11, times[5]));
-    assert!(!InMemoryReplayGuard::new(0).record([1; 16], times[1]));
+    // A state that was never used but is as old as the forgotten ones is rejected.
+    assert!(!record(9, expiries[0]) && !record(10, expiries[2]));
+    assert!(record(11, expiries[5]));
+    assert!(!InMemoryReplayGuard::new(0).record([1; 16], expiries[1]));
 }
 
 #[test]
-fn a_seal_of_this_process_accepts_each_state_once() {
-    let own = RequestStateCodec::of_this_process(Duration::from_secs(1)).expect("random bytes");
-    let state = close(&own, "tools/call", "pay", "ann");
-    assert_eq!(open(&own, "tools/call", "pay", "ann", &state), Ok(Some(7)));
-    assert!(open(&own, "tools/call", "pay", "ann", &state).is_err(), "replayed");
-    // A shared key has no store unless it is given one.
-    let shared = seal();
-    let state = close(&shared, "tools/call", "pay", "ann");
+fn a_process_key_accepts_each_state_once() {
+    let process_codec = RequestStateCodec::of_this_process(Duration::from_secs(1)).expect("random bytes");
+    let state = encode_state(&process_codec, "tools/call", "pay", "ann");
+    assert_eq!(decode_state(&process_codec, "tools/call", "pay", "ann", &state), Ok(Some(7)));
+    assert!(decode_state(&process_codec, "tools/call", "pay", "ann", &state).is_err(), "replayed");
+    // A codec with a shared key has no replay guard by default.
+    let shared = codec();
+    let state = encode_state(&shared, "tools/call", "pay", "ann");
     for _ in 0..2 {
-        assert_eq!(open(&shared, "tools/call", "pay", "ann", &state), Ok(Some(7)));
+        assert_eq!(decode_state(&shared, "tools/call", "pay", "ann", &state), Ok(Some(7)));
     }
 }
 
 #[test]
-fn keys_change_while_state_is_away() {
-    let (old, new) =
-        (seal(), RequestStateCodec::new(b"the next key of thirty-two bytes", Duration::from_secs(60)).expect("long"));
-    let both = new.clone().also_verify_with(KEY).expect("long enough");
-    let state = close(&old, "tools/call", "pay", "ann");
-    assert_eq!(open(&both, "tools/call", "pay", "ann", &state), Ok(Some(7)));
-    assert!(open(&new, "tools/call", "pay", "ann", &state).is_err());
-    assert!(open(&old, "tools/call", "pay", "ann", &close(&both, "tools/call", "pay", "ann")).is_err());
-    assert_eq!(RequestStateCodec::new(b"short", Duration::ZERO).expect_err("short"), RequestStateError::ShortKey(5));
+fn keys_can_be_rotated() {
+    let (old, new) = (
+        codec(),
+        RequestStateCodec::new(b"the next key of thirty-two bytes", Duration::from_secs(60)).expect("a valid key"),
+    );
+    let both = new.clone().also_verify_with(KEY).expect("a valid key");
+    let state = encode_state(&old, "tools/call", "pay", "ann");
+    assert_eq!(decode_state(&both, "tools/call", "pay", "ann", &state), Ok(Some(7)));
+    assert!(decode_state(&new, "tools/call", "pay", "ann", &state).is_err());
+    assert!(decode_state(&old, "tools/call", "pay", "ann", &encode_state(&both, "tools/call", "pay", "ann")).is_err());
+    assert_eq!(
+        RequestStateCodec::new(b"short", Duration::ZERO).expect_err("a short key"),
+        RequestStateError::ShortKey(5)
+    );
     assert!(new.also_verify_with(b"").is_err());
 }
 
 #[tokio::test]
-async fn whoever_answers_for_ever_is_stopped() {
-    let mut wire = server(seal().rounds(5));
+async fn limits_the_rounds_of_a_request() {
+    let mut remote = server(codec().rounds(5));
     let mut params = json!({});
     for _ in 0..5 {
-        let result = wire.ask(&call("forever", params, &capability())).await["result"].clone();
+        let result = remote.request(&call("endless", params, &capability())).await["result"].clone();
         params = json!({ "requestState": result["requestState"] });
     }
-    assert_eq!(wire.ask(&call("forever", params, &capability())).await["error"]["code"], -32600);
+    assert_eq!(remote.request(&call("endless", params, &capability())).await["error"]["code"], -32600);
 }
 
-/// A client whose server is driven by hand.
-async fn client(handlers: Router, ours: LocalInfo) -> (Wire, Client) {
+/// Connects a client to a server that the test drives.
+async fn client(handlers: Router, ours: LocalInfo) -> (RawPeer, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let options =
         ConnectOptions { known_revision: Some(Revision::V2026_07_28), check_known_revision: false, ..ours.into() };
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
-    (Wire::of(here), client.expect("nobody is asked"))
+    (RawPeer::new(here), client.expect("no handshake is needed"))
 }
 
-fn answers() -> Router {
+fn input_handlers() -> Router {
     Router::new()
         .request::<ElicitRequest>(|context, _| async move {
             assert_eq!((context.method(), context.revision()), ("elicitation/create", Revision::V2026_07_28));
@@ -397,19 +413,19 @@ fn answers() -> Router {
         .request::<ListRootsRequest>(|_, _| async { Ok::<_, ErrorObject>(ListRootsResult::new(Vec::new())) })
 }
 
-fn answer(id: &Value, result: &Value) -> String {
+fn response(id: &Value, result: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()
 }
 
 #[tokio::test]
-async fn a_client_makes_the_request_again_with_what_is_asked_for() {
-    let (mut wire, client) = client(answers(), LocalInfo::new("client", "1")).await;
+async fn a_client_repeats_the_request_with_the_input() {
+    let (mut remote, client) = client(input_handlers(), LocalInfo::new("client", "1")).await;
     let params = CallToolRequestParams::new(client.meta(), "tool")
         .with_arguments(JsonObject::from_iter([("a".to_owned(), json!(1))]));
     let first = mcpgen_types::to_value(&params).expect("JSON");
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     let state = "opaque \u{1F980} \\ \" \n {\"a\":1}";
-    let asked = mcpgen_types::to_value(&asks([
+    let requests = mcpgen_types::to_value(&input_required([
         ("name", form("?").into()),
         ("answer", sample().into()),
         ("roots", ListRootsRequest::new().into()),
@@ -422,18 +438,18 @@ async fn a_client_makes_the_request_again_with_what_is_asked_for() {
         "roots": { "roots": [] },
     });
     let rounds = [
-        // What is asked, and what the next request has of it.
-        (json!({ "inputRequests": asked, "requestState": state }), Some(responses.clone()), Some(state)),
-        (json!({ "inputRequests": asked }), Some(responses), None),
+        // The result, and the members of the next request that come from it.
+        (json!({ "inputRequests": requests, "requestState": state }), Some(responses.clone()), Some(state)),
+        (json!({ "inputRequests": requests }), Some(responses), None),
         (json!({ "requestState": "" }), None, Some("")),
         (json!({ "inputRequests": {}, "requestState": "last" }), Some(json!({})), Some("last")),
     ];
-    let mut ids = vec![wire.hear().await["id"].clone()];
+    let mut ids = vec![remote.receive().await["id"].clone()];
     for (mut result, responses, state) in rounds {
         result["resultType"] = json!("input_required");
-        wire.say(&answer(ids.last().expect("an id"), &result)).await;
-        let request = wire.hear().await;
-        assert!(!ids.contains(&request["id"]), "an id of its own");
+        remote.send(&response(ids.last().expect("an ID"), &result)).await;
+        let request = remote.receive().await;
+        assert!(!ids.contains(&request["id"]), "each round has a new ID");
         ids.push(request["id"].clone());
         let mut expected = first.clone();
         if let Some(responses) = responses {
@@ -444,50 +460,51 @@ async fn a_client_makes_the_request_again_with_what_is_asked_for() {
         }
         assert_eq!((&request["method"], &request["params"]), (&json!("tools/call"), &expected), "after {result}");
     }
-    wire.say(&answer(ids.last().expect("an id"), &json!({ "resultType": "complete", "content": [] }))).await;
-    assert_eq!(call.await.expect("done").expect("a result"), CallToolResult::new(Vec::new()));
+    remote.send(&response(ids.last().expect("an ID"), &json!({ "resultType": "complete", "content": [] }))).await;
+    assert_eq!(call.await.expect("no panic").expect("a result"), CallToolResult::new(Vec::new()));
 }
 
 #[tokio::test]
-async fn a_client_can_go_on_by_hand() {
-    let (mut wire, client) = client(Router::new(), LocalInfo::new("client", "1")).await;
+async fn a_client_can_build_the_next_round_manually() {
+    let (mut remote, client) = client(Router::new(), LocalInfo::new("client", "1")).await;
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let raw = RawJson::from(&params);
     let call = tokio::spawn(client.peer.call::<CallToolRequest>(params));
-    let id = wire.hear().await["id"].clone();
-    wire.say(&answer(&id, &json!({ "resultType": "input_required", "requestState": "s" }))).await;
-    let InputRequiredOrCallToolResult::InputRequiredResult(asked) = call.await.expect("done").expect("an answer")
+    let id = remote.receive().await["id"].clone();
+    remote.send(&response(&id, &json!({ "resultType": "input_required", "requestState": "s" }))).await;
+    let InputRequiredOrCallToolResult::InputRequiredResult(input_required) =
+        call.await.expect("no panic").expect("a response")
     else {
-        panic!("input is asked for");
+        panic!("expected an input required result");
     };
-    assert_eq!(asked.request_state.as_deref(), Some("s"));
-    let next = mrtr::next_params(&raw, &asked, JsonObject::new()).expect("params");
+    assert_eq!(input_required.request_state.as_deref(), Some("s"));
+    let next = mrtr::next_params(&raw, &input_required, JsonObject::new()).expect("params");
     let typed = next.decode::<CallToolRequestParams>().expect("params of the same type");
     assert_eq!((typed.request_state.as_deref(), typed.input_responses), (Some("s"), None));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_does_not_go_on_for_ever() {
-    let (mut wire, mut client) = client(answers(), LocalInfo::new("client", "1")).await;
+async fn a_client_limits_the_rounds() {
+    let (mut remote, mut client) = client(input_handlers(), LocalInfo::new("client", "1")).await;
     client.round_limits = RoundLimits { rounds: 3, pause: Duration::from_millis(10), ..RoundLimits::default() };
     let params = CallToolRequestParams::new(client.meta(), "tool");
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     for round in 0..4 {
-        let asked = tokio::time::Instant::now();
-        let id = wire.hear().await["id"].clone();
+        let start = tokio::time::Instant::now();
+        let id = remote.receive().await["id"].clone();
         if round > 0 {
-            assert!(asked.elapsed() >= Duration::from_millis(10 << (round - 1)), "longer each time");
+            assert!(start.elapsed() >= Duration::from_millis(10 << (round - 1)), "the pause must grow");
         }
-        wire.say(&answer(&id, &json!({ "resultType": "input_required", "requestState": "s" }))).await;
+        remote.send(&response(&id, &json!({ "resultType": "input_required", "requestState": "s" }))).await;
     }
-    let error = call.await.expect("done").expect_err("no end");
+    let error = call.await.expect("no panic").expect_err("too many rounds");
     assert!(matches!(&error, CallError::Invalid(why) if why.to_string().contains("3 rounds")), "{error}");
 }
 
 #[tokio::test]
-async fn nobody_is_asked_for_what_is_not_sent() {
-    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+async fn runs_no_handlers_for_input_that_is_not_sent() {
+    let handled = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = Arc::clone(&handled);
     let handlers = Router::new().request::<ListRootsRequest>(move |_, _| {
         count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         async { Ok::<_, ErrorObject>(ListRootsResult::new(Vec::new())) }
@@ -496,39 +513,39 @@ async fn nobody_is_asked_for_what_is_not_sent() {
         (RoundLimits { rounds: 1, ..RoundLimits::default() }, vec!["r"], 1),
         (RoundLimits { requests: 2, ..RoundLimits::default() }, vec!["r", "s", "t"], 0),
     ] {
-        asked.store(0, std::sync::atomic::Ordering::SeqCst);
-        let (mut wire, mut client) = client(handlers.clone(), LocalInfo::new("client", "1")).await;
+        handled.store(0, std::sync::atomic::Ordering::SeqCst);
+        let (mut remote, mut client) = client(handlers.clone(), LocalInfo::new("client", "1")).await;
         client.round_limits = rounds;
         let params = CallToolRequestParams::new(client.meta(), "tool");
         let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
         for _ in 0..=expected {
-            let id = wire.hear().await["id"].clone();
+            let id = remote.receive().await["id"].clone();
             let requests: Value =
                 keys.iter().map(|key| ((*key).to_owned(), json!({ "method": "roots/list" }))).collect();
-            wire.say(&answer(&id, &json!({ "resultType": "input_required", "inputRequests": requests }))).await;
+            remote.send(&response(&id, &json!({ "resultType": "input_required", "inputRequests": requests }))).await;
         }
-        assert!(matches!(call.await.expect("done"), Err(CallError::Invalid(_))));
-        assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), expected);
+        assert!(matches!(call.await.expect("no panic"), Err(CallError::Invalid(_))));
+        assert_eq!(handled.load(std::sync::atomic::Ordering::SeqCst), expected);
     }
 }
 
 #[tokio::test]
-async fn a_client_gives_only_what_it_has_declared() {
-    // Nobody answers, somebody refuses, and nothing is declared.
-    let refuses = Router::new().request::<ListRootsRequest>(|_, _| async { Err(ErrorObject::new(-1, "not today")) });
+async fn a_client_provides_only_declared_input() {
+    // No handler, a handler that returns an error, and no declared capability.
+    let rejects = Router::new().request::<ListRootsRequest>(|_, _| async { Err(ErrorObject::new(-1, "not allowed")) });
     let declared = LocalInfo::new("client", "1").capability("roots", json!({}));
     for (handlers, ours, code) in [
         (Router::new(), declared.clone(), -32601),
-        (refuses, declared, -1),
+        (rejects, declared, -1),
         (Router::new(), LocalInfo::new("client", "1"), -32021),
     ] {
-        let (mut wire, client) = client(handlers, ours).await;
+        let (mut remote, client) = client(handlers, ours).await;
         let params = CallToolRequestParams::new(client.meta(), "tool");
         let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
-        let id = wire.hear().await["id"].clone();
-        let asked = json!({ "resultType": "input_required", "inputRequests": { "r": { "method": "roots/list" } } });
-        wire.say(&answer(&id, &asked)).await;
-        match call.await.expect("done") {
+        let id = remote.receive().await["id"].clone();
+        let result = json!({ "resultType": "input_required", "inputRequests": { "r": { "method": "roots/list" } } });
+        remote.send(&response(&id, &result)).await;
+        match call.await.expect("no panic") {
             Err(CallError::Input { method, error }) => {
                 assert_eq!((method.as_str(), error.code.0), ("roots/list", code))
             }
@@ -538,11 +555,13 @@ async fn a_client_gives_only_what_it_has_declared() {
 }
 
 #[tokio::test]
-async fn both_sides_understand_each_other() {
+async fn client_and_server_complete_multi_round_requests() {
     let (here, there) = mcpgen_runtime::transport::duplex();
-    let handlers = router(seal());
+    let handlers = router(codec());
     tokio::spawn(mcpgen_runtime::serve((LocalInfo::new("server", "1"), handlers), there));
-    let client = connect(LocalInfo::new("client", "1"), answers(), answers(), here.0, here.1, Limits::default()).await;
+    let client =
+        connect(LocalInfo::new("client", "1"), input_handlers(), input_handlers(), here.0, here.1, Limits::default())
+            .await;
     let client = client.expect("connected");
     for (tool, expected) in [("greet", "Accept, Accept"), ("everything", "Accept model 0")] {
         let params = CallToolRequestParams::new(client.meta(), tool);
