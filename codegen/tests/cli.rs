@@ -296,11 +296,11 @@ fn inspect_shows_the_protocol_to_people_and_programs() {
             "schema_pointers": [
                 "/$defs/EmbeddedResource/properties/resource", "/$defs/ReadResourceResult/properties/contents/items",
             ],
-            "members": ["TextResourceContents", "BlobResourceContents"],
+            "variants": ["TextResourceContents", "BlobResourceContents"],
             "overlapping": true,
             "guards": [
-                {"when": [{"kind": "present", "path": ["text"]}], "member": "TextResourceContents"},
-                {"when": [{ "kind": "present", "path": ["blob"] }], "member": "BlobResourceContents"},
+                {"when": [{"kind": "present", "path": ["text"]}], "variant": "TextResourceContents"},
+                {"when": [{ "kind": "present", "path": ["blob"] }], "variant": "BlobResourceContents"},
             ],
             "absorbed": [],
         })

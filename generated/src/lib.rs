@@ -19,7 +19,6 @@ mod extra;
 mod id;
 mod message;
 mod method;
-mod methods;
 mod never;
 mod number;
 mod raw;
