@@ -46,8 +46,8 @@ async fn main() -> Result<(), Failure> {
 
 #[cfg(feature = "http-client")]
 async fn connect_http(local_info: LocalInfo, handlers: Router, url: &str) -> Result<Client, Failure> {
-    use mcpgen_runtime::http::client::{Options, open};
-    let (incoming, outgoing) = open(url, Options::default())?;
+    use mcpgen_runtime::http::client::{ClientOptions, open};
+    let (incoming, outgoing) = open(url, ClientOptions::default())?;
     Ok(connect(local_info, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await?)
 }
 

@@ -36,7 +36,7 @@ async fn main() -> Result<(), Failure> {
 
 #[cfg(feature = "http-client")]
 async fn connect_http(client: ClientBuilder, url: &str) -> Result<Client, Failure> {
-    Ok(client.connect_http(url, mcpgen_runtime::http::client::Options::default()).await?)
+    Ok(client.connect_http(url, mcpgen_runtime::http::client::ClientOptions::default()).await?)
 }
 
 #[cfg(not(feature = "http-client"))]

@@ -38,8 +38,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Serves an address such as `127.0.0.1:3000` until Ctrl-C, and prints the endpoint's URL.
 #[cfg(feature = "http-server")]
 async fn serve_http(address: &str, local_info: LocalInfo, router: Router) -> std::io::Result<()> {
-    use mcpgen_runtime::http::server::{Endpoint, Options};
-    let endpoint = Endpoint::new(local_info, router.clone(), router, Options::default());
+    use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
+    let endpoint = Endpoint::new(local_info, router.clone(), router, EndpointOptions::default());
     let listener = std::net::TcpListener::bind(address)?;
     println!("http://{}/mcp", listener.local_addr()?);
     listen::listen(listener, endpoint, async {

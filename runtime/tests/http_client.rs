@@ -18,7 +18,7 @@ use http::{HeaderValue, StatusCode};
 use http_server::{Observed, endpoint, until};
 use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::client::{ClientBuilder, ConnectError};
-use mcpgen_runtime::http::client::{Authorize, Challenge, HttpError, Options};
+use mcpgen_runtime::http::client::{Authorize, Challenge, ClientOptions, HttpError};
 use mcpgen_runtime::http::server::Endpoint;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::protocol::change::Change;
@@ -56,8 +56,12 @@ async fn forward(request: Request, endpoint: Endpoint, observed: Arc<Observed>) 
     endpoint.oneshot(request).await.expect("no error").into_response()
 }
 
-fn options() -> Options {
-    Options { retry_delay: Duration::from_millis(10), send_timeout: Duration::from_secs(5), ..Options::default() }
+fn options() -> ClientOptions {
+    ClientOptions {
+        retry_delay: Duration::from_millis(10),
+        send_timeout: Duration::from_secs(5),
+        ..ClientOptions::default()
+    }
 }
 
 /// Creates a client that supports one revision or all.
@@ -201,7 +205,7 @@ async fn replaces_a_lost_session() {
     let on_new_session = Some(Arc::new(move || {
         count.fetch_add(1, Ordering::SeqCst);
     }) as Arc<dyn Fn() + Send + Sync>);
-    let options = Options { on_new_session, ..options() };
+    let options = ClientOptions { on_new_session, ..options() };
     let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options).await.expect("a server");
     until(|| current.lock().expect("no panic").1.opened_streams.load(Ordering::SeqCst) == 1).await;
     *current.lock().expect("no panic") = second.clone();
@@ -242,7 +246,7 @@ async fn replaces_a_session_that_the_get_stream_loses() {
 #[tokio::test]
 async fn sends_responses_while_requests_wait() {
     let (endpoint, observed) = endpoint(|_| {});
-    let options = Options { requests: 1, ..options() };
+    let options = ClientOptions { requests: 1, ..options() };
     let client = client(Some(Revision::V2025_11_25)).connect_http(&served(&endpoint, &observed).await, options).await;
     let client = client.expect("a server");
     let asks = (0..5).map(|_| client.call_tool("ask", JsonObject::new()));
@@ -311,7 +315,7 @@ async fn asks_for_a_new_token_after_a_401() {
         })
         .await;
         let tokens = Tokens { issued: AtomicUsize::new(0), valid_after: 1 };
-        let options = Options { authorization: Some(Arc::new(tokens)), ..options() };
+        let options = ClientOptions { authorization: Some(Arc::new(tokens)), ..options() };
         let connected = client(None).connect_http(&url, options).await;
         match connected {
             Ok(client) => {

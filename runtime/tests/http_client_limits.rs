@@ -14,7 +14,7 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use http::HeaderValue;
 use mcpgen_runtime::Client;
-use mcpgen_runtime::http::client::{Authorize, Challenge, Options};
+use mcpgen_runtime::http::client::{Authorize, Challenge, ClientOptions};
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
 use sessions::{Sessions, events, respond};
@@ -24,11 +24,11 @@ use tower::BoxError;
 /// A delay longer than any test.
 const NEVER: Duration = Duration::from_secs(3600);
 
-fn options() -> Options {
-    Options { retry_delay: Duration::from_millis(5), send_timeout: NEVER, ..Options::default() }
+fn options() -> ClientOptions {
+    ClientOptions { retry_delay: Duration::from_millis(5), send_timeout: NEVER, ..ClientOptions::default() }
 }
 
-async fn connect(server: &Sessions, options: Options) -> Client {
+async fn connect(server: &Sessions, options: ClientOptions) -> Client {
     let builder =
         Client::builder("client", "1").options(|options| options.known_revision = Some(Revision::V2025_11_25));
     builder.connect_http(&server.url, options).await.expect("a server")
@@ -83,7 +83,7 @@ async fn fails_after_five_sessions_in_a_row_without_a_response() {
     let server =
         Sessions::start(|received| async move { (received.kind == "POST tools/call").then(|| respond(404, "", "")) });
     let server = server.await;
-    let client = connect(&server, Options { retry_delay: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, ClientOptions { retry_delay: Duration::from_millis(50), ..options() }).await;
     let start = Instant::now();
     for _ in 0..5 {
         let error = call(&client).await.expect_err("a lost session");
@@ -109,7 +109,7 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
         }
     });
     let server = server.await;
-    let client = connect(&server, Options { send_timeout: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, ClientOptions { send_timeout: Duration::from_millis(50), ..options() }).await;
     let error = call(&client).await.expect_err("no session");
     assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
 }
@@ -139,7 +139,7 @@ async fn never_initialized() -> (Sessions, Arc<Mutex<Vec<String>>>) {
 #[tokio::test]
 async fn ends_a_session_that_does_not_begin_in_time() {
     let (server, ended) = never_initialized().await;
-    let client = connect(&server, Options { send_timeout: Duration::from_millis(300), ..options() }).await;
+    let client = connect(&server, ClientOptions { send_timeout: Duration::from_millis(300), ..options() }).await;
     let error = call(&client).await.expect_err("no session");
     assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
     assert_eq!(*ended.lock().expect("no panic"), ["session-1"]);
@@ -195,7 +195,7 @@ async fn begins_a_session_immediately_after_a_response() {
         async move { (!is_first).then(|| respond(404, "", "")) }
     });
     let server = server.await;
-    let client = connect(&server, Options { retry_delay: NEVER, ..options() }).await;
+    let client = connect(&server, ClientOptions { retry_delay: NEVER, ..options() }).await;
     for _ in 0..10 {
         call(&client).await.expect("a response");
     }
@@ -215,7 +215,7 @@ async fn limits_sessions_that_a_stream_loses() {
         async move { response }
     });
     let server = server.await;
-    let client = connect(&server, Options { retry_delay: Duration::from_millis(20), ..options() }).await;
+    let client = connect(&server, ClientOptions { retry_delay: Duration::from_millis(20), ..options() }).await;
     until(|| server.count("POST initialize") == 1 + 5).await;
     until(|| server.count("GET") == 2 * (1 + 5)).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -300,7 +300,7 @@ async fn sends_queued_notifications_before_the_session_ends() {
 #[tokio::test]
 async fn close_waits_for_queued_notifications_up_to_the_send_timeout() {
     let (server, _gate, _) = slow().await;
-    let client = connect(&server, Options { send_timeout: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, ClientOptions { send_timeout: Duration::from_millis(50), ..options() }).await;
     for number in 0..1000 {
         notify(&client, number).await;
     }
@@ -356,7 +356,7 @@ async fn cancels_a_request_only_after_the_server_received_it() {
         }
     });
     let server = server.await;
-    let client = connect(&server, Options { requests: 1, ..options() }).await;
+    let client = connect(&server, ClientOptions { requests: 1, ..options() }).await;
     let sent = client.peer.raw_request("tools/call", None).send();
     let waiting = client.peer.raw_request("tools/call", None).send();
     tokio::select! {
@@ -397,7 +397,7 @@ async fn gives_up_a_response_after_attempts_without_a_message() {
         async move { is_stream.then(|| events(&format!("id: {nth}\ndata:\n\n"))) }
     });
     let server = server.await;
-    let client = connect(&server, Options { max_retries: 4, ..options() }).await;
+    let client = connect(&server, ClientOptions { max_retries: 4, ..options() }).await;
     let error = call(&client).await.expect_err("an error");
     assert!(error.contains("the stream ended"), "{error}");
     assert_eq!(server.count("GET"), 1 + 4);
@@ -428,7 +428,7 @@ async fn keeps_reopening_a_stream_that_worked() {
         })
     });
     let builder = builder.options(|options| options.known_revision = Some(Revision::V2025_11_25));
-    let options = Options { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() };
+    let options = ClientOptions { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() };
     let _client = builder.connect_http(&server.url, options).await.expect("a server");
     until(|| received.load(Ordering::SeqCst) == 1 && server.count("GET") == 7).await;
 }
@@ -443,7 +443,8 @@ fn stream_that_stays() -> Response {
 async fn gives_up_a_stream_that_never_worked() {
     let server = Sessions::start(|received| async move { (received.kind == "GET").then(|| respond(503, "", "")) });
     let server = server.await;
-    let client = connect(&server, Options { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() }).await;
+    let client =
+        connect(&server, ClientOptions { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() }).await;
     until(|| server.count("GET") == 3).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     call(&client).await.expect("a response");
@@ -550,7 +551,7 @@ async fn shows_the_body_of_a_401_without_another_token() {
         (received.kind == "POST tools/call").then(|| respond(401, "text/plain", "the token has expired"))
     });
     let server = server.await;
-    let client = connect(&server, Options { authorization: Some(Arc::new(OneToken)), ..options() }).await;
+    let client = connect(&server, ClientOptions { authorization: Some(Arc::new(OneToken)), ..options() }).await;
     let error = call(&client).await.expect_err("an error response");
     assert!(error.contains("the server responded with 401 Unauthorized: the token has expired"), "{error}");
     assert_eq!(server.count("POST tools/call"), 1);

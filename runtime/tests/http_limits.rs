@@ -16,7 +16,7 @@ use http::{Request, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use http_server::big_endpoint as endpoint;
-use mcpgen_runtime::http::server::{Body, Endpoint, Options};
+use mcpgen_runtime::http::server::{Body, Endpoint, EndpointOptions};
 use mcpgen_runtime::{Limits, LocalInfo, Router};
 use mcpgen_types::ErrorObject;
 use requests::{ACCEPT_BOTH, MODERN, call, modern, modern_call, read, request, send, session};
@@ -42,7 +42,7 @@ async fn status(response: http::Response<Body>) -> u16 {
 }
 
 /// Takes the owner from the header `x-user`.
-fn by_user(options: &mut Options) {
+fn by_user(options: &mut EndpointOptions) {
     options.owner = Some(Arc::new(|parts| {
         parts.headers.get("x-user").and_then(|user| user.to_str().ok()).unwrap_or_default().to_owned()
     }));
@@ -272,7 +272,7 @@ async fn rejects_a_new_session_while_none_is_idle() {
     let listening = send(&endpoint, "GET", &[("mcp-session-id", &id)], "").await;
     let (rejected, _, response) = read(send(&endpoint, "POST", &[], &initialize()).await).await;
     assert_eq!(rejected, 503);
-    assert!(response[0].data.contains("Options::sessions"), "{}", response[0].data);
+    assert!(response[0].data.contains("EndpointOptions::sessions"), "{}", response[0].data);
     drop(listening);
     assert_eq!(status(send(&endpoint, "POST", &[], &initialize()).await).await, 200);
 }
@@ -465,7 +465,7 @@ async fn shutdown_takes_no_longer_than_the_drain_time() {
         .custom_request("never", |_, _: Value| std::future::pending::<Result<Value, ErrorObject>>())
         .custom_notification("never", |_, _: Value| std::future::pending());
     let drain = Duration::from_secs(10);
-    let options = Options { limits: Limits { drain, ..Limits::default() }, ..Options::default() };
+    let options = EndpointOptions { limits: Limits { drain, ..Limits::default() }, ..EndpointOptions::default() };
     let endpoint = Endpoint::new(LocalInfo::new("http", "1"), router.clone(), router, options);
     let session = session(&endpoint, "2025-11-25").await;
     let headers = [("mcp-session-id", &*session)];

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum_server::accept::Accept;
-use mcpgen_runtime::http::server::Options;
+use mcpgen_runtime::http::server::EndpointOptions;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 /// Serves on a local port. Sending on the channel starts the shutdown.
-fn serve(change: impl FnOnce(&mut Options)) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
+fn serve(change: impl FnOnce(&mut EndpointOptions)) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
     let (endpoint, _) = http_server::big_endpoint(change);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");

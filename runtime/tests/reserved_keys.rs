@@ -212,7 +212,8 @@ async fn rejects_reserved_keys_over_http() {
     for value in values() {
         for (before, after) in REQUESTS {
             let (server, calls) = server();
-            let endpoint = server.http(mcpgen_runtime::http::server::Options::default()).expect("a valid server");
+            let endpoint =
+                server.http(mcpgen_runtime::http::server::EndpointOptions::default()).expect("a valid server");
             let body = format!(r#"{{"jsonrpc":"2.0","id":7,{before}{value}{after}}}"#).replace("META", META);
             let request =
                 http::Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");

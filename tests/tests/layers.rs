@@ -233,8 +233,11 @@ fn runtime_has_no_import_circles() {
     assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
 }
 
+/// The paths of modules and their sources.
+type Sources<'s> = &'s [(&'s str, &'s str)];
+
 /// Creates modules from their paths and sources.
-fn modules(sources: &[(&str, &str)]) -> Modules {
+fn modules(sources: Sources<'_>) -> Modules {
     let mut modules = Modules::default();
     for (module, source) in [("", "pub mod peer;")].iter().chain(sources) {
         modules.add(module.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect(), source);
@@ -277,7 +280,7 @@ fn finds_upward_imports() {
 
 #[test]
 fn finds_circles() {
-    let table: &[(&[(&str, &str)], &[&str])] = &[
+    let table: &[(Sources<'_>, &[&str])] = &[
         (&[("a", "use crate::b::B;"), ("b", "use crate::c::C;"), ("c", "")], &[]),
         (&[("a", "use crate::b::B;"), ("b", "use crate::c::C;"), ("c", "fn c() { crate::a::a() }")], &["a, b, c"]),
         // A re-export is no import of the module that has it.

@@ -182,7 +182,7 @@ impl ClientBuilder {
     pub async fn connect_http(
         mut self,
         url: &str,
-        options: crate::http::client::Options,
+        options: crate::http::client::ClientOptions,
     ) -> Result<Client, ConnectError> {
         self.options.silence_is_legacy.get_or_insert(false);
         let (incoming, outgoing) = crate::http::client::open(url, options)?;

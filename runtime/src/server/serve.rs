@@ -95,7 +95,10 @@ impl Server {
     ///
     /// The server has invalid definitions, or no key for the request state could be created.
     #[cfg(feature = "http-server")]
-    pub fn http(&self, mut options: crate::http::server::Options) -> Result<crate::http::server::Endpoint, ServeError> {
+    pub fn http(
+        &self,
+        mut options: crate::http::server::EndpointOptions,
+    ) -> Result<crate::http::server::Endpoint, ServeError> {
         let (router, config) = (self.router(), self.config()?);
         let (this, tools) = (self.clone(), self.clone());
         // The handlers work in every revision, and `config` returns the current capabilities each time it is called.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_runtime::http::server::{Endpoint, Options};
+use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
 use mcpgen_runtime::{Limits, Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,
@@ -90,7 +90,7 @@ impl Drop for DropCounter {
 
 /// Creates an endpoint of [`server`].
 #[allow(dead_code, reason = "not every test file needs it")]
-pub(crate) fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Observed>) {
+pub(crate) fn endpoint(change: impl FnOnce(&mut EndpointOptions)) -> (Endpoint, Arc<Observed>) {
     let observed = Arc::<Observed>::default();
     (serve(&server(&observed).build(), change), observed)
 }
@@ -98,7 +98,7 @@ pub(crate) fn endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Obse
 /// Creates an endpoint with one more tool, `big`. The tool reports progress with a text of `before` bytes, waits for
 /// `ms` milliseconds, and returns a text of `size` bytes.
 #[allow(dead_code, reason = "not every test file needs it")]
-pub(crate) fn big_endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<Observed>) {
+pub(crate) fn big_endpoint(change: impl FnOnce(&mut EndpointOptions)) -> (Endpoint, Arc<Observed>) {
     let observed = Arc::<Observed>::default();
     let server =
         server(&observed).tool_with_schema(Tool::new(ToolInputSchema::new(), "big"), |context, arguments| async move {
@@ -111,9 +111,11 @@ pub(crate) fn big_endpoint(change: impl FnOnce(&mut Options)) -> (Endpoint, Arc<
     (serve(&server.build(), change), observed)
 }
 
-fn serve(server: &Server, change: impl FnOnce(&mut Options)) -> Endpoint {
-    let mut options =
-        Options { limits: Limits { drain: Duration::from_millis(200), ..Limits::default() }, ..Options::default() };
+fn serve(server: &Server, change: impl FnOnce(&mut EndpointOptions)) -> Endpoint {
+    let mut options = EndpointOptions {
+        limits: Limits { drain: Duration::from_millis(200), ..Limits::default() },
+        ..EndpointOptions::default()
+    };
     change(&mut options);
     server.http(options).expect("a sound server")
 }

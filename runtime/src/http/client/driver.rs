@@ -8,7 +8,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::message::{OutgoingMessage, Repeated, cancelled_id};
-use super::options::Options;
+use super::options::ClientOptions;
 use super::queue::{Notifications, QueueLimit, QueuedMessage};
 use super::state::{IncomingSender, Shared};
 use crate::transport::{Metadata, Outbound, Route};
@@ -28,7 +28,7 @@ impl Driver {
     pub(super) fn new(
         url: reqwest::Url,
         client: reqwest::Client,
-        options: Options,
+        options: ClientOptions,
         incoming: IncomingSender,
     ) -> (Self, Notifications) {
         let (notify, notifications) = mpsc::unbounded_channel();
@@ -142,7 +142,7 @@ impl Shared {
         }
     }
 
-    /// Posts a message that gets no response, within [`Options::send_timeout`]. Logs a failure and returns whether the
+    /// Posts a message that gets no response, within [`ClientOptions::send_timeout`]. Logs a failure and returns whether the
     /// server accepted the message.
     async fn post_in_time(self: &Arc<Self>, outgoing: &OutgoingMessage) -> bool {
         let method = outgoing.method.as_deref().unwrap_or("response");

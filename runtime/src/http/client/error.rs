@@ -44,7 +44,7 @@ pub enum HttpError {
     #[error("the session was lost, and the server chose another revision for the new one: {}", revision(.0.as_ref()))]
     Session(Option<HeaderValue>),
     /// The server lost too many sessions in a row without responding to a request in any of them. The client begins
-    /// another session later: see [`Options::retry_delay`](super::Options::retry_delay).
+    /// another session later: see [`ClientOptions::retry_delay`](super::ClientOptions::retry_delay).
     #[error("the server lost {times} sessions in a row without responding to a request; try again later")]
     SessionLost {
         /// The number of sessions that were replaced since the last response to a request.

@@ -2,10 +2,10 @@
 //!
 //! ```no_run
 //! use mcpgen_runtime::Client;
-//! use mcpgen_runtime::http::client::Options;
+//! use mcpgen_runtime::http::client::ClientOptions;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let client = Client::builder("visitor", "1.0.0").connect_http("https://example.com/mcp", Options::default()).await?;
+//! let client = Client::builder("visitor", "1.0.0").connect_http("https://example.com/mcp", ClientOptions::default()).await?;
 //! println!("{:?}", client.tools().await?);
 //! # Ok(())
 //! # }
@@ -41,5 +41,5 @@ mod streams;
 mod transport;
 
 pub use error::{HttpError, OpenError};
-pub use options::{Authorize, Challenge, Options};
+pub use options::{Authorize, Challenge, ClientOptions};
 pub use transport::open;

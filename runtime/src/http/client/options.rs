@@ -12,7 +12,7 @@ use crate::transport::lines;
 
 /// Settings of an HTTP client connection.
 #[derive(Clone)]
-pub struct Options {
+pub struct ClientOptions {
     /// The reqwest client that sends the requests. Set it to configure proxies, certificates, redirects and timeouts.
     ///
     /// The default client has no timeout except 30 s for connecting. It follows redirects only with status 307 or 308,
@@ -55,7 +55,7 @@ pub struct Options {
     pub on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
-impl Default for Options {
+impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             client: None,
@@ -71,9 +71,9 @@ impl Default for Options {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for ClientOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("requests", &self.requests).finish_non_exhaustive()
+        f.debug_struct("ClientOptions").field("requests", &self.requests).finish_non_exhaustive()
     }
 }
 

@@ -45,7 +45,7 @@ impl Shared {
     }
 
     /// Begins a session after a pause, with the revision of the previous one. Ends the new session if the handshake
-    /// fails or exceeds [`Options::send_timeout`](super::Options::send_timeout), or if the connection closes meanwhile.
+    /// fails or exceeds [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout), or if the connection closes meanwhile.
     async fn begin(
         &self,
         initialize: &OutgoingMessage,
@@ -112,7 +112,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Ends a session on the server with DELETE. Waits for at most [`Options::send_timeout`](super::Options::send_timeout) or 5
+    /// Ends a session on the server with DELETE. Waits for at most [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout) or 5
     /// seconds, whichever is shorter. A failure is logged.
     pub(super) async fn delete_session(&self, session_headers: &SessionHeaders) {
         if session_headers.session.is_none() {

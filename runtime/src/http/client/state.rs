@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::backoff;
 use super::error::HttpError;
 use super::message::OutgoingMessage;
-use super::options::Options;
+use super::options::ClientOptions;
 use super::queue::{QueueLimit, QueuedMessage};
 use crate::protocol::header_params::Header;
 use crate::transport::{Inbound, ReceiveError};
@@ -28,7 +28,7 @@ pub(super) type IncomingSender = mpsc::Sender<Result<Inbound, ReceiveError>>;
 pub(super) struct Shared {
     pub(super) url: reqwest::Url,
     pub(super) client: reqwest::Client,
-    pub(super) options: Options,
+    pub(super) options: ClientOptions,
     pub(super) incoming: IncomingSender,
     pub(super) state: Mutex<State>,
     /// Held while a session is being replaced.

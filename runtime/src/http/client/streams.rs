@@ -27,7 +27,7 @@ impl Shared {
     /// # Errors
     ///
     /// Fails if the stream ends before the response and cannot be resumed within
-    /// [`Options::max_retries`](super::Options::max_retries). If the session is lost, it is replaced first.
+    /// [`ClientOptions::max_retries`](super::ClientOptions::max_retries). If the session is lost, it is replaced first.
     pub(super) async fn follow_stream(
         self: &Arc<Self>,
         mut events: EventStream,
@@ -121,7 +121,7 @@ impl Shared {
     ///
     /// A stream that has worked is reopened for as long as the session lasts. Without it the client would receive no
     /// more notifications although its requests still succeed. A stream that never worked is given up after
-    /// `Options::max_retries`.
+    /// `ClientOptions::max_retries`.
     async fn run_get_stream(
         self: &Arc<Self>,
         session_headers: SessionHeaders,

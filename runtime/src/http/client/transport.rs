@@ -14,7 +14,7 @@ use tokio_util::sync::PollSender;
 
 use super::driver::Driver;
 use super::error::OpenError;
-use super::options::Options;
+use super::options::ClientOptions;
 use crate::transport::{Incoming, Outbound, Outgoing};
 
 /// Opens a connection to the server at this URL, and returns its two halves. Sends nothing yet.
@@ -27,7 +27,7 @@ use crate::transport::{Incoming, Outbound, Outgoing};
 /// # Panics
 ///
 /// Panics if called outside of a Tokio runtime.
-pub fn open(url: &str, options: Options) -> Result<(impl Incoming, impl Outgoing), OpenError> {
+pub fn open(url: &str, options: ClientOptions) -> Result<(impl Incoming, impl Outgoing), OpenError> {
     let wrong = |why: &dyn fmt::Display| OpenError::Url { url: url.to_owned(), why: why.to_string() };
     let parsed: reqwest::Url = url.parse().map_err(|why| wrong(&why))?;
     if !matches!(parsed.scheme(), "http" | "https") {

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::BoxError;
 
 use super::host_filter::Refusal;
-use super::options::Options;
+use super::options::EndpointOptions;
 use super::quota::{Kind, Quota, Quotas};
 
 /// The buffer space for all request bodies that are being read.
@@ -41,7 +41,7 @@ pub(super) struct BufferPermits {
 }
 
 impl BodyReader {
-    pub(super) fn new(options: &Options, quotas: &Arc<Quotas>) -> Self {
+    pub(super) fn new(options: &EndpointOptions, quotas: &Arc<Quotas>) -> Self {
         let longest = options.body.min(u32::MAX as usize);
         let room = options.body_buffer.clamp(longest.max(1), Semaphore::MAX_PERMITS);
         Self {
@@ -101,7 +101,9 @@ impl BodyReader {
                 }
             };
             if !granted {
-                return Err(Refusal::busy("this owner's request bodies exceed its share of `Options::body_buffer`"));
+                return Err(Refusal::busy(
+                    "this owner's request bodies exceed its share of `EndpointOptions::body_buffer`",
+                ));
             }
         }
         let room = u32::try_from(bytes).ok().and_then(|permits| {
@@ -109,7 +111,8 @@ impl BodyReader {
                 (buffer.bytes + bytes <= SMALL).then(|| Arc::clone(&self.small).try_acquire_many_owned(permits).ok());
             small.flatten().or_else(|| Arc::clone(&self.room).try_acquire_many_owned(permits).ok())
         });
-        let room = room.ok_or_else(|| Refusal::busy("the request bodies being read exceed `Options::body_buffer`"))?;
+        let room =
+            room.ok_or_else(|| Refusal::busy("the request bodies being read exceed `EndpointOptions::body_buffer`"))?;
         buffer.bytes += bytes;
         match buffer.room.iter_mut().find(|held| Arc::ptr_eq(held.semaphore(), room.semaphore())) {
             Some(held) => held.merge(room),

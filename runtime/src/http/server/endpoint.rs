@@ -20,7 +20,7 @@ use super::body::{self, Body};
 use super::body_reader::{BodyReader, BufferPermits};
 use super::exchange::Exchange;
 use super::host_filter::{self, Operation, Refusal};
-use super::options::Options;
+use super::options::EndpointOptions;
 use super::permit::Limiter;
 use super::quota::{Kind, Quotas};
 use super::request_body::RequestBody;
@@ -54,7 +54,7 @@ const NOTIFICATION_COST: usize = 16 << 10;
 
 impl<S: RequestService> Endpoint<S> {
     /// Creates an endpoint. See [`serve`](crate::serve) for the first three parameters.
-    pub fn new(config: impl Into<ServerConfig>, requests: S, handlers: Router, options: Options) -> Self {
+    pub fn new(config: impl Into<ServerConfig>, requests: S, handlers: Router, options: EndpointOptions) -> Self {
         let config = config.into();
         let handled = handlers.handled(Role::Server);
         Self::of(move || config.clone(), requests, (handlers, handled), options)
@@ -66,7 +66,7 @@ impl<S: RequestService> Endpoint<S> {
         config: impl Fn() -> ServerConfig + Send + Sync + 'static,
         requests: S,
         (handlers, handled): (Router, HandlerCapabilities),
-        options: Options,
+        options: EndpointOptions,
     ) -> Self {
         let (spoken, quotas, tasks) =
             (config().supported_revisions(&handled), Arc::<Quotas>::default(), TaskTracker::new());
@@ -232,7 +232,9 @@ impl<S: RequestService> Endpoint<S> {
         let shared = &self.shared;
         let quota = shared.limiter.quota(caller.owner.as_ref(), Kind::Notifications, shared.options.requests_per_owner);
         let quota = quota.ok_or_else(|| {
-            Refusal::busy("too many notifications of this owner are in progress (`Options::requests_per_owner`)")
+            Refusal::busy(
+                "too many notifications of this owner are in progress (`EndpointOptions::requests_per_owner`)",
+            )
         })?;
         let cost = u32::try_from(inbound.size().clamp(NOTIFICATION_COST, NOTIFICATION_BYTES)).unwrap_or(u32::MAX);
         let room = Arc::clone(&shared.notifications).try_acquire_many_owned(cost);
@@ -269,7 +271,9 @@ impl<S: RequestService> Endpoint<S> {
         let quota = || shared.limiter.quota(caller.owner.as_ref(), Kind::Sessions, most);
         let evicted = || caller.owner.as_ref().is_some_and(|owner| shared.sessions().evict_of(owner));
         let quota = quota().or_else(|| evicted().then(quota).flatten()).ok_or_else(|| {
-            Refusal::busy(format!("this owner has {most} sessions in use, its limit (`Options::sessions_per_owner`)"))
+            Refusal::busy(format!(
+                "this owner has {most} sessions in use, its limit (`EndpointOptions::sessions_per_owner`)"
+            ))
         })?;
         let (session, running) = Session::begin(
             id,
@@ -283,7 +287,7 @@ impl<S: RequestService> Endpoint<S> {
         let mut sessions = shared.sessions();
         let most = shared.options.sessions;
         if sessions.len() >= most && !sessions.evict() {
-            return Err(Refusal::busy(format!("all {most} sessions are in use (`Options::sessions`)")));
+            return Err(Refusal::busy(format!("all {most} sessions are in use (`EndpointOptions::sessions`)")));
         }
         sessions.insert(&session, quota);
         drop(sessions);

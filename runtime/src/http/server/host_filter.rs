@@ -68,7 +68,7 @@ impl AllowedHosts {
     fn check(&self, parts: &Parts) -> Result<(), Refusal> {
         let host = host(parts)?;
         if !self.is_host(&host) {
-            let why = format!("host `{host}` is not allowed; add it to `Options::allowed_hosts`");
+            let why = format!("host `{host}` is not allowed; add it to `EndpointOptions::allowed_hosts`");
             return Err(Refusal::new(StatusCode::FORBIDDEN, why));
         }
         for origin in parts.headers.get_all(ORIGIN) {
@@ -223,7 +223,7 @@ mod tests {
         let request = Request::builder().method("DELETE").uri("/mcp").header("host", "example.com");
         let (parts, ()) = request.body(()).expect("a request").into_parts();
         let rejected = admit(&parts, &AllowedHosts::default(), true).expect_err("a rejected host");
-        assert_eq!(rejected.why, "host `example.com` is not allowed; add it to `Options::allowed_hosts`");
+        assert_eq!(rejected.why, "host `example.com` is not allowed; add it to `EndpointOptions::allowed_hosts`");
     }
 
     fn status(allowed_hosts: &AllowedHosts, keeps_sessions: bool, method: &str, headers: &[(&str, &str)]) -> u16 {

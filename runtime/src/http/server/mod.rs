@@ -3,10 +3,10 @@
 //! ```no_run
 //! use axum::serve::ListenerExt;
 //! use mcpgen_runtime::Server;
-//! use mcpgen_runtime::http::server::Options;
+//! use mcpgen_runtime::http::server::EndpointOptions;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let endpoint = Server::builder("greeter", "1.0.0").build().http(Options::default())?;
+//! let endpoint = Server::builder("greeter", "1.0.0").build().http(EndpointOptions::default())?;
 //! let app = axum::Router::new().route_service("/mcp", endpoint);
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
 //! // Without TCP_NODELAY each streamed response takes 40 ms longer.
@@ -57,15 +57,15 @@
 //! # }
 //! ```
 //!
-//! A response counts toward [`Options::requests`] until it is written, so set a write timeout too. The `server` example
+//! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout too. The `server` example
 //! does so in its acceptor: see `examples/support/listen.rs` in the crate. A write timeout does not disconnect an
-//! HTTP/2 client that keeps its flow-control window closed. Against such clients, set [`Options::owner`], or use a
+//! HTTP/2 client that keeps its flow-control window closed. Against such clients, set [`EndpointOptions::owner`], or use a
 //! proxy that buffers responses and limits how long a client may take to read them.
 //!
 //! # Limits
 //!
-//! [`Options`] limits the resources of all clients together, of each session and of each owner. Without
-//! [`Options::owner`] one client can open enough sessions to exhaust the limits, so set it if clients do not trust each
+//! [`EndpointOptions`] limits the resources of all clients together, of each session and of each owner. Without
+//! [`EndpointOptions::owner`] one client can open enough sessions to exhaust the limits, so set it if clients do not trust each
 //! other: to the authenticated user or to the client's address.
 //!
 //! # Files
@@ -96,4 +96,4 @@ mod stream;
 pub use body::Body;
 pub use endpoint::Endpoint;
 pub use host_filter::AllowedHosts;
-pub use options::{Options, Owner, ToolHeaders};
+pub use options::{EndpointOptions, Owner, ToolHeaders};

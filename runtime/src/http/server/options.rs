@@ -14,7 +14,7 @@ use crate::protocol::header_params::Header;
 ///
 /// A request over a limit is refused with 503 and `Retry-After`; the message names the limit.
 #[derive(Clone)]
-pub struct Options {
+pub struct EndpointOptions {
     /// The hosts and origins that are allowed. Default: this machine only.
     pub allowed_hosts: AllowedHosts,
     /// The limits of each session, and of each sessionless request.
@@ -75,7 +75,7 @@ pub type ToolHeaders = Arc<dyn Fn(&str) -> Vec<Header> + Send + Sync>;
 /// Returns the owner of a request, such as the ID of the authenticated user.
 pub type Owner = Arc<dyn Fn(&Parts) -> String + Send + Sync>;
 
-impl Default for Options {
+impl Default for EndpointOptions {
     fn default() -> Self {
         Self {
             allowed_hosts: AllowedHosts::default(),
@@ -99,9 +99,9 @@ impl Default for Options {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for EndpointOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("EndpointOptions")
             .field("allowed_hosts", &self.allowed_hosts)
             .field("limits", &self.limits)
             .finish_non_exhaustive()

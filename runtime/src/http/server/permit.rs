@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::host_filter::Refusal;
-use super::options::Options;
+use super::options::EndpointOptions;
 use super::quota::{Kind, Quota, Quotas};
 
 /// A permit for one request or stream. Held until its response is written.
@@ -41,7 +41,7 @@ struct Limit {
 }
 
 impl Limiter {
-    pub(super) fn new(options: &Options, quotas: &Arc<Quotas>, tasks: &TaskTracker) -> Self {
+    pub(super) fn new(options: &EndpointOptions, quotas: &Arc<Quotas>, tasks: &TaskTracker) -> Self {
         let limit = |kind, name, total: usize, per_owner| Limit {
             kind,
             name,
@@ -75,7 +75,7 @@ impl Limiter {
     }
 
     /// Takes one unit of the owner's quota. Returns `None` if that exceeds the limit, and `Some(None)` if
-    /// [`Options::owner`](super::Options::owner) is not set.
+    /// [`EndpointOptions::owner`](super::EndpointOptions::owner) is not set.
     pub(super) fn quota(&self, owner: Option<&Arc<str>>, kind: Kind, limit: usize) -> Option<Option<Quota>> {
         match owner {
             Some(owner) => self.quotas.take(owner, kind, 1, limit).map(Some),
@@ -93,15 +93,17 @@ impl Limiter {
         let session = session.map(|permits| Arc::clone(permits).try_acquire_owned()).transpose();
         let session = session.map_err(|_| {
             Refusal::busy(format!(
-                "this session has {per_session} {name} open, its limit (`Options::requests_per_session`)"
+                "this session has {per_session} {name} open, its limit (`EndpointOptions::requests_per_session`)"
             ))
         })?;
         let owner = self.quota(owner, limit.kind, *per_owner).ok_or_else(|| {
-            Refusal::busy(format!("this owner has {per_owner} {name} open, its limit (`Options::{name}_per_owner`)"))
+            Refusal::busy(format!(
+                "this owner has {per_owner} {name} open, its limit (`EndpointOptions::{name}_per_owner`)"
+            ))
         })?;
-        let total = Arc::clone(&limit.permits)
-            .try_acquire_owned()
-            .map_err(|_| Refusal::busy(format!("the server has {total} {name} open, its limit (`Options::{name}`)")))?;
+        let total = Arc::clone(&limit.permits).try_acquire_owned().map_err(|_| {
+            Refusal::busy(format!("the server has {total} {name} open, its limit (`EndpointOptions::{name}`)"))
+        })?;
         Ok(Arc::new(HeldPermits { _total: total, _session: session, _owner: owner, _token: self.tasks.token() }))
     }
 }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
 use super::host_filter::Refusal;
-use super::options::Options;
+use super::options::EndpointOptions;
 use super::permit::Permit;
 use super::resumable::Resumable;
 use super::stream::{Answer, Next, Reader, Stream};
@@ -38,7 +38,7 @@ const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
 /// The minimum of the number of streams that a session keeps for clients that resume. See [`Resumable`].
 const MIN_RESUMABLE: usize = 256;
 
-/// The maximum bytes of received messages that the connection has not taken yet. If [`Options::body`] is larger, that
+/// The maximum bytes of received messages that the connection has not taken yet. If [`EndpointOptions::body`] is larger, that
 /// is the limit instead.
 const INBOX_BYTES: usize = 16 << 20;
 
@@ -48,7 +48,7 @@ const MESSAGE_COST: usize = 16 << 10;
 /// A session with one client.
 pub(super) struct Session {
     pub(super) id: String,
-    /// The owner that began the session, if [`Options::owner`] is set.
+    /// The owner that began the session, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
     /// The prefix of the session's event IDs. Event IDs of other sessions do not match it.
     event_prefix: String,
@@ -116,7 +116,7 @@ impl Session {
         owner: Option<Arc<str>>,
         protocol: Legacy,
         (service, handlers): (S, Router),
-        options: &Options,
+        options: &EndpointOptions,
         end: CancellationToken,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + use<S>) {
         let (inbox, arrived) = mpsc::unbounded_channel();

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::body_reader::BodyReader;
 use super::host_filter::Refusal;
-use super::options::Options;
+use super::options::EndpointOptions;
 use super::permit::Limiter;
 use super::registry::Registry;
 use super::session::{self, Session, SessionGuard};
@@ -26,7 +26,7 @@ pub(super) struct Shared {
     /// The capabilities that follow from the handlers, in addition to those in the configuration.
     pub(super) handled: HandlerCapabilities,
     pub(super) config: CurrentConfig,
-    pub(super) options: Options,
+    pub(super) options: EndpointOptions,
     pub(super) keeps_sessions: bool,
     pub(super) speaks_modern: bool,
     pub(super) sessions: Mutex<Registry>,
@@ -41,7 +41,7 @@ pub(super) struct Shared {
 /// Returns the current server configuration.
 pub(super) type CurrentConfig = Box<dyn Fn() -> ServerConfig + Send + Sync>;
 
-/// The head of an HTTP request, and its owner if [`Options::owner`] is set.
+/// The head of an HTTP request, and its owner if [`EndpointOptions::owner`] is set.
 pub(super) struct Caller {
     pub(super) parts: Parts,
     pub(super) owner: Option<Arc<str>>,

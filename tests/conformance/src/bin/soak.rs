@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use axum::serve::ListenerExt;
 use mcpgen_runtime::http::client;
-use mcpgen_runtime::http::server::{Endpoint, Options};
+use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
 use mcpgen_runtime::{Client, Limits, Server};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};
@@ -90,10 +90,10 @@ async fn main() -> anyhow::Result<()> {
     let requests = arguments.next().transpose()?.unwrap_or(100_000);
     let connections = arguments.next().transpose()?.unwrap_or(200);
     let counts = Arc::<Counts>::default();
-    let options = Options {
+    let options = EndpointOptions {
         idle: Duration::from_secs(3),
         limits: Limits { drain: Duration::from_secs(1), ..Limits::default() },
-        ..Options::default()
+        ..EndpointOptions::default()
     };
     let endpoint = server(&counts).http(options)?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
@@ -207,7 +207,7 @@ impl Worker {
     async fn work_with_runtime_client(&mut self, requests: usize) -> anyhow::Result<()> {
         let revision = if self.chance(2) { Revision::V2025_11_25 } else { Revision::V2026_07_28 };
         let client = Client::builder("soak", "1").options(|options| options.known_revision = Some(revision));
-        let client = client.connect_http(&self.url, client::Options::default()).await?;
+        let client = client.connect_http(&self.url, client::ClientOptions::default()).await?;
         for _ in 0..requests {
             self.next += 1;
             let (tool, aborts) = (if self.chance(4) { "later" } else { "echo" }, self.chance(10));

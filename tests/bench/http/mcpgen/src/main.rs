@@ -4,7 +4,7 @@ use std::error::Error;
 
 use axum::serve::ListenerExt;
 use mcpgen_runtime::Server;
-use mcpgen_runtime::http::server::Options;
+use mcpgen_runtime::http::server::EndpointOptions;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::TcpListener;
@@ -20,7 +20,7 @@ struct Echo {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let options = Options { sessions: UNLIMITED, streams: UNLIMITED, ..Options::default() };
+    let options = EndpointOptions { sessions: UNLIMITED, streams: UNLIMITED, ..EndpointOptions::default() };
     let endpoint =
         Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text }).build().http(options)?;
     let app = axum::Router::new().route_service("/mcp", endpoint);

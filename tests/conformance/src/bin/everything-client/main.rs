@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Parser;
-use mcpgen_runtime::http::client::Options;
+use mcpgen_runtime::http::client::ClientOptions;
 use mcpgen_runtime::{Client, ClientBuilder};
 use mcpgen_types::Revision;
 
@@ -54,7 +54,7 @@ async fn main() -> ExitCode {
 /// Connects, runs the scenario, and closes the connection.
 async fn run(Arguments { url, scenario, revision, context }: Arguments) -> anyhow::Result<()> {
     let scenario = scenarios::find(&scenario)?;
-    let client = builder(revision).connect_http(&url, Options::default()).await?;
+    let client = builder(revision).connect_http(&url, ClientOptions::default()).await?;
     let run = Run { client, context };
     scenario(&run).await?;
     Ok(run.client.close().await?)

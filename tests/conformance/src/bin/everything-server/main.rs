@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use axum::serve::ListenerExt;
 use clap::Parser;
-use mcpgen_runtime::http::server::Options;
+use mcpgen_runtime::http::server::EndpointOptions;
 use mcpgen_runtime::server::request_state::RequestStateCodec;
 use mcpgen_runtime::{Server, ServerBuilder};
 use tokio::net::TcpListener;
@@ -72,7 +72,7 @@ fn server(seal: &RequestStateCodec) -> ServerBuilder {
 
 /// Serves until the process ends.
 async fn listen(server: &Server, port: u16) -> anyhow::Result<()> {
-    let endpoint = server.http(Options::default())?;
+    let endpoint = server.http(EndpointOptions::default())?;
     let app = axum::Router::new().route_service("/mcp", endpoint);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
