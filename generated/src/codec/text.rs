@@ -39,7 +39,7 @@ pub fn from_slice<T: Decode>(bytes: &[u8]) -> Result<T, Error> {
 ///
 /// # Errors
 ///
-/// Returns [`ErrorKind::Io`] if the reader fails, and the errors of [`from_slice`].
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the reader fails, and the errors of [`from_slice`].
 pub fn from_reader<T: Decode>(mut reader: impl Read) -> Result<T, Error> {
     let mut bytes = Vec::new();
     match reader.read_to_end(&mut bytes) {
@@ -84,7 +84,7 @@ pub fn to_vec<T: Encode + ?Sized>(value: &T) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// Returns [`ErrorKind::Io`] if the writer fails.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the writer fails.
 pub fn to_writer<T: Encode + ?Sized>(mut writer: impl Write, value: &T) -> Result<(), Error> {
     writer.write_all(&to_vec(value)).map_err(|error| Error::io(&error))
 }

@@ -25,9 +25,9 @@ use crate::service::router::{Answer, AnyRequest, RequestHandler, Router};
 impl Tasks {
     /// Adds two things to a router: a handler that can also run as a task, and handlers for the `tasks/*` requests.
     ///
-    /// Requests run as tasks only if this side has declared the capability for it; see [`capability`]. `support`
-    /// returns whether a request can run as a task. Its argument is the request's [subject](Context::subject), such as
-    /// the name of the tool, or `None` if the request has no subject.
+    /// Requests run as tasks only if this side has declared the capability for it; see
+    /// [`capability`](super::capability). `support` returns whether a request can run as a task. Its argument is the
+    /// request's [subject](Context::subject), such as the name of the tool, or `None` if the request has no subject.
     ///
     /// The handler's context lasts as long as the task. Messages sent through it carry the task's ID, and while a call
     /// to the peer is pending, the task's status is `input_required`.

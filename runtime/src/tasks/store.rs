@@ -15,7 +15,7 @@ pub type TaskOutcome = Result<RawJson, ErrorObject>;
 pub struct StoredTask {
     /// The task as the peer sees it.
     pub task: Task,
-    /// The task's owner. See [`Tasks::owned_by`].
+    /// The task's owner. See [`Tasks::owned_by`](super::Tasks::owned_by).
     pub owner: String,
     /// When the task expires.
     pub until: Timestamp,
