@@ -19,6 +19,8 @@ mod extra;
 mod id;
 mod message;
 mod method;
+// As the generator writes it.
+#[rustfmt::skip]
 mod methods;
 mod never;
 mod number;

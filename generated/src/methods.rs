@@ -5,13 +5,38 @@ use crate::MethodSpec;
 
 /// The methods of revision `2024-11-05`, sorted.
 pub(crate) const V2024_11_05: &[MethodSpec] = &[
-    MethodSpec { sent_by_client: true, ..MethodSpec::request("completion/complete") },
-    MethodSpec { sent_by_client: true, ..MethodSpec::request("initialize") },
-    MethodSpec { sent_by_client: true, capability: &["logging"], ..MethodSpec::request("logging/setLevel") },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/cancelled") },
-    MethodSpec { sent_by_client: true, ..MethodSpec::notification("notifications/initialized") },
-    MethodSpec { sent_by_server: true, capability: &["logging"], ..MethodSpec::notification("notifications/message") },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::request("completion/complete")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::request("initialize")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["logging"],
+        ..MethodSpec::request("logging/setLevel")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/cancelled")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::notification("notifications/initialized")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["logging"],
+        ..MethodSpec::notification("notifications/message")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/progress")
+    },
     MethodSpec {
         sent_by_server: true,
         capability: &["prompts", "listChanged"],
@@ -37,15 +62,27 @@ pub(crate) const V2024_11_05: &[MethodSpec] = &[
         capability: &["tools", "listChanged"],
         ..MethodSpec::notification("notifications/tools/list_changed")
     },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::request("ping") },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::request("ping")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["prompts"],
         subject: Some("name"),
         ..MethodSpec::request("prompts/get")
     },
-    MethodSpec { sent_by_client: true, capability: &["prompts"], ..MethodSpec::request("prompts/list") },
-    MethodSpec { sent_by_client: true, capability: &["resources"], ..MethodSpec::request("resources/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["prompts"],
+        ..MethodSpec::request("prompts/list")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["resources"],
+        ..MethodSpec::request("resources/list")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources"],
@@ -58,33 +95,75 @@ pub(crate) const V2024_11_05: &[MethodSpec] = &[
         subject: Some("uri"),
         ..MethodSpec::request("resources/subscribe")
     },
-    MethodSpec { sent_by_client: true, capability: &["resources"], ..MethodSpec::request("resources/templates/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["resources"],
+        ..MethodSpec::request("resources/templates/list")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/unsubscribe")
     },
-    MethodSpec { sent_by_server: true, capability: &["roots"], ..MethodSpec::request("roots/list") },
-    MethodSpec { sent_by_server: true, capability: &["sampling"], ..MethodSpec::request("sampling/createMessage") },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["roots"],
+        ..MethodSpec::request("roots/list")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["sampling"],
+        ..MethodSpec::request("sampling/createMessage")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["tools"],
         subject: Some("name"),
         ..MethodSpec::request("tools/call")
     },
-    MethodSpec { sent_by_client: true, capability: &["tools"], ..MethodSpec::request("tools/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["tools"],
+        ..MethodSpec::request("tools/list")
+    },
 ];
 
 /// The methods of revision `2025-03-26`, sorted.
 pub(crate) const V2025_03_26: &[MethodSpec] = &[
-    MethodSpec { sent_by_client: true, capability: &["completions"], ..MethodSpec::request("completion/complete") },
-    MethodSpec { sent_by_client: true, ..MethodSpec::request("initialize") },
-    MethodSpec { sent_by_client: true, capability: &["logging"], ..MethodSpec::request("logging/setLevel") },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/cancelled") },
-    MethodSpec { sent_by_client: true, ..MethodSpec::notification("notifications/initialized") },
-    MethodSpec { sent_by_server: true, capability: &["logging"], ..MethodSpec::notification("notifications/message") },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["completions"],
+        ..MethodSpec::request("completion/complete")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::request("initialize")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["logging"],
+        ..MethodSpec::request("logging/setLevel")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/cancelled")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::notification("notifications/initialized")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["logging"],
+        ..MethodSpec::notification("notifications/message")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/progress")
+    },
     MethodSpec {
         sent_by_server: true,
         capability: &["prompts", "listChanged"],
@@ -110,15 +189,27 @@ pub(crate) const V2025_03_26: &[MethodSpec] = &[
         capability: &["tools", "listChanged"],
         ..MethodSpec::notification("notifications/tools/list_changed")
     },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::request("ping") },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::request("ping")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["prompts"],
         subject: Some("name"),
         ..MethodSpec::request("prompts/get")
     },
-    MethodSpec { sent_by_client: true, capability: &["prompts"], ..MethodSpec::request("prompts/list") },
-    MethodSpec { sent_by_client: true, capability: &["resources"], ..MethodSpec::request("resources/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["prompts"],
+        ..MethodSpec::request("prompts/list")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["resources"],
+        ..MethodSpec::request("resources/list")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources"],
@@ -131,34 +222,80 @@ pub(crate) const V2025_03_26: &[MethodSpec] = &[
         subject: Some("uri"),
         ..MethodSpec::request("resources/subscribe")
     },
-    MethodSpec { sent_by_client: true, capability: &["resources"], ..MethodSpec::request("resources/templates/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["resources"],
+        ..MethodSpec::request("resources/templates/list")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/unsubscribe")
     },
-    MethodSpec { sent_by_server: true, capability: &["roots"], ..MethodSpec::request("roots/list") },
-    MethodSpec { sent_by_server: true, capability: &["sampling"], ..MethodSpec::request("sampling/createMessage") },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["roots"],
+        ..MethodSpec::request("roots/list")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["sampling"],
+        ..MethodSpec::request("sampling/createMessage")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["tools"],
         subject: Some("name"),
         ..MethodSpec::request("tools/call")
     },
-    MethodSpec { sent_by_client: true, capability: &["tools"], ..MethodSpec::request("tools/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["tools"],
+        ..MethodSpec::request("tools/list")
+    },
 ];
 
 /// The methods of revision `2025-06-18`, sorted.
 pub(crate) const V2025_06_18: &[MethodSpec] = &[
-    MethodSpec { sent_by_client: true, capability: &["completions"], ..MethodSpec::request("completion/complete") },
-    MethodSpec { sent_by_server: true, capability: &["elicitation"], ..MethodSpec::request("elicitation/create") },
-    MethodSpec { sent_by_client: true, ..MethodSpec::request("initialize") },
-    MethodSpec { sent_by_client: true, capability: &["logging"], ..MethodSpec::request("logging/setLevel") },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/cancelled") },
-    MethodSpec { sent_by_client: true, ..MethodSpec::notification("notifications/initialized") },
-    MethodSpec { sent_by_server: true, capability: &["logging"], ..MethodSpec::notification("notifications/message") },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["completions"],
+        ..MethodSpec::request("completion/complete")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["elicitation"],
+        ..MethodSpec::request("elicitation/create")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::request("initialize")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["logging"],
+        ..MethodSpec::request("logging/setLevel")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/cancelled")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::notification("notifications/initialized")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["logging"],
+        ..MethodSpec::notification("notifications/message")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/progress")
+    },
     MethodSpec {
         sent_by_server: true,
         capability: &["prompts", "listChanged"],
@@ -184,15 +321,27 @@ pub(crate) const V2025_06_18: &[MethodSpec] = &[
         capability: &["tools", "listChanged"],
         ..MethodSpec::notification("notifications/tools/list_changed")
     },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::request("ping") },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::request("ping")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["prompts"],
         subject: Some("name"),
         ..MethodSpec::request("prompts/get")
     },
-    MethodSpec { sent_by_client: true, capability: &["prompts"], ..MethodSpec::request("prompts/list") },
-    MethodSpec { sent_by_client: true, capability: &["resources"], ..MethodSpec::request("resources/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["prompts"],
+        ..MethodSpec::request("prompts/list")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["resources"],
+        ..MethodSpec::request("resources/list")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources"],
@@ -205,40 +354,85 @@ pub(crate) const V2025_06_18: &[MethodSpec] = &[
         subject: Some("uri"),
         ..MethodSpec::request("resources/subscribe")
     },
-    MethodSpec { sent_by_client: true, capability: &["resources"], ..MethodSpec::request("resources/templates/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["resources"],
+        ..MethodSpec::request("resources/templates/list")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/unsubscribe")
     },
-    MethodSpec { sent_by_server: true, capability: &["roots"], ..MethodSpec::request("roots/list") },
-    MethodSpec { sent_by_server: true, capability: &["sampling"], ..MethodSpec::request("sampling/createMessage") },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["roots"],
+        ..MethodSpec::request("roots/list")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["sampling"],
+        ..MethodSpec::request("sampling/createMessage")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["tools"],
         subject: Some("name"),
         ..MethodSpec::request("tools/call")
     },
-    MethodSpec { sent_by_client: true, capability: &["tools"], ..MethodSpec::request("tools/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["tools"],
+        ..MethodSpec::request("tools/list")
+    },
 ];
 
 /// The methods of revision `2025-11-25`, sorted.
 pub(crate) const V2025_11_25: &[MethodSpec] = &[
-    MethodSpec { sent_by_client: true, capability: &["completions"], ..MethodSpec::request("completion/complete") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["completions"],
+        ..MethodSpec::request("completion/complete")
+    },
     MethodSpec {
         sent_by_server: true,
         may_run_as_task: true,
         capability: &["elicitation"],
         ..MethodSpec::request("elicitation/create")
     },
-    MethodSpec { sent_by_client: true, ..MethodSpec::request("initialize") },
-    MethodSpec { sent_by_client: true, capability: &["logging"], ..MethodSpec::request("logging/setLevel") },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/cancelled") },
-    MethodSpec { sent_by_server: true, ..MethodSpec::notification("notifications/elicitation/complete") },
-    MethodSpec { sent_by_client: true, ..MethodSpec::notification("notifications/initialized") },
-    MethodSpec { sent_by_server: true, capability: &["logging"], ..MethodSpec::notification("notifications/message") },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::request("initialize")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["logging"],
+        ..MethodSpec::request("logging/setLevel")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/cancelled")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/elicitation/complete")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::notification("notifications/initialized")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["logging"],
+        ..MethodSpec::notification("notifications/message")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/progress")
+    },
     MethodSpec {
         sent_by_server: true,
         capability: &["prompts", "listChanged"],
@@ -270,15 +464,27 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
         capability: &["tools", "listChanged"],
         ..MethodSpec::notification("notifications/tools/list_changed")
     },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::request("ping") },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::request("ping")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["prompts"],
         subject: Some("name"),
         ..MethodSpec::request("prompts/get")
     },
-    MethodSpec { sent_by_client: true, capability: &["prompts"], ..MethodSpec::request("prompts/list") },
-    MethodSpec { sent_by_client: true, capability: &["resources"], ..MethodSpec::request("resources/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["prompts"],
+        ..MethodSpec::request("prompts/list")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["resources"],
+        ..MethodSpec::request("resources/list")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources"],
@@ -291,14 +497,22 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
         subject: Some("uri"),
         ..MethodSpec::request("resources/subscribe")
     },
-    MethodSpec { sent_by_client: true, capability: &["resources"], ..MethodSpec::request("resources/templates/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["resources"],
+        ..MethodSpec::request("resources/templates/list")
+    },
     MethodSpec {
         sent_by_client: true,
         capability: &["resources", "subscribe"],
         subject: Some("uri"),
         ..MethodSpec::request("resources/unsubscribe")
     },
-    MethodSpec { sent_by_server: true, capability: &["roots"], ..MethodSpec::request("roots/list") },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["roots"],
+        ..MethodSpec::request("roots/list")
+    },
     MethodSpec {
         sent_by_server: true,
         may_run_as_task: true,
@@ -336,16 +550,38 @@ pub(crate) const V2025_11_25: &[MethodSpec] = &[
         subject: Some("name"),
         ..MethodSpec::request("tools/call")
     },
-    MethodSpec { sent_by_client: true, capability: &["tools"], ..MethodSpec::request("tools/list") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["tools"],
+        ..MethodSpec::request("tools/list")
+    },
 ];
 
 /// The methods of revision `2026-07-28`, sorted.
 pub(crate) const V2026_07_28: &[MethodSpec] = &[
-    MethodSpec { sent_by_client: true, capability: &["completions"], ..MethodSpec::request("completion/complete") },
-    MethodSpec { capability: &["elicitation"], ..MethodSpec::request("elicitation/create") },
-    MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/cancelled") },
-    MethodSpec { sent_by_server: true, capability: &["logging"], ..MethodSpec::notification("notifications/message") },
-    MethodSpec { sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
+    MethodSpec {
+        sent_by_client: true,
+        capability: &["completions"],
+        ..MethodSpec::request("completion/complete")
+    },
+    MethodSpec {
+        capability: &["elicitation"],
+        ..MethodSpec::request("elicitation/create")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/cancelled")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        capability: &["logging"],
+        ..MethodSpec::notification("notifications/message")
+    },
+    MethodSpec {
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/progress")
+    },
     MethodSpec {
         sent_by_server: true,
         capability: &["prompts", "listChanged"],
@@ -361,7 +597,10 @@ pub(crate) const V2026_07_28: &[MethodSpec] = &[
         capability: &["resources", "subscribe"],
         ..MethodSpec::notification("notifications/resources/updated")
     },
-    MethodSpec { sent_by_server: true, ..MethodSpec::notification("notifications/subscriptions/acknowledged") },
+    MethodSpec {
+        sent_by_server: true,
+        ..MethodSpec::notification("notifications/subscriptions/acknowledged")
+    },
     MethodSpec {
         sent_by_server: true,
         capability: &["tools", "listChanged"],
@@ -400,10 +639,23 @@ pub(crate) const V2026_07_28: &[MethodSpec] = &[
         capability: &["resources"],
         ..MethodSpec::request("resources/templates/list")
     },
-    MethodSpec { capability: &["roots"], ..MethodSpec::request("roots/list") },
-    MethodSpec { capability: &["sampling"], ..MethodSpec::request("sampling/createMessage") },
-    MethodSpec { sent_by_client: true, cacheable: true, ..MethodSpec::request("server/discover") },
-    MethodSpec { sent_by_client: true, ..MethodSpec::request("subscriptions/listen") },
+    MethodSpec {
+        capability: &["roots"],
+        ..MethodSpec::request("roots/list")
+    },
+    MethodSpec {
+        capability: &["sampling"],
+        ..MethodSpec::request("sampling/createMessage")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        cacheable: true,
+        ..MethodSpec::request("server/discover")
+    },
+    MethodSpec {
+        sent_by_client: true,
+        ..MethodSpec::request("subscriptions/listen")
+    },
     MethodSpec {
         sent_by_client: true,
         may_require_input: true,
@@ -411,5 +663,10 @@ pub(crate) const V2026_07_28: &[MethodSpec] = &[
         subject: Some("name"),
         ..MethodSpec::request("tools/call")
     },
-    MethodSpec { sent_by_client: true, cacheable: true, capability: &["tools"], ..MethodSpec::request("tools/list") },
+    MethodSpec {
+        sent_by_client: true,
+        cacheable: true,
+        capability: &["tools"],
+        ..MethodSpec::request("tools/list")
+    },
 ];
