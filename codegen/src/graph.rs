@@ -1,7 +1,7 @@
 //! Cycles in a graph, without recursion: chains of 10,000 definitions are ordinary input.
 
 /// The strongly connected component of each node (Kosaraju), and whether the node lies on a cycle.
-pub fn cycles(edges: &[Vec<usize>]) -> Vec<Option<usize>> {
+pub(crate) fn cycles(edges: &[Vec<usize>]) -> Vec<Option<usize>> {
     let order = finishing_order(edges);
     let mut reverse = vec![Vec::new(); edges.len()];
     for (from, targets) in edges.iter().enumerate() {

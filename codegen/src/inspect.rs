@@ -28,15 +28,15 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::conservation::{Fate, conservation, kind};
-use crate::decision::{self, Decision};
 use crate::error::Error;
-use crate::fixups::FIXUPS;
 use crate::json::Json;
-use crate::protocol::{
+use crate::model::conservation::{Fate, conservation, kind};
+use crate::model::decision::{self, Decision};
+use crate::model::{
     AliasRule, Bounded, Content, Limit, Origin, Params, Protocol, Rest, Shape, Side, Struct, Type, TypeDef,
 };
-use crate::schema::{Bound, Bounds, Length};
+use crate::schema::fixups::FIXUPS;
+use crate::schema::normal::{Bound, Bounds, Length};
 
 /// What there is to say about a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
 #[derive(Debug, Serialize)]

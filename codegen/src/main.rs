@@ -1,12 +1,11 @@
-//! `mcpgen`: see [`cli`].
-
-mod cli;
+//! The command `mcpgen`.
 
 use std::io::{ErrorKind, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
+use mcpgen::cli::Cli;
 
 fn main() -> ExitCode {
     match run() {
@@ -20,7 +19,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> anyhow::Result<ExitCode> {
-    let answer = cli::Cli::parse().run()?;
+    let answer = Cli::parse().run()?;
     let mut out = stdout().lock();
     match out.write_all(answer.text.as_bytes()).and_then(|()| out.flush()) {
         // The reader has seen enough: `mcpgen inspect 2025-11-25 | head`.

@@ -5,20 +5,17 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use mcpgen::diff::{Diff, Finding, RULES, Rule, Verdict, diff};
-use mcpgen::json::Json;
 use mcpgen::{Document, Protocol};
 
 /// The two models of a rule's example.
 fn example(rule: &Rule) -> (Protocol, Protocol) {
-    let example = Json::parse(rule.example).unwrap_or_else(|error| panic!("{}: {error}", rule.id));
-    let side = |name: &str| {
-        let definitions = example.get(name).unwrap_or_else(|| panic!("{}: no {name}", rule.id));
+    let side = |name: &str, definitions: &str| {
         let text = format!("{{\"$defs\": {definitions}}}");
         let document = Document::parse(format!("{name}.json"), text.as_bytes());
         let model = document.and_then(|document| mcpgen::model(document, name, false));
         model.unwrap_or_else(|error| panic!("{} {name}: {error}", rule.id))
     };
-    (side("old"), side("new"))
+    (side("old", &rule.example.old), side("new", &rule.example.new))
 }
 
 fn found(rule: &Rule) -> Diff {
@@ -35,7 +32,7 @@ fn words(finding: &Finding) -> String {
     };
     let verdicts = finding.verdicts;
     let mut text = format!("{}: {}\n", finding.rule.id, finding.message);
-    let _ = writeln!(text, "  sent by {}", finding.travel.as_str());
+    let _ = writeln!(text, "  sent by {}", finding.senders.as_str());
     let _ = writeln!(
         text,
         "  old client, new server: {}; new client, old server: {}; Rust: {}",
@@ -47,9 +44,9 @@ fn words(finding: &Finding) -> String {
 
 #[test]
 fn every_rule_is_shown_by_its_example() {
-    for rule in RULES {
+    for rule in RULES.iter() {
         let text: String = found(rule).findings.iter().map(words).collect();
-        insta::assert_snapshot!(rule.id, text, rule.meaning);
+        insta::assert_snapshot!(rule.id, text, &rule.meaning);
         assert!(text.contains(&format!("{}: ", rule.id)), "the example of {} shows only:\n{text}", rule.id);
     }
 }
@@ -64,9 +61,9 @@ fn no_rule_and_no_example_is_forgotten() {
     };
     let rules: BTreeSet<String> = RULES.iter().map(|rule| rule.id.to_owned()).collect();
     assert_eq!(rules.len(), RULES.len(), "names are unique");
-    assert_eq!(rules, listed("rules", ".json"));
+    assert_eq!(rules, listed("rules", ".toml"));
     assert_eq!(rules, listed("tests/snapshots", ".snap"));
-    for rule in RULES {
+    for rule in RULES.iter() {
         let kebab = |c: char| c.is_ascii_lowercase() || c == '-';
         assert!(rule.id.chars().all(kebab) && rule.meaning.ends_with('.'), "{}", rule.id);
     }
@@ -86,7 +83,7 @@ fn opposites_mirror_each_other() {
         ("by-old", "by-new"),
         ("became-optional", "became-required"),
     ];
-    for rule in RULES {
+    for rule in RULES.iter() {
         let opposite = pairs.iter().find_map(|(one, other)| {
             let swapped = |from: &str, to: &str| {
                 let swapped = rule.id.replace(from, to);
@@ -112,7 +109,7 @@ fn opposites_mirror_each_other() {
 
 #[test]
 fn equal_models_do_not_differ() {
-    for rule in RULES {
+    for rule in RULES.iter() {
         let (old, new) = example(rule);
         for model in [old, new] {
             let found = diff(&model, &model);

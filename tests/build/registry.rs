@@ -2,8 +2,7 @@
 //!
 //! It stands on the generator's model only for names; what is valid is the judge's word.
 
-use mcpgen::json::Json;
-use mcpgen::protocol::{Content, Member, Origin, Protocol, Rest, Shape, Struct, Type};
+use mcpgen::model::{Content, Json, Member, Origin, Protocol, Rest, Shape, Struct, Type};
 
 /// The entries of one schema, whose types stand in the Rust module `path`, and the functions that they name.
 pub(crate) fn entries(protocol: &Protocol, origin: &str, path: &str) -> (String, String) {
@@ -38,15 +37,15 @@ fn builder(protocol: &Protocol, name: &str, path: &str, body: &Struct) -> String
     );
     let mut arguments = Vec::new();
     for member in body.members.iter().filter(is_argument) {
-        let field = mcpgen::naming::escape(&member.rust);
+        let field = mcpgen::internals::escape_name(&member.rust);
         let star = if member.boxed { "*" } else { "" };
         arguments.push(format!("{star}argument(|it: &{path}| &it.{field}, document, {:?})?", member.wire));
     }
     code.push_str(&format!("    let mut built = <{path}>::new({});\n", arguments.join(", ")));
     for member in &body.members {
         code.push_str(&format!("    known.push({:?});\n", member.wire));
-        let field = mcpgen::naming::escape(&member.rust);
-        let setter = mcpgen::naming::setter_name(&member.rust);
+        let field = mcpgen::internals::escape_name(&member.rust);
+        let setter = mcpgen::internals::setter_name(&member.rust);
         let (wire, star) = (&member.wire, if member.boxed { "*" } else { "" });
         match &member.content {
             Content::Constant(_) if member.required => {}

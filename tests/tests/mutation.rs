@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use mcpgen::json::{Json, escape};
+use mcpgen::internals::escape_pointer as escape;
+use mcpgen::model::Json;
 use mcpgen::{Document, Error, Options, Problem};
 use mcpgen_tests::mutate::{Mutant, mutate};
 

@@ -4,15 +4,18 @@ use std::io::stdout;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use super::answer::Answer;
+use super::root::Root;
+use crate::diff::{self, Axis, RULES};
+use crate::error::Error;
+use crate::report::baseline::Baseline;
+use crate::report::contents::Report;
+use crate::report::formats::{Format, TextOptions};
+use crate::report::judgement::FailOn;
+use crate::report::policy::Policy;
+use crate::report::source::Source;
 use clap::{Args, ColorChoice};
 use jiff::civil::Date;
-use mcpgen::Error;
-use mcpgen::diff::policy::{Baseline, FailOn, Policy};
-use mcpgen::diff::report::{Format, Report, View};
-use mcpgen::diff::subject::Subject;
-use mcpgen::diff::{self, Axis, RULES};
-
-use super::{Answer, Root, one_of};
 
 /// Compare two schemas: who breaks, old clients, old servers or Rust code
 ///
@@ -34,13 +37,13 @@ pub(super) struct DiffArgs {
     #[arg(value_name = "NEW")]
     new: String,
     /// The report on standard output [default: text]
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(&Format::ALL, Format::as_str))]
+    #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<Format>,
     /// A report to a file as well; `-` is standard output; may be given several times
     #[arg(long = "output", value_name = "FORMAT=FILE")]
     outputs: Vec<Output>,
     /// Whose view decides; several are separated by commas [default: both of messages]
-    #[arg(long = "axis", value_name = "AXIS", value_delimiter = ',', value_parser = one_of(&Axis::ALL, Axis::as_str))]
+    #[arg(long = "axis", value_name = "AXIS", value_delimiter = ',', value_enum)]
     axes: Vec<Axis>,
     /// Show compatible and suppressed findings in the text report, too
     #[arg(long)]
@@ -49,7 +52,7 @@ pub(super) struct DiffArgs {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
     /// From which severity on the exit code is 1
-    #[arg(long, value_name = "SEVERITY", default_value = "breaking", value_parser = one_of(&FailOn::ALL, FailOn::as_str))]
+    #[arg(long, value_name = "SEVERITY", default_value = "breaking", value_enum)]
     fail_on: FailOn,
     /// Severities and ignores [default: the nearest mcpgen.toml from the current folder upwards]
     #[arg(long, value_name = "FILE")]
@@ -79,9 +82,9 @@ impl DiffArgs {
     /// Every input is read before anything is written, and every file is written before standard output.
     pub(super) fn run(self) -> Result<Answer, Error> {
         let outputs = self.outputs()?;
-        let policy = Policy::find(self.config.as_deref(), RULES)?;
+        let policy = Policy::find(self.config.as_deref(), &RULES)?;
         let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
-        let (old, new) = Subject::pair(&self.old, &self.new, || self.root.open())?;
+        let (old, new) = Source::pair(&self.old, &self.new, || self.root.open())?;
         let chosen = if self.axes.is_empty() { &Axis::WIRE[..] } else { &self.axes };
         let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|axis| chosen.contains(axis)).collect();
         let today = self.today.unwrap_or_else(today);
@@ -99,9 +102,9 @@ impl DiffArgs {
         let mut answer = Answer { differs: report.fails(), ..Answer::default() };
         for Output { format, file } in outputs {
             match file {
-                Some(file) => write(&file, &format.render(&report, View { all: self.all, color: false }))?,
+                Some(file) => write(&file, &format.render(&report, TextOptions { all: self.all, color: false }))?,
                 None => {
-                    answer.text = format.render(&report, View { all: self.all, color: self.colors() });
+                    answer.text = format.render(&report, TextOptions { all: self.all, color: self.colors() });
                     // Programs read the other forms, and people the log.
                     if format != Format::Text {
                         answer.notes.extend(report.stale.iter().map(|stale| format!("error: {stale}")));

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use crate::error::Error;
 use clap::Args;
-use mcpgen::Error;
 
-use super::{Answer, Root};
+use super::answer::Answer;
+use super::root::Root;
 
 /// Say how much of the vendored revisions is documented in schema/docs, and what is not
 ///
@@ -29,7 +30,7 @@ impl DocsArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let workspace = self.root.open()?;
         let models = workspace.models()?;
-        let (missing, stale) = (workspace.book.missing(&models), workspace.book.stale(&models));
+        let (missing, stale) = (workspace.docs.missing(&models), workspace.docs.stale(&models));
         let mut text = String::new();
         if self.missing {
             for (place, revisions) in &missing {
@@ -39,7 +40,7 @@ impl DocsArgs {
                 line(&mut text, &format!("stale: {what}"));
             }
         }
-        line(&mut text, &format!("{} entries, {} missing, {} stale", workspace.book.len(), missing.len(), stale.len()));
+        line(&mut text, &format!("{} entries, {} missing, {} stale", workspace.docs.len(), missing.len(), stale.len()));
         Ok(Answer { text, notes: Vec::new(), differs: self.missing && !(missing.is_empty() && stale.is_empty()) })
     }
 }

@@ -1,10 +1,11 @@
 //! `mcpgen explain`.
 
+use crate::diff::{RULES, Rule};
+use crate::error::Error;
+use crate::report::explain;
 use clap::Args;
-use mcpgen::Error;
-use mcpgen::diff::{RULES, Rule, explain};
 
-use super::Answer;
+use super::answer::Answer;
 
 /// Explain a rule of `diff`: what it means, its verdicts by sender, an example; without a name, list all rules
 #[derive(Debug, Args)]
@@ -20,10 +21,10 @@ pub(super) struct ExplainArgs {
 impl ExplainArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let text = match &self.rule {
-            None => explain::list(RULES),
+            None => explain::list(&RULES),
             Some(id) => match Rule::find(id) {
                 Some(rule) => explain::text(rule),
-                None => return Err(Error::Usage(explain::unknown(id, RULES))),
+                None => return Err(Error::Usage(explain::unknown(id, &RULES))),
             },
         };
         Ok(Answer { text, ..Answer::default() })

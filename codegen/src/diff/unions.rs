@@ -2,22 +2,24 @@
 
 use std::cmp::Reverse;
 
-use crate::diff::Verdict;
-use crate::diff::compare::{Local, Site, definition};
+use crate::diff::difference::{Outcome, Site, definition};
+use crate::diff::guards::{DocumentFacts, Reached, reachable};
+use crate::diff::resolved::{Choice, Resolved, types};
+use crate::diff::rules;
 use crate::diff::values::Values;
-use crate::diff::view::{Choice, Facts, Reached, View, reachable, types};
+use crate::diff::verdict::Verdict;
 use crate::json::Json;
-use crate::protocol::{Content, Member, Protocol, Type};
+use crate::model::{Content, Member, Protocol, Type};
 
 /// A type, and its variants if it is a union.
-pub(super) type Side<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
+pub(super) type Operand<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
 
 /// Whether an old and a new variant are each other's.
 type Alike<'a> = &'a dyn Fn(&Type, &Type) -> bool;
 
 impl<'p> Values<'p> {
-    pub(super) fn unions(&self, old: Side<'_, 'p>, new: Side<'_, 'p>, site: &Site, local: &mut Local) {
-        let variants = |(content, choice): Side<'_, 'p>| {
+    pub(super) fn unions(&self, old: Operand<'_, 'p>, new: Operand<'_, 'p>, site: &Site, outcome: &mut Outcome) {
+        let variants = |(content, choice): Operand<'_, 'p>| {
             choice.map_or_else(|| vec![content.clone()], |choice| choice.variants.clone())
         };
         let (olds, news) = (variants(old), variants(new));
@@ -25,7 +27,7 @@ impl<'p> Values<'p> {
         let newly = |index: usize| matches.iter().find(|(old, _)| *old == index).map(|(_, new)| *new);
         let formerly = |index: usize| matches.iter().find(|(_, new)| *new == index).map(|(old, _)| *old);
         for (before, after) in &matches {
-            self.expressions(&olds[*before], &news[*after], site, local);
+            self.expressions(&olds[*before], &news[*after], site, outcome);
         }
         for (index, variant) in news.iter().enumerate() {
             let taken = self.taken((variant, index, new.1), false, old.1, &olds, formerly(index));
@@ -34,11 +36,11 @@ impl<'p> Values<'p> {
                 (_, true) => {}
                 (None, false) => {
                     let message = format!("{} may be {}, which is new", site.subject, self.words(self.new, variant));
-                    local.add(site, "union-variant-added", &name, message);
+                    outcome.add(site, &rules::UNION_VARIANT_ADDED, &name, message);
                 }
                 (Some(_), false) => {
                     let message = format!("the old schema may take a {name} in {} for another variant", site.subject);
-                    local.add(site, "union-redecided-by-old", &name, message);
+                    outcome.add(site, &rules::UNION_REDECIDED_BY_OLD, &name, message);
                 }
             }
         }
@@ -49,11 +51,11 @@ impl<'p> Values<'p> {
                 (_, true) => {}
                 (None, false) => {
                     let message = format!("{} may no longer be {}", site.subject, self.words(self.old, variant));
-                    local.add(site, "union-variant-removed", &name, message);
+                    outcome.add(site, &rules::UNION_VARIANT_REMOVED, &name, message);
                 }
                 (Some(_), false) => {
                     let message = format!("the new schema may take a {name} in {} for another variant", site.subject);
-                    local.add(site, "union-redecided-by-new", &name, message);
+                    outcome.add(site, &rules::UNION_REDECIDED_BY_NEW, &name, message);
                 }
             }
         }
@@ -69,7 +71,7 @@ impl<'p> Values<'p> {
         counterpart: Option<usize>,
     ) -> bool {
         let (sender, reading) = if from_old { (self.old, self.new) } else { (self.new, self.old) };
-        let facts = Facts::of(choice.and_then(|choice| choice.decision), index);
+        let facts = DocumentFacts::of(choice.and_then(|choice| choice.decision), index);
         let possible = facts.iter().map(|facts| match reader {
             Some(reader) => reachable(reading, reader, sender, content, facts),
             None => (vec![Reached { variant: 0, without: Vec::new() }], false),
@@ -86,8 +88,8 @@ impl<'p> Values<'p> {
 
     /// Of the objects that are left over, those that are most alike, if they are alike enough to be versions of one.
     fn by_likeness(&self, olds: &[Type], news: &[Type], matches: &mut Vec<(usize, usize)>) {
-        let members = |protocol: &'p Protocol, content: &Type| match protocol.view(content) {
-            View::Object(object) => object.members.to_vec(),
+        let members = |protocol: &'p Protocol, content: &Type| match protocol.resolved(content) {
+            Resolved::Object(object) => object.members.to_vec(),
             _ => Vec::new(),
         };
         let olds: Vec<Vec<Member>> = olds.iter().map(|content| members(self.old, content)).collect();
@@ -118,7 +120,7 @@ impl<'p> Values<'p> {
                     .all(|(name, value)| after.iter().all(|(other, theirs)| other != name || theirs == value))
         };
         let by_type = |old: &Type, new: &Type| {
-            types(self.old, old, 0) == types(self.new, new, 0) && !matches!(self.old.view(old), View::Object(_))
+            types(self.old, old, 0) == types(self.new, new, 0) && !matches!(self.old.resolved(old), Resolved::Object(_))
         };
         for alike in [&by_name as Alike<'_>, &by_tag, &by_type] {
             for (before, old) in olds.iter().enumerate() {

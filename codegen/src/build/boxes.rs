@@ -1,0 +1,109 @@
+//! What Rust needs beyond the schema: types of their own for aliases that contain themselves, and boxes.
+
+use crate::graph;
+use crate::model::{Bounded, Content, Shape, Type, TypeDef};
+
+/// `type X = Vec<X>` is not Rust; a type of its own is.
+pub(crate) fn break_alias_cycles(types: &mut [TypeDef]) {
+    let edges: Vec<Vec<usize>> = types
+        .iter()
+        .map(|def| {
+            let mut named = Vec::new();
+            if let Shape::Alias(content, _) = &def.shape {
+                content.visit(&mut |id| named.push(id));
+            }
+            named
+        })
+        .collect();
+    for (def, cycle) in types.iter_mut().zip(graph::cycles(&edges)) {
+        if let (Shape::Alias(content, _), Some(_)) = (&def.shape, cycle) {
+            def.shape = Shape::Newtype(content.clone());
+        }
+    }
+}
+
+/// Values that stand on a cycle without a list or map between need a box; and large variants of a union get one, so
+/// that the small ones do not take as much room.
+pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
+    let edges: Vec<Vec<usize>> = types
+        .iter()
+        .map(|def| {
+            let mut held = Vec::new();
+            def.shape.visit(&mut |content| held.extend(content.by_value()));
+            held
+        })
+        .collect();
+    let cycles = graph::cycles(&edges);
+    for (def, here) in types.iter_mut().zip(&cycles) {
+        let on_cycle = |content: &Type| here.is_some() && content.by_value().is_some_and(|id| cycles[id] == *here);
+        match &mut def.shape {
+            Shape::Struct(body) => {
+                for member in &mut body.members {
+                    member.boxed = matches!(&member.content, Content::Value(content) if on_cycle(content));
+                }
+            }
+            Shape::Union(union) => {
+                union.variants.iter_mut().for_each(|variant| variant.boxed = on_cycle(&variant.content))
+            }
+            _ => {}
+        }
+    }
+    let mut sizes = Sizes { known: vec![None; types.len()] };
+    for id in 0..types.len() {
+        let Shape::Union(union) = &types[id].shape else { continue };
+        let large: Vec<bool> =
+            union.variants.iter().map(|v| v.boxed || sizes.of(types, &v.content, 0) > LARGE).collect();
+        if let Shape::Union(union) = &mut types[id].shape {
+            union.variants.iter_mut().zip(large).for_each(|(variant, large)| variant.boxed = large);
+        }
+        sizes.known[id] = None;
+    }
+}
+
+/// Bytes above which a variant of a union is boxed: where clippy begins to complain.
+const LARGE: usize = 200;
+
+/// What values take in memory on a 64-bit machine, roughly.
+struct Sizes {
+    known: Vec<Option<usize>>,
+}
+
+impl Sizes {
+    fn of(&mut self, types: &[TypeDef], content: &Type, depth: u32) -> usize {
+        let Some(id) = content.by_value().filter(|_| depth < 64) else {
+            return match content {
+                Type::Never | Type::Null => 0,
+                Type::Boolean => 1,
+                Type::Signed | Type::Unsigned | Type::Number => 16,
+                Type::Any => 32,
+                _ => 24,
+            };
+        };
+        if let Some(known) = self.known[id] {
+            return known;
+        }
+        let size = match &types[id].shape {
+            Shape::Struct(body) => {
+                let members = body.members.iter().map(|member| match &member.content {
+                    Content::Value(_) if member.boxed => 8,
+                    Content::Value(content) => self.of(types, content, depth + 1),
+                    Content::Constant(_) => usize::from(!member.required),
+                });
+                members.sum::<usize>().next_multiple_of(8) + 8
+            }
+            Shape::Union(union) => {
+                let variants =
+                    union.variants.iter().map(|v| if v.boxed { 8 } else { self.of(types, &v.content, depth + 1) });
+                variants.max().unwrap_or(0) + 8
+            }
+            Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => {
+                self.of(types, inner, depth + 1)
+            }
+            Shape::Enum(_) => 1,
+            Shape::Core(_) => 24,
+            Shape::Never => 0,
+        };
+        self.known[id] = Some(size);
+        size
+    }
+}

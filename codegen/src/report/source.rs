@@ -1,0 +1,205 @@
+//! What is compared: a vendored revision, a file, standard input, or a file at a commit.
+
+use std::fs::File;
+use std::io::{Read, stdin};
+use std::path::{Component, Path};
+use std::process::{Command, Stdio};
+
+use crate::build;
+use crate::error::{Error, Problem};
+use crate::model::{Protocol, Status, schema_path};
+use crate::project::workspace::Workspace;
+use crate::schema::document::{Document, MAX_BYTES};
+
+/// One side of a comparison.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// What the user called it.
+    pub label: String,
+    /// The file in reports: from the root of the repository that holds it, otherwise as given. Standard input has none.
+    pub file: Option<String>,
+    /// The text, for the lines of places in it.
+    pub text: Vec<u8>,
+    /// The model.
+    pub protocol: Protocol,
+}
+
+/// What a name on the command line stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Locator<'a> {
+    Stdin,
+    /// `git:REF:PATH`. No ref has a colon in its name, so the first one ends it.
+    Git(&'a str, &'a str),
+    File(&'a Path),
+    Revision(&'a str),
+}
+
+impl Source {
+    /// Reads both sides. A workspace is opened only for the name of a vendored revision.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a name stands for nothing, and whatever a document or the workspace fails with.
+    pub(crate) fn pair(
+        old: &str,
+        new: &str,
+        workspace: impl Fn() -> Result<Workspace, Error>,
+    ) -> Result<(Source, Source), Error> {
+        if (old, new) == ("-", "-") {
+            return Err(Error::Usage("standard input can be one of the two schemas, not both".into()));
+        }
+        Ok((Source::read(old, &workspace)?, Source::read(new, &workspace)?))
+    }
+
+    fn read(name: &str, workspace: impl Fn() -> Result<Workspace, Error>) -> Result<Source, Error> {
+        match locator(name)? {
+            Locator::Stdin => Source::draft(name, "standard input", None, bounded(stdin().lock(), "standard input")?),
+            Locator::Git(reference, path) => {
+                Source::draft(name, name, Some(from_root(path)), git(name, reference, path)?)
+            }
+            Locator::File(path) => {
+                let file = File::open(path).map_err(Error::io("reading", path))?;
+                Source::draft(name, name, Some(in_repository(path)), bounded(file, name)?)
+            }
+            Locator::Revision(revision) => {
+                let workspace = workspace()?;
+                let protocol = workspace.model(revision)?;
+                let path = workspace.root.join(schema_path(revision));
+                let text = std::fs::read(&path).map_err(Error::io("reading", &path))?;
+                Ok(Source { label: name.to_owned(), file: Some(in_repository(&path)), text, protocol })
+            }
+        }
+    }
+
+    /// Whatever its name, a schema that is not vendored is a draft: every fixup is tried, none has to find its place.
+    fn draft(name: &str, document: &str, file: Option<String>, text: Vec<u8>) -> Result<Source, Error> {
+        let protocol = build::model(Document::parse(document, &text)?, Status::Draft.as_str(), false)?;
+        Ok(Source { label: name.to_owned(), file, text, protocol })
+    }
+}
+
+fn locator(name: &str) -> Result<Locator<'_>, Error> {
+    let path = Path::new(name);
+    if name == "-" {
+        Ok(Locator::Stdin)
+    } else if let Some(rest) = name.strip_prefix("git:") {
+        match rest.split_once(':') {
+            // git would take what begins with a dash for an option.
+            Some((reference, path)) if !reference.is_empty() && !reference.starts_with('-') && !path.is_empty() => {
+                Ok(Locator::Git(reference, path))
+            }
+            _ => Err(Error::Usage(format!("`{name}` is not git:REF:PATH, as in git:main:schema/draft/schema.json"))),
+        }
+    } else if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
+        Ok(Locator::File(path))
+    } else {
+        Ok(Locator::Revision(name))
+    }
+}
+
+/// The file at a commit, as git stores it.
+fn git(name: &str, reference: &str, path: &str) -> Result<Vec<u8>, Error> {
+    let failed = |why: String| {
+        let help = "the commit must be here: in CI, fetch it first (`fetch-depth: 0`)";
+        Error::Usage(format!("{name}: {why}\n  help: {help}"))
+    };
+    let mut git = Command::new("git")
+        .args(["cat-file", "blob", &format!("{reference}:{path}")])
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(format!("git does not run: {error}")))?;
+    let text = git.stdout.take().map(|stdout| bounded(stdout, name));
+    let output = git.wait_with_output().map_err(|error| failed(format!("git does not end: {error}")))?;
+    match text {
+        // Too long a file closes the pipe before git is done, so that comes first.
+        Some(Err(error)) => Err(error),
+        Some(Ok(text)) if output.status.success() => Ok(text),
+        _ => Err(failed(format!("git says: {}", String::from_utf8_lossy(&output.stderr).trim()))),
+    }
+}
+
+/// All there is to read, within the limit of a document.
+fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    reader.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(Error::io("reading", name))?;
+    if bytes.len() as u64 <= MAX_BYTES {
+        return Ok(bytes);
+    }
+    Err(Error::Schema(vec![Problem {
+        file: name.to_owned(),
+        definition: String::new(),
+        pointer: String::new(),
+        keyword: String::new(),
+        why: format!("there are more than {MAX_BYTES} bytes"),
+        remedy: "is it the right file? The official schemas are under 200 KB".into(),
+    }]))
+}
+
+/// A path from the root of the git repository that it lies in, since platforms show reports by that; otherwise as given.
+fn in_repository(path: &Path) -> String {
+    let shown = |path: &Path| path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let found = folder.canonicalize().ok().and_then(|folder| {
+        let root = folder.ancestors().find(|above| above.join(".git").exists())?;
+        Some(folder.strip_prefix(root).ok()?.join(path.file_name()?))
+    });
+    shown(&found.unwrap_or_else(|| path.to_owned()))
+}
+
+/// What git takes from the current folder (`./x`, `../x`), from the root of the repository.
+fn from_root(path: &str) -> String {
+    if !path.starts_with("./") && !path.starts_with("../") {
+        return path.to_owned();
+    }
+    // The file may be gone from the working tree, and its folder with it: no question to the disk.
+    let mut parts: Vec<String> = in_repository(Path::new("./here")).split('/').map(str::to_owned).collect();
+    parts.pop();
+    for part in Path::new(path).components() {
+        match part {
+            Component::ParentDir => drop(parts.pop()),
+            Component::Normal(part) => parts.push(part.to_string_lossy().into_owned()),
+            _ => {}
+        }
+    }
+    parts.retain(|part| part != ".");
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_for_sources() {
+        for (name, expected) in [
+            ("-", Locator::Stdin),
+            ("2025-11-25", Locator::Revision("2025-11-25")),
+            ("gone.json", Locator::File(Path::new("gone.json"))),
+            ("./2025-11-25", Locator::File(Path::new("./2025-11-25"))),
+            ("a/b", Locator::File(Path::new("a/b"))),
+            ("Cargo.toml", Locator::File(Path::new("Cargo.toml"))),
+            ("git:main:a/b.json", Locator::Git("main", "a/b.json")),
+            ("git:origin/fix/x:./b.json", Locator::Git("origin/fix/x", "./b.json")),
+            ("git:HEAD~3:a:b.json", Locator::Git("HEAD~3", "a:b.json")),
+        ] {
+            assert_eq!(locator(name).expect(name), expected, "{name}");
+        }
+        for name in ["git:", "git:main", "git::a.json", "git:main:", "git:--output=x:a.json"] {
+            let error = locator(name).expect_err(name).to_string();
+            assert!(error.contains("git:REF:PATH"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_git_takes_from_here_has_a_path_from_the_root() {
+        assert_eq!(from_root("a/b.json"), "a/b.json");
+        let here = from_root("./b.json");
+        assert!(here.ends_with("b.json") && !here.contains("./"), "{here}");
+        assert!(!from_root("../x/b.json").contains(".."));
+    }
+}

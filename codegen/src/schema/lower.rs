@@ -1,0 +1,487 @@
+//! JSON Schema's keywords, lowered into the normal form of [`crate::schema::normal`]. The grammar is closed: a keyword that
+//! is not listed here is a problem with its pointer, never ignored.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+use serde_json::Number;
+
+use crate::error::Problem;
+use crate::json::pointer::{escape, unescape};
+use crate::json::{Json, integer};
+use crate::schema::document::Dialect;
+use crate::schema::normal::{Array, Bound, Bounds, Kind, Length, Note, Object, Property, Schema};
+
+/// Keywords that say nothing about what is accepted.
+const ANNOTATIONS: &[&str] = &[
+    "title",
+    "description",
+    "$comment",
+    "examples",
+    "default",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "format",
+    "contentEncoding",
+    "contentMediaType",
+];
+
+/// The JSON types, in the order in which a schema without `type` is taken apart.
+const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object"];
+
+/// Values of one `enum`, and subschemas of one `anyOf`: far beyond what anybody could read.
+const MAX_VALUES: usize = 5_000;
+/// Named members of one object.
+const MAX_PROPERTIES: usize = 20_000;
+/// Deciding a union compares every variant with every other.
+const MAX_SUBSCHEMAS: usize = 500;
+
+/// Lowers the schemas of one document.
+pub(crate) struct Lower<'a> {
+    /// The document's name, for messages.
+    pub file: &'a str,
+    /// Decides what stands beside a `$ref`.
+    pub dialect: Dialect,
+    /// All definitions, to check references.
+    pub definitions: &'a IndexMap<String, Json>,
+    /// What was found wrong so far.
+    pub problems: Vec<Problem>,
+    /// Every `oneOf` met, to be checked when references can be followed.
+    pub one_ofs: Vec<OneOf>,
+}
+
+/// A `oneOf`: read as `anyOf`, which is right if no value fits two of its subschemas.
+pub(crate) struct OneOf {
+    /// The definition it stands in.
+    pub definition: String,
+    /// Where it stands.
+    pub pointer: String,
+    /// Its subschemas.
+    pub subschemas: Vec<Schema>,
+}
+
+/// Where the walk is: the definition and the pointer of the schema.
+#[derive(Clone)]
+struct Place<'a> {
+    definition: &'a str,
+    pointer: String,
+}
+
+impl Place<'_> {
+    fn down(&self, token: &str) -> Self {
+        Place { definition: self.definition, pointer: format!("{}/{}", self.pointer, escape(token)) }
+    }
+}
+
+impl Lower<'_> {
+    /// Lowers one definition.
+    pub(crate) fn definition(&mut self, name: &str, json: &Json) -> Schema {
+        let pointer = format!("/{}/{}", self.dialect.container(), escape(name));
+        self.schema(json, &Place { definition: name, pointer })
+    }
+
+    fn problem(&mut self, place: &Place<'_>, keyword: &str, why: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(Problem {
+            file: self.file.to_owned(),
+            definition: place.definition.to_owned(),
+            pointer: place.pointer.clone(),
+            keyword: keyword.to_owned(),
+            why: why.into(),
+            remedy: remedy.into(),
+        });
+    }
+
+    fn schema(&mut self, json: &Json, place: &Place<'_>) -> Schema {
+        let keywords = match json {
+            Json::Bool(true) => return Schema::at(&place.pointer, Kind::Any),
+            Json::Bool(false) => return Schema::at(&place.pointer, Kind::Never),
+            Json::Object(keywords) => keywords,
+            other => {
+                let why = format!("a schema is an object or a boolean, this is {}", other.type_name());
+                self.problem(place, "", why, "write a schema here");
+                return Schema::any();
+            }
+        };
+        let note = self.note(keywords, place);
+        let beside_ref_is_ignored = self.dialect == Dialect::Draft07 && keywords.contains_key("$ref");
+        let mut schema = if beside_ref_is_ignored {
+            Schema::any()
+        } else {
+            self.check_keywords(keywords, place);
+            self.own_assertions(keywords, place)
+        };
+        if let Some(target) = keywords.get("$ref") {
+            let reference = self.reference(target, place);
+            schema = self.and(schema, reference, place);
+        }
+        if !beside_ref_is_ignored {
+            for (keyword, combine) in [("allOf", true), ("anyOf", false), ("oneOf", false)] {
+                if let Some(subschemas) = self.subschemas(keywords, keyword, place) {
+                    schema = self.combine(schema, subschemas, combine, keyword, place);
+                }
+            }
+        }
+        Schema { kind: schema.kind, note }
+    }
+
+    fn note(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> Note {
+        Note {
+            pointer: place.pointer.clone(),
+            description: keywords.get("description").and_then(Json::as_str).map(str::to_owned),
+            default: keywords.get("default").cloned(),
+            deprecated: matches!(keywords.get("deprecated"), Some(Json::Bool(true))),
+        }
+    }
+
+    fn check_keywords(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) {
+        const ASSERTIONS: &[&str] = &[
+            "type",
+            "const",
+            "enum",
+            "properties",
+            "required",
+            "additionalProperties",
+            "items",
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "minLength",
+            "maxLength",
+            "minItems",
+            "maxItems",
+            "anyOf",
+            "oneOf",
+            "allOf",
+            "$ref",
+        ];
+        for keyword in keywords.keys() {
+            if !ASSERTIONS.contains(&keyword.as_str()) && !ANNOTATIONS.contains(&keyword.as_str()) {
+                self.problem(
+                    &place.down(keyword),
+                    keyword,
+                    "mcpgen does not implement this keyword, so it cannot promise exactness",
+                    "express the same with keywords that it implements, or drop it",
+                );
+            }
+        }
+    }
+
+    fn reference(&mut self, target: &Json, place: &Place<'_>) -> Schema {
+        let prefix = format!("#/{}/", self.dialect.container());
+        let name = target
+            .as_str()
+            .and_then(|target| target.strip_prefix(&prefix))
+            .map(|token| unescape(&percent_decoded(token)));
+        let kind = match name {
+            Some(name) if self.definitions.contains_key(&name) => Kind::Ref(name),
+            Some(name) => {
+                let why = format!("there is no definition `{name}`{}", self.nearest(&name));
+                self.problem(&place.down("$ref"), "$ref", why, "define it, or correct the reference");
+                Kind::Any
+            }
+            None => {
+                let remedy = format!("write \"{prefix}NAME\"");
+                let why = format!("{target} is not a reference to a definition of this document");
+                self.problem(&place.down("$ref"), "$ref", why, remedy);
+                Kind::Any
+            }
+        };
+        Schema::at(&place.pointer, kind)
+    }
+
+    fn nearest(&self, name: &str) -> String {
+        let lower = name.to_lowercase();
+        self.definitions
+            .keys()
+            .find(|candidate| candidate.to_lowercase() == lower)
+            .map_or(String::new(), |candidate| format!(" (there is `{candidate}`)"))
+    }
+
+    /// `allOf`, `anyOf`, `oneOf`: their lowered subschemas.
+    fn subschemas(
+        &mut self,
+        keywords: &IndexMap<String, Json>,
+        keyword: &str,
+        place: &Place<'_>,
+    ) -> Option<Vec<Schema>> {
+        let here = place.down(keyword);
+        match keywords.get(keyword)? {
+            Json::Array(items) if items.len() > MAX_SUBSCHEMAS => {
+                let why = format!("{} subschemas are more than the limit of {MAX_SUBSCHEMAS}", items.len());
+                self.problem(&here, keyword, why, "write fewer subschemas");
+                None
+            }
+            Json::Array(items) if !items.is_empty() => {
+                Some(items.iter().enumerate().map(|(i, item)| self.schema(item, &here.down(&i.to_string()))).collect())
+            }
+            Json::Array(_) => {
+                self.problem(&here, keyword, "the list is empty", "name at least one subschema, or write `false`");
+                None
+            }
+            other => {
+                let why = format!("expected an array of schemas, found {}", other.type_name());
+                self.problem(&here, keyword, why, "write an array of schemas");
+                None
+            }
+        }
+    }
+
+    fn combine(
+        &mut self,
+        base: Schema,
+        subschemas: Vec<Schema>,
+        all: bool,
+        keyword: &str,
+        place: &Place<'_>,
+    ) -> Schema {
+        if all {
+            return subschemas.into_iter().fold(base, |schema, subschema| self.and(schema, subschema, place));
+        }
+        let subschemas =
+            subschemas.into_iter().map(|subschema| self.and(base.clone(), subschema, place)).collect::<Vec<_>>();
+        if keyword == "oneOf" {
+            // Subschemas that exclude each other make `oneOf` and `anyOf` the same; that is checked once all is lowered.
+            let definition = place.definition.to_owned();
+            self.one_ofs.push(OneOf {
+                definition,
+                pointer: format!("{}/oneOf", place.pointer),
+                subschemas: subschemas.clone(),
+            });
+        }
+        Schema::at(&place.pointer, Kind::union(subschemas))
+    }
+
+    /// The intersection of a schema with what stands beside it, left to be resolved when references can be followed.
+    fn and(&mut self, a: Schema, b: Schema, place: &Place<'_>) -> Schema {
+        match (&a.kind, &b.kind) {
+            (Kind::Any, _) => b,
+            (_, Kind::Any) => a,
+            _ => Schema::at(&place.pointer, Kind::All(vec![a, b])),
+        }
+    }
+
+    /// What the keywords of this very object assert, `$ref` and combinators aside.
+    fn own_assertions(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> Schema {
+        let types = self.types(keywords, place);
+        let mut kinds = Vec::new();
+        let mut constrained = types.len() < TYPES.len() || types.contains(&"integer");
+        for name in &types {
+            let (kind, is_constrained) = self.one_type(name, keywords, place);
+            constrained |= is_constrained;
+            kinds.push(Schema::at(&place.pointer, kind));
+        }
+        let base = if constrained { Kind::union(kinds) } else { Kind::Any };
+        let base = Schema::at(&place.pointer, base);
+        match self.values(keywords, place) {
+            None => base,
+            Some(values) => {
+                let values = Schema::at(&place.pointer, Kind::Values(values));
+                self.and(base, values, place)
+            }
+        }
+    }
+
+    fn types(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> Vec<&'static str> {
+        let here = place.down("type");
+        let named: Vec<&Json> = match keywords.get("type") {
+            None => return TYPES.to_vec(),
+            Some(Json::Array(names)) => names.iter().collect(),
+            Some(name) => vec![name],
+        };
+        if named.is_empty() {
+            self.problem(&here, "type", "the list is empty", "name at least one type");
+        }
+        let mut types = Vec::new();
+        for name in named {
+            match TYPES.iter().chain(&["integer"]).find(|known| name.as_str() == Some(known)) {
+                Some(known) if !types.contains(known) => types.push(*known),
+                Some(_) => {}
+                None => {
+                    let why = format!("{name} is not a JSON type");
+                    self.problem(&here, "type", why, format!("use one of integer, {}", TYPES.join(", ")));
+                }
+            }
+        }
+        if types.contains(&"number") {
+            types.retain(|name| *name != "integer");
+        }
+        types
+    }
+
+    /// What the keywords say of values of one type, and whether they say anything.
+    fn one_type(&mut self, name: &str, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> (Kind, bool) {
+        match name {
+            "null" => (Kind::Null, false),
+            "boolean" => (Kind::Boolean, false),
+            "string" => {
+                let length = self.length(keywords, "minLength", "maxLength", place);
+                let constrained = !length.is_free();
+                (Kind::String(length), constrained)
+            }
+            "array" => {
+                let length = self.length(keywords, "minItems", "maxItems", place);
+                let items = keywords.get("items").map(|items| self.schema(items, &place.down("items")));
+                let constrained = items.is_some() || !length.is_free();
+                let items = items.unwrap_or_else(|| Schema::at(&place.pointer, Kind::Any));
+                (Kind::Array(Box::new(Array { items, length })), constrained)
+            }
+            "object" => self.object(keywords, place),
+            number => {
+                let bounds = self.bounds(keywords, place);
+                let constrained = !bounds.is_free();
+                (if number == "integer" { Kind::Integer(bounds) } else { Kind::Number(bounds) }, constrained)
+            }
+        }
+    }
+
+    fn object(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> (Kind, bool) {
+        let additional = match keywords.get("additionalProperties") {
+            Some(json) => self.schema(json, &place.down("additionalProperties")),
+            None => Schema::at(&place.pointer, Kind::Any),
+        };
+        let mut properties = IndexMap::new();
+        match keywords.get("properties") {
+            None => {}
+            Some(Json::Object(members)) if members.len() > MAX_PROPERTIES => {
+                let why = format!("{} members are more than the limit of {MAX_PROPERTIES}", members.len());
+                self.problem(&place.down("properties"), "properties", why, "use additionalProperties");
+            }
+            Some(Json::Object(members)) => {
+                for (name, json) in members {
+                    let schema = self.schema(json, &place.down("properties").down(name));
+                    properties.insert(name.clone(), Property { required: false, schema });
+                }
+            }
+            Some(other) => {
+                let why = format!("expected an object of schemas, found {}", other.type_name());
+                self.problem(&place.down("properties"), "properties", why, "write an object of schemas by name");
+            }
+        }
+        self.required(keywords, &mut properties, &additional, place);
+        let constrained = ["additionalProperties", "properties", "required"].iter().any(|k| keywords.contains_key(*k));
+        (Kind::Object(Box::new(Object { properties, additional })), constrained)
+    }
+
+    fn required(
+        &mut self,
+        keywords: &IndexMap<String, Json>,
+        properties: &mut IndexMap<String, Property>,
+        additional: &Schema,
+        place: &Place<'_>,
+    ) {
+        let here = place.down("required");
+        let names = match keywords.get("required") {
+            None => return,
+            Some(Json::Array(names)) if names.len() > MAX_PROPERTIES => {
+                let why = format!("{} names are more than the limit of {MAX_PROPERTIES}", names.len());
+                return self.problem(&here, "required", why, "use additionalProperties");
+            }
+            Some(Json::Array(names)) => names,
+            Some(other) => {
+                let why = format!("expected an array of names, found {}", other.type_name());
+                return self.problem(&here, "required", why, "write an array of member names");
+            }
+        };
+        for name in names {
+            match name.as_str() {
+                // A name that is required but not described is a member like any other that the schema does not describe.
+                Some(name) => {
+                    properties
+                        .entry(name.to_owned())
+                        .or_insert_with(|| Property { required: true, schema: additional.clone() })
+                        .required = true;
+                }
+                None => {
+                    let why = format!("{name} is not the name of a member");
+                    self.problem(&here, "required", why, "write an array of member names");
+                }
+            }
+        }
+    }
+
+    fn bounds(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> Bounds {
+        let mut bounds = Bounds::default();
+        for (keyword, exclusive, upper) in [
+            ("minimum", false, false),
+            ("exclusiveMinimum", true, false),
+            ("maximum", false, true),
+            ("exclusiveMaximum", true, true),
+        ] {
+            let Some(value) = self.number(keywords, keyword, place) else { continue };
+            let bound = Some(Bound { value, exclusive });
+            let limit = if upper { Bounds { min: None, max: bound } } else { Bounds { min: bound, max: None } };
+            bounds = bounds.and(&limit);
+        }
+        bounds
+    }
+
+    fn number(&mut self, keywords: &IndexMap<String, Json>, keyword: &str, place: &Place<'_>) -> Option<Number> {
+        match keywords.get(keyword)? {
+            Json::Number(number) => Some(number.clone()),
+            other => {
+                let why = format!("expected a number, found {}", other.type_name());
+                self.problem(&place.down(keyword), keyword, why, "write a number");
+                None
+            }
+        }
+    }
+
+    fn length(&mut self, keywords: &IndexMap<String, Json>, min: &str, max: &str, place: &Place<'_>) -> Length {
+        let mut limit = |keyword: &str| {
+            let number = self.number(keywords, keyword, place)?;
+            let count = integer(&number).and_then(|count| u64::try_from(count).ok());
+            if count.is_none() {
+                let why = format!("{number} is not a count");
+                self.problem(&place.down(keyword), keyword, why, "write an integer of at least 0");
+            }
+            count
+        };
+        Length { min: limit(min).unwrap_or(0), max: limit(max) }
+    }
+
+    fn values(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> Option<Vec<Json>> {
+        let constant = keywords.get("const").map(|value| vec![value.clone()]);
+        let listed = match keywords.get("enum") {
+            None => None,
+            Some(Json::Array(values)) => {
+                if values.len() > MAX_VALUES {
+                    let why = format!("{} values are more than the limit of {MAX_VALUES}", values.len());
+                    self.problem(&place.down("enum"), "enum", why, "use the type of the values instead");
+                    return None;
+                }
+                let mut seen = BTreeSet::new();
+                let distinct: Vec<Json> = values.iter().filter(|value| seen.insert(value.key())).cloned().collect();
+                Some(distinct)
+            }
+            Some(other) => {
+                let why = format!("expected an array of values, found {}", other.type_name());
+                self.problem(&place.down("enum"), "enum", why, "write an array of values");
+                None
+            }
+        };
+        match (constant, listed) {
+            (Some(constant), Some(listed)) => {
+                Some(constant.into_iter().filter(|value| listed.contains(value)).collect())
+            }
+            (constant, listed) => constant.or(listed),
+        }
+    }
+}
+
+/// A reference is a URI, in which any byte may be written as `%` and two digits.
+fn percent_decoded(text: &str) -> String {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        match piece.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(&piece.as_bytes()[2..]);
+            }
+            None => bytes.extend_from_slice(format!("%{piece}").as_bytes()),
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
