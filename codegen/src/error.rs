@@ -42,7 +42,15 @@ pub enum Error {
     Emit {
         /// The item or file that failed.
         item: String,
-        /// The Rust parser's word.
+        /// The message of the Rust parser.
+        why: String,
+    },
+    /// typify did not resolve a type expression: a defect of mcpgen or typify, never of the schema.
+    #[error("mcpgen found no Rust type for {item}: {why}; please report this with the schema")]
+    RustType {
+        /// The type expression.
+        item: String,
+        /// What typify reported.
         why: String,
     },
 }

@@ -394,3 +394,26 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     (work(), start.elapsed())
 }
+
+/// Returns the code that is generated from a schema.
+fn generated(schema: &str) -> String {
+    let project = Project::empty();
+    project.write("schema.json", schema);
+    project.run(&["generate", "--schema", "schema.json", "--revision", "x", "--out", "out"]).exits(0);
+    let files = fs::read_dir(project.path("out")).expect("the module");
+    let names = files.map(|entry| entry.expect("a file").file_name().into_string().expect("a name"));
+    names.map(|name| project.read(&format!("out/{name}"))).collect()
+}
+
+/// The order of the schema means nothing: it would make `alert` less than `debug`.
+#[test]
+fn values_of_enumerations_have_no_order() {
+    let code = generated(&schema(r#""Level": {"enum": ["alert", "debug"]}"#));
+    assert!(code.contains("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Level"), "{code}");
+}
+
+#[test]
+fn descriptions_hide_no_characters() {
+    let code = generated(&schema(r#""Level": {"type": "string", "description": "a\u200eb\u061cc\u202ed"}"#));
+    assert!(code.contains(r"/// a\u{200e}b\u{61c}c\u{202e}d"), "{code}");
+}

@@ -108,7 +108,6 @@ fn official_files_generate_the_same_items() {
 fn items(schema: &Path, revision: &str) -> BTreeMap<String, String> {
     let protocol = mcpgen::model(Document::read(schema).expect("a schema"), revision, true).expect("a model");
     let options = Options {
-        revision: revision.to_owned(),
         support: "crate".to_owned(),
         command: String::new(),
         source: String::new(),

@@ -345,7 +345,6 @@ fn prose() -> Vec<u8> {
 fn generate(bytes: &[u8]) -> Result<usize, Error> {
     let protocol = mcpgen::model(Document::parse("hostile.json", bytes)?, "hostile", false)?;
     let options = Options {
-        revision: "hostile".into(),
         support: "::mcpgen_types".into(),
         command: "cargo test".into(),
         source: "hostile.json".into(),

@@ -62,7 +62,7 @@ struct Search<'a> {
 type Split = Vec<(Option<Condition>, Vec<usize>)>;
 
 /// What a variant looks like to guards below a path: the objects that may stand there.
-struct View<'s> {
+struct Candidate<'s> {
     variant: usize,
     objects: Vec<&'s Object>,
 }
@@ -127,33 +127,37 @@ impl<'a> Search<'a> {
     }
 
     fn split(&self, group: &[usize], base: &[&str]) -> Option<Split> {
-        let views = group
+        let candidates = group
             .iter()
-            .map(|&variant| Some(View { variant, objects: self.objects(&self.variants[variant], base, 0)? }))
-            .collect::<Option<Vec<View<'_>>>>()?;
+            .map(|&variant| Some(Candidate { variant, objects: self.objects(&self.variants[variant], base, 0)? }))
+            .collect::<Option<Vec<Candidate<'_>>>>()?;
         let base: Vec<String> = base.iter().map(|&segment| segment.to_owned()).collect();
-        let paths = paths(&views, &base, self.algebra);
-        self.by_tag(&views, &paths)
-            .or_else(|| self.by_open_tag(&views, &paths, true))
-            .or_else(|| self.by_key(&views, &paths))
-            .or_else(|| self.by_open_tag(&views, &paths, false))
+        let paths = paths(&candidates, &base, self.algebra);
+        self.by_tag(&candidates, &paths)
+            .or_else(|| self.by_open_tag(&candidates, &paths, true))
+            .or_else(|| self.by_key(&candidates, &paths))
+            .or_else(|| self.by_open_tag(&candidates, &paths, false))
             .filter(|split| split.iter().all(|(_, variants)| variants.len() < group.len()))
     }
 
     /// A member whose value is a constant or one of a few in every variant, and tells them apart.
-    fn by_tag(&self, views: &[View<'_>], paths: &[Path<'_>]) -> Option<Split> {
+    fn by_tag(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, bool, Split)> = None;
         for path in paths {
             let Some(values) = path.at.iter().map(|at| at.values()).collect::<Option<Vec<_>>>() else { continue };
-            let mut groups = group_by_value(views, &values);
-            let absent: Vec<usize> =
-                views.iter().zip(&path.at).filter(|(_, at)| !at.required).map(|(view, _)| view.variant).collect();
+            let mut groups = group_by_value(candidates, &values);
+            let absent: Vec<usize> = candidates
+                .iter()
+                .zip(&path.at)
+                .filter(|(_, at)| !at.required)
+                .map(|(candidate, _)| candidate.variant)
+                .collect();
             let distinct = groups.len();
             let required = absent.is_empty();
             if !required {
                 groups.push((Condition::Absent(path.segments.clone()), absent));
             }
-            let smaller = groups.iter().all(|(_, variants)| variants.len() < views.len());
+            let smaller = groups.iter().all(|(_, variants)| variants.len() < candidates.len());
             let better = best.as_ref().is_none_or(|(count, all, _)| (distinct, required) > (*count, *all));
             if distinct > 1 && smaller && better {
                 let split = groups
@@ -166,16 +170,16 @@ impl<'a> Search<'a> {
     }
 
     /// A member that is constant in some variants and open in the others: the constant wins, otherwise the others.
-    fn by_open_tag(&self, views: &[View<'_>], paths: &[Path<'_>], declared: bool) -> Option<Split> {
+    fn by_open_tag(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>], declared: bool) -> Option<Split> {
         paths.iter().find_map(|path| {
             let (mut tagged, mut values, mut rest) = (Vec::new(), Vec::new(), Vec::new());
-            for (view, at) in views.iter().zip(&path.at) {
+            for (candidate, at) in candidates.iter().zip(&path.at) {
                 match at.values() {
                     Some(known) if at.required => {
-                        tagged.push(View { variant: view.variant, objects: Vec::new() });
+                        tagged.push(Candidate { variant: candidate.variant, objects: Vec::new() });
                         values.push(known);
                     }
-                    _ => rest.push((view.variant, at)),
+                    _ => rest.push((candidate.variant, at)),
                 }
             }
             let usable = !tagged.is_empty() && !rest.is_empty() && rest.iter().all(|(_, at)| !declared || at.declared);
@@ -191,21 +195,22 @@ impl<'a> Search<'a> {
 
     /// A key that some variants require and the others do not know; the most even split, the first of equals. If it
     /// is a constant where it is required, any other value is for the others.
-    fn by_key(&self, views: &[View<'_>], paths: &[Path<'_>]) -> Option<Split> {
+    fn by_key(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, Split)> = None;
         for path in paths {
-            let (with, without): (Vec<_>, Vec<_>) = views.iter().zip(&path.at).partition(|(_, at)| at.required);
+            let (with, without): (Vec<_>, Vec<_>) = candidates.iter().zip(&path.at).partition(|(_, at)| at.required);
             let apart = !with.is_empty() && !without.is_empty() && without.iter().all(|(_, at)| !at.declared);
             let evenness = with.len().min(without.len());
             if apart && best.as_ref().is_none_or(|(known, _)| evenness > *known) {
-                let variants =
-                    |side: Vec<(&View<'_>, &At<'_>)>| side.into_iter().map(|(view, _)| view.variant).collect();
+                let variants = |side: Vec<(&Candidate<'_>, &AtPath<'_>)>| {
+                    side.into_iter().map(|(candidate, _)| candidate.variant).collect()
+                };
                 let values = with.iter().map(|(_, at)| at.values()).collect::<Option<Vec<_>>>();
                 let condition = match values {
                     Some(values) => Condition::Value(path.segments.clone(), distinct(values.concat())),
                     None => Condition::Present(path.segments.clone()),
                 };
-                let rest = required_only_by(views, paths, &without);
+                let rest = required_only_by(candidates, paths, &without);
                 best = Some((evenness, vec![(Some(condition), variants(with)), (rest, variants(without))]));
             }
         }
@@ -221,8 +226,9 @@ impl<'a> Search<'a> {
                 _ => None,
             })
             .collect::<Option<_>>()?;
-        let views: Vec<View<'_>> = group.iter().map(|&variant| View { variant, objects: Vec::new() }).collect();
-        let groups = group_by_value(&views, &values);
+        let candidates: Vec<Candidate<'_>> =
+            group.iter().map(|&variant| Candidate { variant, objects: Vec::new() }).collect();
+        let groups = group_by_value(&candidates, &values);
         let smaller = groups.iter().all(|(_, variants)| variants.len() < group.len());
         smaller.then(|| groups.into_iter().map(|(condition, variants)| (Some(condition), variants)).collect())
     }
@@ -300,13 +306,13 @@ impl<'a> Search<'a> {
 }
 
 /// A path below the variants of a group, and what each of them says of it.
-struct Path<'s> {
+struct KeyPath<'s> {
     segments: Vec<String>,
-    at: Vec<At<'s>>,
+    at: Vec<AtPath<'s>>,
 }
 
 /// What one variant says of a path.
-struct At<'s> {
+struct AtPath<'s> {
     /// The value is always there.
     required: bool,
     /// The schema names it in at least one variant.
@@ -315,7 +321,7 @@ struct At<'s> {
     schemas: Vec<Option<&'s Schema>>,
 }
 
-impl At<'_> {
+impl AtPath<'_> {
     /// The few values that may stand here, if the schema says so in every variant.
     fn values(&self) -> Option<Vec<Json>> {
         let mut all = Vec::new();
@@ -331,18 +337,18 @@ impl At<'_> {
 }
 
 /// All keys that a variant of the group names, and one level below those that all of them require.
-fn paths<'s>(views: &'s [View<'_>], base: &[String], algebra: &'s Algebra<'_>) -> Vec<Path<'s>> {
+fn paths<'s>(candidates: &'s [Candidate<'_>], base: &[String], algebra: &'s Algebra<'_>) -> Vec<KeyPath<'s>> {
     let mut found = Vec::new();
-    for key in keys(views.iter().flat_map(|view| &view.objects).copied()) {
-        let at: Vec<At<'_>> = views.iter().map(|view| at(&view.objects, &key, algebra)).collect();
+    for key in keys(candidates.iter().flat_map(|candidate| &candidate.objects).copied()) {
+        let at: Vec<AtPath<'_>> = candidates.iter().map(|candidate| at(&candidate.objects, &key, algebra)).collect();
         let segments: Vec<String> = base.iter().cloned().chain([key]).collect();
         let inner: Option<Vec<Vec<&Object>>> =
             at.iter().map(|at| if at.required { objects_of(&at.schemas) } else { None }).collect();
-        found.push(Path { segments: segments.clone(), at });
+        found.push(KeyPath { segments: segments.clone(), at });
         for inner in inner.into_iter().take(1) {
             for key in keys(inner.iter().flatten().copied()) {
                 let at = inner.iter().map(|objects| self::at(objects, &key, algebra)).collect();
-                found.push(Path { segments: segments.iter().cloned().chain([key]).collect(), at });
+                found.push(KeyPath { segments: segments.iter().cloned().chain([key]).collect(), at });
             }
         }
     }
@@ -354,11 +360,15 @@ fn paths<'s>(views: &'s [View<'_>], base: &[String], algebra: &'s Algebra<'_>) -
 /// A key that one variant alone requires, if it is the only one that remains: what lacks it is refused anyway, and an error
 /// that names the keys of all variants says more than one that misses this variant's. The first item of an array is not
 /// looked at: the array may be empty.
-fn required_only_by(views: &[View<'_>], paths: &[Path<'_>], rest: &[(&View<'_>, &At<'_>)]) -> Option<Condition> {
+fn required_only_by(
+    candidates: &[Candidate<'_>],
+    paths: &[KeyPath<'_>],
+    rest: &[(&Candidate<'_>, &AtPath<'_>)],
+) -> Option<Condition> {
     let [(only, _)] = rest else { return None };
     let own = paths.iter().find(|path| {
-        let mut said = views.iter().zip(&path.at);
-        said.all(|(view, at)| if view.variant == only.variant { at.required } else { !at.declared })
+        let mut said = candidates.iter().zip(&path.at);
+        said.all(|(candidate, at)| if candidate.variant == only.variant { at.required } else { !at.declared })
     })?;
     (own.segments.first()? != "0").then(|| Condition::Present(own.segments.clone()))
 }
@@ -368,9 +378,9 @@ fn keys<'s>(objects: impl Iterator<Item = &'s Object>) -> Vec<String> {
     objects.flat_map(|object| object.properties.keys()).filter(|key| seen.insert((*key).clone())).cloned().collect()
 }
 
-fn at<'s>(objects: &[&'s Object], key: &str, algebra: &'s Algebra<'_>) -> At<'s> {
+fn at<'s>(objects: &[&'s Object], key: &str, algebra: &'s Algebra<'_>) -> AtPath<'s> {
     let known = |object: &&'s Object| object.properties.get(key).and_then(|property| algebra.follow(&property.schema));
-    At {
+    AtPath {
         required: !objects.is_empty() && objects.iter().all(|object| object.requires(key)),
         declared: objects.iter().any(|object| object.properties.contains_key(key)),
         schemas: objects.iter().map(known).collect(),
@@ -398,7 +408,7 @@ fn distinct(values: Vec<Json>) -> Vec<Json> {
 }
 
 /// Values that lead to the same variants become one condition (its path is filled in by the caller).
-fn group_by_value(views: &[View<'_>], values: &[Vec<Json>]) -> Vec<(Condition, Vec<usize>)> {
+fn group_by_value(candidates: &[Candidate<'_>], values: &[Vec<Json>]) -> Vec<(Condition, Vec<usize>)> {
     let mut groups: Vec<(Vec<Json>, Vec<usize>)> = Vec::new();
     let mut done: Vec<&Json> = Vec::new();
     for value in values.iter().flatten() {
@@ -406,8 +416,12 @@ fn group_by_value(views: &[View<'_>], values: &[Vec<Json>]) -> Vec<(Condition, V
             continue;
         }
         done.push(value);
-        let takers: Vec<usize> =
-            views.iter().zip(values).filter(|(_, known)| known.contains(value)).map(|(view, _)| view.variant).collect();
+        let takers: Vec<usize> = candidates
+            .iter()
+            .zip(values)
+            .filter(|(_, known)| known.contains(value))
+            .map(|(candidate, _)| candidate.variant)
+            .collect();
         match groups.iter_mut().find(|(_, variants)| *variants == takers) {
             Some((known, _)) => known.push(value.clone()),
             None => groups.push((vec![value.clone()], takers)),

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// What a change does to those who exchange messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// What is sent stays valid for its reader.
@@ -17,7 +18,8 @@ pub enum Verdict {
 }
 
 /// What a change asks of the version of a crate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Bump {
     /// Code that compiled still compiles and finds nothing new.
@@ -29,7 +31,8 @@ pub enum Bump {
 }
 
 /// A point of view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Axis {
@@ -76,22 +79,14 @@ impl Verdict {
 
     /// The verdict as reports spell it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Verdict::Compatible => "compatible",
-            Verdict::Dangerous => "dangerous",
-            Verdict::Breaking => "breaking",
-        }
+        self.into()
     }
 }
 
 impl Bump {
     /// The bump as reports spell it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Bump::Patch => "patch",
-            Bump::Minor => "minor",
-            Bump::Major => "major",
-        }
+        self.into()
     }
 }
 
@@ -103,11 +98,7 @@ impl Axis {
 
     /// The axis as reports and options spell it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Axis::OldClientNewServer => "old-client-new-server",
-            Axis::NewClientOldServer => "new-client-old-server",
-            Axis::RustApi => "rust-api",
-        }
+        self.into()
     }
 }
 

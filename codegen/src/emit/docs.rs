@@ -141,7 +141,7 @@ impl<'a> DocWriter<'a> {
             paragraphs.push(format!("Used by {}{more}.", named.collect::<Vec<_>>().join(", ")));
         }
         if self.options.vendored.is_some() && def.origin == Origin::Definition {
-            let (revision, anchor) = (&self.options.revision, def.name.to_lowercase());
+            let (revision, anchor) = (&self.protocol.revision, def.name.to_lowercase());
             paragraphs.push(format!(
                 "Specification: [`{}`](https://modelcontextprotocol.io/specification/{revision}/schema#{anchor})",
                 def.name

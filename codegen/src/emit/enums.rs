@@ -21,7 +21,7 @@ impl Emitter<'_> {
         let in_place = self.replaced_in_place(id, quote!(Self::#first));
         quote! {
             #docs
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
             pub enum #name { #(#variant_docs #variants,)* }
 
             impl #name {

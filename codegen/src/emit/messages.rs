@@ -200,7 +200,7 @@ impl Emitter<'_> {
                 quote!(::mcpgen_core::Revision::#constant)
             }
             None => {
-                let revision = &self.options.revision;
+                let revision = &self.protocol.revision;
                 quote!(::mcpgen_core::Revision::custom(#revision))
             }
         }

@@ -77,7 +77,7 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
         protocol.notifications.len()
     );
     let title =
-        format!(" Revision `{}` of the Model Context Protocol ({} era).", options.revision, protocol.era.as_str());
+        format!(" Revision `{}` of the Model Context Protocol ({} era).", protocol.revision, protocol.era.as_str());
     let modules = exports.areas.iter().map(|(area, exported)| {
         let module = syn::Ident::new(area, proc_macro2::Span::call_site());
         let names = exported.iter().map(|name| format_ident!("{}", names::escape(name)));
@@ -139,7 +139,6 @@ mod tests {
         let workspace = Workspace::open(None).expect("the project's own");
         for (row, protocol) in workspace.revisions.iter().zip(workspace.models().expect("models")) {
             let options = Options {
-                revision: row.name.clone(),
                 support: "crate".to_owned(),
                 command: "test".to_owned(),
                 source: schema_path(&row.name),

@@ -3,8 +3,6 @@
 /// Options of the generated code.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The revision's name.
-    pub revision: String,
     /// Where the support core is found: `crate`, or `::mcpgen_types`.
     pub support: String,
     /// The command that generates this code, for the header of each file.

@@ -36,7 +36,7 @@ impl Resolver {
     /// A resolver for the types of a protocol.
     ///
     /// # Errors
-    /// [`Error::Emit`] if typify fails.
+    /// [`Error::RustType`] if typify fails.
     pub(super) fn new(protocol: &Protocol) -> Result<Self, Error> {
         guard("the type names", || {
             let mut settings = TypeSpaceSettings::default();
@@ -57,7 +57,7 @@ impl Resolver {
     /// The Rust type of a type expression. Core types stand below [`CORE`], std's have absolute paths.
     ///
     /// # Errors
-    /// [`Error::Emit`] if typify fails or defines a type of its own.
+    /// [`Error::RustType`] if typify fails or defines a type of its own.
     pub(super) fn resolve(&mut self, content: &Type) -> Result<syn::Type, Error> {
         if let Some(known) = self.known.get(content) {
             return Ok(known.clone());
@@ -82,7 +82,7 @@ impl Resolver {
 /// A panic inside typify is its defect, and ours to report.
 fn guard<T>(item: &str, ask: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
     let answer = catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| Err("typify panicked".to_owned()));
-    answer.map_err(|why| Error::Emit { item: item.to_owned(), why })
+    answer.map_err(|why| Error::RustType { item: item.to_owned(), why })
 }
 
 fn schema(content: &Type) -> Schema {
@@ -118,5 +118,16 @@ fn schema(content: &Type) -> Schema {
             let either = SubschemaValidation { one_of: Some(either), ..SubschemaValidation::default() };
             SchemaObject { subschemas: Some(Box::new(either)), ..SchemaObject::default() }.into()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::guard;
+
+    #[test]
+    fn reports_a_panic_inside_typify() {
+        let error = guard::<()>("a type expression", || panic!("oops")).expect_err("it panics").to_string();
+        assert!(error.contains("found no Rust type for a type expression: typify panicked"), "{error}");
     }
 }

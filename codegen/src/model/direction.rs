@@ -1,7 +1,8 @@
 //! Who sends what.
 
 /// A side of the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Side {
     /// The client.
     Client,
@@ -10,7 +11,8 @@ pub enum Side {
 }
 
 /// Requests or notifications.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum MessageKind {
     /// Messages that are answered.
     Request,
@@ -30,20 +32,14 @@ pub struct MessageSet {
 impl Side {
     /// The name of the side.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Side::Client => "client",
-            Side::Server => "server",
-        }
+        self.into()
     }
 }
 
 impl MessageKind {
     /// The name of the kind.
     pub fn as_str(self) -> &'static str {
-        match self {
-            MessageKind::Request => "request",
-            MessageKind::Notification => "notification",
-        }
+        self.into()
     }
 }
 

@@ -22,7 +22,8 @@ pub struct Revision {
 }
 
 /// Whether a revision is final.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Status {
@@ -33,7 +34,8 @@ pub enum Status {
 }
 
 /// How a session works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Era {
@@ -46,10 +48,7 @@ pub enum Era {
 impl Era {
     /// The era as `revisions.toml` and `inspect` spell it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Era::Legacy => "legacy",
-            Era::Modern => "modern",
-        }
+        self.into()
     }
 }
 
@@ -70,10 +69,7 @@ impl Status {
 
     /// The status as `revisions.toml` spells it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Released => "released",
-            Status::Draft => "draft",
-        }
+        self.into()
     }
 
     /// What a revision of this name is unless told otherwise: released if and only if the name is a date.

@@ -95,7 +95,6 @@ fn modules(workspace: &Workspace, models: &[Protocol]) -> Vec<Result<Module, Err
 
 fn module(row: &Revision, protocol: &Protocol, threads: usize) -> Result<Module, Error> {
     let options = Options {
-        revision: row.name.clone(),
         support: "crate".to_owned(),
         command: "cargo run -p mcpgen -- generate".to_owned(),
         source: schema_path(&row.name),
@@ -182,7 +181,7 @@ impl Generator {
         if self.support != SUPPORT {
             command.push_str(&format!(" --support {}", self.support));
         }
-        Options { revision: self.revision.clone(), support: self.support.clone(), command, source, vendored: None }
+        Options { support: self.support.clone(), command, source, vendored: None }
     }
 }
 

@@ -5,7 +5,8 @@ use crate::text::suggest::did_you_mean;
 
 /// Everything about a rule, for a terminal.
 pub(crate) fn text(rule: &Rule) -> String {
-    let mut text = format!("{}\n\n{}\n\n", rule.id, wrapped(&rule.meaning, 2));
+    let wrapping = textwrap::Options::new(100).initial_indent("  ").subsequent_indent("  ");
+    let mut text = format!("{}\n\n{}\n\n", rule.id, textwrap::fill(&rule.meaning, &wrapping));
     text.push_str(&format!("  {:14}  {:22}  {}\n", "sender", "old client, new server", "new client, old server"));
     for (sender, [old_client, new_client]) in table(rule) {
         text.push_str(&format!("  {sender:14}  {old_client:22}  {new_client}\n"));
@@ -61,20 +62,4 @@ fn table(rule: &Rule) -> [(&'static str, [Verdict; 2]); 3] {
 
 fn examples(rule: &Rule) -> [(&'static str, &str); 2] {
     [("old", rule.example.old.trim()), ("new", rule.example.new.trim())]
-}
-
-/// The text in lines of at most 100 columns, each behind this many spaces.
-fn wrapped(text: &str, indent: usize) -> String {
-    let mut lines = vec![" ".repeat(indent)];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is always a line");
-        let gap = usize::from(line.len() > indent);
-        if line.len() + gap + word.len() > 100 && gap == 1 {
-            lines.push(format!("{}{word}", " ".repeat(indent)));
-        } else {
-            line.push_str(&" ".repeat(gap));
-            line.push_str(word);
-        }
-    }
-    lines.join("\n")
 }

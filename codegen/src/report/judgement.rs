@@ -36,7 +36,8 @@ pub(crate) enum Suppressed {
 }
 
 /// From which severity on a comparison fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum FailOn {
     /// From breaking.
     Breaking,
@@ -51,12 +52,7 @@ pub(crate) enum FailOn {
 impl FailOn {
     /// The word for it.
     pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            FailOn::Breaking => "breaking",
-            FailOn::Dangerous => "dangerous",
-            FailOn::Any => "any",
-            FailOn::None => "none",
-        }
+        self.into()
     }
 
     /// Whether a finding of this severity fails.

@@ -389,21 +389,24 @@ impl<'a> Algebra<'a> {
     }
 }
 
-/// A copy in which references to definitions that accept nothing accept nothing, and so what requires them.
-pub(crate) fn without_dead(schema: &Schema, dead: &BTreeSet<String>) -> Schema {
+/// Returns a copy in which references to definitions without values accept nothing, and so does what requires them.
+pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema {
     let kind = match &schema.kind {
-        Kind::Ref(name) if dead.contains(name) => Kind::Never,
+        Kind::Ref(name) if never.contains(name) => Kind::Never,
         Kind::Array(array) => {
-            array_kind(Array { items: without_dead(&array.items, dead), length: array.length.clone() })
+            array_kind(Array { items: replace_never(&array.items, never), length: array.length.clone() })
         }
         Kind::Object(object) => {
             let properties = object.properties.iter().map(|(name, property)| {
-                let schema = without_dead(&property.schema, dead);
+                let schema = replace_never(&property.schema, never);
                 (name.clone(), Property { required: property.required, schema })
             });
-            object_kind(Object { properties: properties.collect(), additional: without_dead(&object.additional, dead) })
+            object_kind(Object {
+                properties: properties.collect(),
+                additional: replace_never(&object.additional, never),
+            })
         }
-        Kind::Union(variants) => Kind::union(variants.iter().map(|variant| without_dead(variant, dead)).collect()),
+        Kind::Union(variants) => Kind::union(variants.iter().map(|variant| replace_never(variant, never)).collect()),
         other => other.clone(),
     };
     Schema { kind, note: schema.note.clone() }

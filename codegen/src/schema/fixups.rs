@@ -213,6 +213,8 @@ fn keeping_prose(old: &Json, new: Json) -> Json {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -223,9 +225,10 @@ mod tests {
             }
             assert!(fixup.reason.len() > 40 && fixup.link.starts_with("https://"), "{}", fixup.name);
         }
-        let mut names: Vec<_> = FIXUPS.iter().map(|fixup| fixup.name).collect();
-        names.dedup();
-        assert_eq!(names.len(), FIXUPS.len(), "names are unique");
+        let names: Vec<&str> =
+            FIXUPS.iter().map(|fixup| fixup.name).chain(CAPABILITIES.iter().map(|fixup| fixup.name)).collect();
+        let distinct: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), names.len(), "names are unique: {names:?}");
         for fixup in CAPABILITIES {
             assert!(fixup.reason.len() > 40 && fixup.link.starts_with("https://"), "{}", fixup.name);
         }

@@ -1,6 +1,7 @@
 //! JSON Schema's keywords, lowered into the normal form of [`crate::schema::normal`]. The grammar is closed: a keyword that
 //! is not listed here is a problem with its pointer, never ignored.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
@@ -63,14 +64,14 @@ pub(crate) struct OneOf {
 
 /// Where the walk is: the definition and the pointer of the schema.
 #[derive(Clone)]
-struct Place<'a> {
+struct SchemaPath<'a> {
     definition: &'a str,
     pointer: String,
 }
 
-impl Place<'_> {
+impl SchemaPath<'_> {
     fn down(&self, token: &str) -> Self {
-        Place { definition: self.definition, pointer: format!("{}/{}", self.pointer, escape(token)) }
+        SchemaPath { definition: self.definition, pointer: format!("{}/{}", self.pointer, escape(token)) }
     }
 }
 
@@ -78,63 +79,63 @@ impl Lower<'_> {
     /// Lowers one definition.
     pub(crate) fn definition(&mut self, name: &str, json: &Json) -> Schema {
         let pointer = format!("/{}/{}", self.dialect.container(), escape(name));
-        self.schema(json, &Place { definition: name, pointer })
+        self.schema(json, &SchemaPath { definition: name, pointer })
     }
 
-    fn problem(&mut self, place: &Place<'_>, keyword: &str, why: impl Into<String>, remedy: impl Into<String>) {
+    fn problem(&mut self, path: &SchemaPath<'_>, keyword: &str, why: impl Into<String>, remedy: impl Into<String>) {
         self.problems.push(Problem {
             file: self.file.to_owned(),
-            definition: place.definition.to_owned(),
-            pointer: place.pointer.clone(),
+            definition: path.definition.to_owned(),
+            pointer: path.pointer.clone(),
             keyword: keyword.to_owned(),
             why: why.into(),
             remedy: remedy.into(),
         });
     }
 
-    fn schema(&mut self, json: &Json, place: &Place<'_>) -> Schema {
+    fn schema(&mut self, json: &Json, path: &SchemaPath<'_>) -> Schema {
         let keywords = match json {
-            Json::Bool(true) => return Schema::at(&place.pointer, Kind::Any),
-            Json::Bool(false) => return Schema::at(&place.pointer, Kind::Never),
+            Json::Bool(true) => return Schema::at(&path.pointer, Kind::Any),
+            Json::Bool(false) => return Schema::at(&path.pointer, Kind::Never),
             Json::Object(keywords) => keywords,
             other => {
                 let why = format!("a schema is an object or a boolean, this is {}", other.type_name());
-                self.problem(place, "", why, "write a schema here");
+                self.problem(path, "", why, "write a schema here");
                 return Schema::any();
             }
         };
-        let note = self.note(keywords, place);
+        let note = self.note(keywords, path);
         let beside_ref_is_ignored = self.dialect == Dialect::Draft07 && keywords.contains_key("$ref");
         let mut schema = if beside_ref_is_ignored {
             Schema::any()
         } else {
-            self.check_keywords(keywords, place);
-            self.own_assertions(keywords, place)
+            self.check_keywords(keywords, path);
+            self.own_assertions(keywords, path)
         };
         if let Some(target) = keywords.get("$ref") {
-            let reference = self.reference(target, place);
-            schema = self.and(schema, reference, place);
+            let reference = self.reference(target, path);
+            schema = self.and(schema, reference, path);
         }
         if !beside_ref_is_ignored {
             for (keyword, combine) in [("allOf", true), ("anyOf", false), ("oneOf", false)] {
-                if let Some(subschemas) = self.subschemas(keywords, keyword, place) {
-                    schema = self.combine(schema, subschemas, combine, keyword, place);
+                if let Some(subschemas) = self.subschemas(keywords, keyword, path) {
+                    schema = self.combine(schema, subschemas, combine, keyword, path);
                 }
             }
         }
         Schema { kind: schema.kind, note }
     }
 
-    fn note(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> Note {
+    fn note(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Note {
         Note {
-            pointer: place.pointer.clone(),
+            pointer: path.pointer.clone(),
             description: keywords.get("description").and_then(Json::as_str).map(str::to_owned),
             default: keywords.get("default").cloned(),
             deprecated: matches!(keywords.get("deprecated"), Some(Json::Bool(true))),
         }
     }
 
-    fn check_keywords(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) {
+    fn check_keywords(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) {
         const ASSERTIONS: &[&str] = &[
             "type",
             "const",
@@ -159,7 +160,7 @@ impl Lower<'_> {
         for keyword in keywords.keys() {
             if !ASSERTIONS.contains(&keyword.as_str()) && !ANNOTATIONS.contains(&keyword.as_str()) {
                 self.problem(
-                    &place.down(keyword),
+                    &path.down(keyword),
                     keyword,
                     "mcpgen does not implement this keyword, so it cannot promise exactness",
                     "express the same with keywords that it implements, or drop it",
@@ -168,7 +169,7 @@ impl Lower<'_> {
         }
     }
 
-    fn reference(&mut self, target: &Json, place: &Place<'_>) -> Schema {
+    fn reference(&mut self, target: &Json, path: &SchemaPath<'_>) -> Schema {
         let prefix = format!("#/{}/", self.dialect.container());
         let name = target
             .as_str()
@@ -178,17 +179,17 @@ impl Lower<'_> {
             Some(name) if self.definitions.contains_key(&name) => Kind::Ref(name),
             Some(name) => {
                 let why = format!("there is no definition `{name}`{}", self.nearest(&name));
-                self.problem(&place.down("$ref"), "$ref", why, "define it, or correct the reference");
+                self.problem(&path.down("$ref"), "$ref", why, "define it, or correct the reference");
                 Kind::Any
             }
             None => {
                 let remedy = format!("write \"{prefix}NAME\"");
                 let why = format!("{target} is not a reference to a definition of this document");
-                self.problem(&place.down("$ref"), "$ref", why, remedy);
+                self.problem(&path.down("$ref"), "$ref", why, remedy);
                 Kind::Any
             }
         };
-        Schema::at(&place.pointer, kind)
+        Schema::at(&path.pointer, kind)
     }
 
     fn nearest(&self, name: &str) -> String {
@@ -204,9 +205,9 @@ impl Lower<'_> {
         &mut self,
         keywords: &IndexMap<String, Json>,
         keyword: &str,
-        place: &Place<'_>,
+        path: &SchemaPath<'_>,
     ) -> Option<Vec<Schema>> {
-        let here = place.down(keyword);
+        let here = path.down(keyword);
         match keywords.get(keyword)? {
             Json::Array(items) if items.len() > MAX_SUBSCHEMAS => {
                 let why = format!("{} subschemas are more than the limit of {MAX_SUBSCHEMAS}", items.len());
@@ -234,57 +235,57 @@ impl Lower<'_> {
         subschemas: Vec<Schema>,
         all: bool,
         keyword: &str,
-        place: &Place<'_>,
+        path: &SchemaPath<'_>,
     ) -> Schema {
         if all {
-            return subschemas.into_iter().fold(base, |schema, subschema| self.and(schema, subschema, place));
+            return subschemas.into_iter().fold(base, |schema, subschema| self.and(schema, subschema, path));
         }
         let subschemas =
-            subschemas.into_iter().map(|subschema| self.and(base.clone(), subschema, place)).collect::<Vec<_>>();
+            subschemas.into_iter().map(|subschema| self.and(base.clone(), subschema, path)).collect::<Vec<_>>();
         if keyword == "oneOf" {
             // Subschemas that exclude each other make `oneOf` and `anyOf` the same; that is checked once all is lowered.
-            let definition = place.definition.to_owned();
+            let definition = path.definition.to_owned();
             self.one_ofs.push(OneOf {
                 definition,
-                pointer: format!("{}/oneOf", place.pointer),
+                pointer: format!("{}/oneOf", path.pointer),
                 subschemas: subschemas.clone(),
             });
         }
-        Schema::at(&place.pointer, Kind::union(subschemas))
+        Schema::at(&path.pointer, Kind::union(subschemas))
     }
 
     /// The intersection of a schema with what stands beside it, left to be resolved when references can be followed.
-    fn and(&mut self, a: Schema, b: Schema, place: &Place<'_>) -> Schema {
+    fn and(&mut self, a: Schema, b: Schema, path: &SchemaPath<'_>) -> Schema {
         match (&a.kind, &b.kind) {
             (Kind::Any, _) => b,
             (_, Kind::Any) => a,
-            _ => Schema::at(&place.pointer, Kind::All(vec![a, b])),
+            _ => Schema::at(&path.pointer, Kind::All(vec![a, b])),
         }
     }
 
     /// What the keywords of this very object assert, `$ref` and combinators aside.
-    fn own_assertions(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> Schema {
-        let types = self.types(keywords, place);
+    fn own_assertions(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Schema {
+        let types = self.types(keywords, path);
         let mut kinds = Vec::new();
         let mut constrained = types.len() < TYPES.len() || types.contains(&"integer");
         for name in &types {
-            let (kind, is_constrained) = self.one_type(name, keywords, place);
+            let (kind, is_constrained) = self.one_type(name, keywords, path);
             constrained |= is_constrained;
-            kinds.push(Schema::at(&place.pointer, kind));
+            kinds.push(Schema::at(&path.pointer, kind));
         }
         let base = if constrained { Kind::union(kinds) } else { Kind::Any };
-        let base = Schema::at(&place.pointer, base);
-        match self.values(keywords, place) {
+        let base = Schema::at(&path.pointer, base);
+        match self.values(keywords, path) {
             None => base,
             Some(values) => {
-                let values = Schema::at(&place.pointer, Kind::Values(values));
-                self.and(base, values, place)
+                let values = Schema::at(&path.pointer, Kind::Values(values));
+                self.and(base, values, path)
             }
         }
     }
 
-    fn types(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> Vec<&'static str> {
-        let here = place.down("type");
+    fn types(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Vec<&'static str> {
+        let here = path.down("type");
         let named: Vec<&Json> = match keywords.get("type") {
             None => return TYPES.to_vec(),
             Some(Json::Array(names)) => names.iter().collect(),
@@ -311,55 +312,55 @@ impl Lower<'_> {
     }
 
     /// What the keywords say of values of one type, and whether they say anything.
-    fn one_type(&mut self, name: &str, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> (Kind, bool) {
+    fn one_type(&mut self, name: &str, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> (Kind, bool) {
         match name {
             "null" => (Kind::Null, false),
             "boolean" => (Kind::Boolean, false),
             "string" => {
-                let length = self.length(keywords, "minLength", "maxLength", place);
+                let length = self.length(keywords, "minLength", "maxLength", path);
                 let constrained = !length.is_free();
                 (Kind::String(length), constrained)
             }
             "array" => {
-                let length = self.length(keywords, "minItems", "maxItems", place);
-                let items = keywords.get("items").map(|items| self.schema(items, &place.down("items")));
+                let length = self.length(keywords, "minItems", "maxItems", path);
+                let items = keywords.get("items").map(|items| self.schema(items, &path.down("items")));
                 let constrained = items.is_some() || !length.is_free();
-                let items = items.unwrap_or_else(|| Schema::at(&place.pointer, Kind::Any));
+                let items = items.unwrap_or_else(|| Schema::at(&path.pointer, Kind::Any));
                 (Kind::Array(Box::new(Array { items, length })), constrained)
             }
-            "object" => self.object(keywords, place),
+            "object" => self.object(keywords, path),
             number => {
-                let bounds = self.bounds(keywords, place);
+                let bounds = self.bounds(keywords, path);
                 let constrained = !bounds.is_free();
                 (if number == "integer" { Kind::Integer(bounds) } else { Kind::Number(bounds) }, constrained)
             }
         }
     }
 
-    fn object(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> (Kind, bool) {
+    fn object(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> (Kind, bool) {
         let additional = match keywords.get("additionalProperties") {
-            Some(json) => self.schema(json, &place.down("additionalProperties")),
-            None => Schema::at(&place.pointer, Kind::Any),
+            Some(json) => self.schema(json, &path.down("additionalProperties")),
+            None => Schema::at(&path.pointer, Kind::Any),
         };
         let mut properties = IndexMap::new();
         match keywords.get("properties") {
             None => {}
             Some(Json::Object(members)) if members.len() > MAX_PROPERTIES => {
                 let why = format!("{} members are more than the limit of {MAX_PROPERTIES}", members.len());
-                self.problem(&place.down("properties"), "properties", why, "use additionalProperties");
+                self.problem(&path.down("properties"), "properties", why, "use additionalProperties");
             }
             Some(Json::Object(members)) => {
                 for (name, json) in members {
-                    let schema = self.schema(json, &place.down("properties").down(name));
+                    let schema = self.schema(json, &path.down("properties").down(name));
                     properties.insert(name.clone(), Property { required: false, schema });
                 }
             }
             Some(other) => {
                 let why = format!("expected an object of schemas, found {}", other.type_name());
-                self.problem(&place.down("properties"), "properties", why, "write an object of schemas by name");
+                self.problem(&path.down("properties"), "properties", why, "write an object of schemas by name");
             }
         }
-        self.required(keywords, &mut properties, &additional, place);
+        self.required(keywords, &mut properties, &additional, path);
         let constrained = ["additionalProperties", "properties", "required"].iter().any(|k| keywords.contains_key(*k));
         (Kind::Object(Box::new(Object { properties, additional })), constrained)
     }
@@ -369,9 +370,9 @@ impl Lower<'_> {
         keywords: &IndexMap<String, Json>,
         properties: &mut IndexMap<String, Property>,
         additional: &Schema,
-        place: &Place<'_>,
+        path: &SchemaPath<'_>,
     ) {
-        let here = place.down("required");
+        let here = path.down("required");
         let names = match keywords.get("required") {
             None => return,
             Some(Json::Array(names)) if names.len() > MAX_PROPERTIES => {
@@ -401,7 +402,7 @@ impl Lower<'_> {
         }
     }
 
-    fn bounds(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> Bounds {
+    fn bounds(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Bounds {
         let mut bounds = Bounds::default();
         for (keyword, exclusive, upper) in [
             ("minimum", false, false),
@@ -409,7 +410,7 @@ impl Lower<'_> {
             ("maximum", false, true),
             ("exclusiveMaximum", true, true),
         ] {
-            let Some(value) = self.number(keywords, keyword, place) else { continue };
+            let Some(value) = self.number(keywords, keyword, path) else { continue };
             let bound = Some(Bound { value, exclusive });
             let limit = if upper { Bounds { min: None, max: bound } } else { Bounds { min: bound, max: None } };
             bounds = bounds.and(&limit);
@@ -417,38 +418,38 @@ impl Lower<'_> {
         bounds
     }
 
-    fn number(&mut self, keywords: &IndexMap<String, Json>, keyword: &str, place: &Place<'_>) -> Option<Number> {
+    fn number(&mut self, keywords: &IndexMap<String, Json>, keyword: &str, path: &SchemaPath<'_>) -> Option<Number> {
         match keywords.get(keyword)? {
             Json::Number(number) => Some(number.clone()),
             other => {
                 let why = format!("expected a number, found {}", other.type_name());
-                self.problem(&place.down(keyword), keyword, why, "write a number");
+                self.problem(&path.down(keyword), keyword, why, "write a number");
                 None
             }
         }
     }
 
-    fn length(&mut self, keywords: &IndexMap<String, Json>, min: &str, max: &str, place: &Place<'_>) -> Length {
+    fn length(&mut self, keywords: &IndexMap<String, Json>, min: &str, max: &str, path: &SchemaPath<'_>) -> Length {
         let mut limit = |keyword: &str| {
-            let number = self.number(keywords, keyword, place)?;
+            let number = self.number(keywords, keyword, path)?;
             let count = integer(&number).and_then(|count| u64::try_from(count).ok());
             if count.is_none() {
                 let why = format!("{number} is not a count");
-                self.problem(&place.down(keyword), keyword, why, "write an integer of at least 0");
+                self.problem(&path.down(keyword), keyword, why, "write an integer of at least 0");
             }
             count
         };
         Length { min: limit(min).unwrap_or(0), max: limit(max) }
     }
 
-    fn values(&mut self, keywords: &IndexMap<String, Json>, place: &Place<'_>) -> Option<Vec<Json>> {
+    fn values(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Option<Vec<Json>> {
         let constant = keywords.get("const").map(|value| vec![value.clone()]);
         let listed = match keywords.get("enum") {
             None => None,
             Some(Json::Array(values)) => {
                 if values.len() > MAX_VALUES {
                     let why = format!("{} values are more than the limit of {MAX_VALUES}", values.len());
-                    self.problem(&place.down("enum"), "enum", why, "use the type of the values instead");
+                    self.problem(&path.down("enum"), "enum", why, "use the type of the values instead");
                     return None;
                 }
                 let mut seen = BTreeSet::new();
@@ -457,7 +458,7 @@ impl Lower<'_> {
             }
             Some(other) => {
                 let why = format!("expected an array of values, found {}", other.type_name());
-                self.problem(&place.down("enum"), "enum", why, "write an array of values");
+                self.problem(&path.down("enum"), "enum", why, "write an array of values");
                 None
             }
         };
@@ -471,17 +472,6 @@ impl Lower<'_> {
 }
 
 /// A reference is a URI, in which any byte may be written as `%` and two digits.
-fn percent_decoded(text: &str) -> String {
-    let mut pieces = text.split('%');
-    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
-    for piece in pieces {
-        match piece.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                bytes.extend_from_slice(&piece.as_bytes()[2..]);
-            }
-            None => bytes.extend_from_slice(format!("%{piece}").as_bytes()),
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+fn percent_decoded(text: &str) -> Cow<'_, str> {
+    percent_encoding::percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
 }

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use crate::error::{Error, Problem};
 use crate::graph;
 use crate::json::Json;
-use crate::schema::algebra::{Algebra, Unresolved, without_dead};
+use crate::schema::algebra::{Algebra, Unresolved, replace_never};
 use crate::schema::document::Document;
 use crate::schema::fixups::{self, Applied};
 use crate::schema::lower::Lower;
@@ -97,32 +97,33 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
-    bury_the_dead(&mut definitions);
+    propagate_never(&mut definitions);
     let facts = json.iter().map(|(name, json)| (name.clone(), facts(json, document.dialect.container()))).collect();
     Ok(Normalised { file: document.file.clone(), sha256: document.sha256.clone(), definitions, fixups, facts })
 }
 
-/// Rounds in which what nothing inhabits is followed; both directions in turn, so that a chain takes two.
-const BURIALS: usize = 64;
+/// The rounds in which [`propagate_never`] goes over all definitions. It changes direction each time, so that a chain of
+/// definitions takes two.
+const MAX_ROUNDS: usize = 64;
 
-/// A definition that requires what nothing inhabits is inhabited by nothing itself, and so on.
-fn bury_the_dead(definitions: &mut IndexMap<String, Schema>) {
-    let mut dead: BTreeSet<String> =
+/// Marks definitions as [`Kind::Never`] if they require a value of one that is.
+fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
+    let mut never: BTreeSet<String> =
         definitions.iter().filter(|(_, schema)| schema.kind == Kind::Never).map(|(name, _)| name.clone()).collect();
-    if dead.is_empty() {
+    if never.is_empty() {
         return;
     }
     let mut order: Vec<usize> = (0..definitions.len()).collect();
-    for _ in 0..BURIALS {
-        let before = dead.len();
+    for _ in 0..MAX_ROUNDS {
+        let before = never.len();
         for &index in &order {
             let (name, schema) = (definitions.keys()[index].clone(), &mut definitions[index]);
-            *schema = without_dead(schema, &dead);
+            *schema = replace_never(schema, &never);
             if schema.kind == Kind::Never {
-                dead.insert(name);
+                never.insert(name);
             }
         }
-        if dead.len() == before {
+        if never.len() == before {
             return;
         }
         order.reverse();

@@ -91,7 +91,6 @@ fn quietly<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
 fn options(revision: &str, vendored: Option<String>) -> Options {
     let support = if vendored.is_some() { "crate" } else { SUPPORT }.to_owned();
     Options {
-        revision: revision.to_owned(),
         support,
         command: "bench".to_owned(),
         source: schema_path(revision),

@@ -5,7 +5,8 @@ use super::{github, json, junit, markdown, sarif, text};
 use crate::report::contents::Report;
 
 /// A form of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Format {
     /// For a terminal.
     Text,
@@ -28,14 +29,7 @@ impl Format {
 
     /// The name of the form.
     pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Format::Text => "text",
-            Format::Json => "json",
-            Format::Markdown => "markdown",
-            Format::Github => "github",
-            Format::Sarif => "sarif",
-            Format::Junit => "junit",
-        }
+        self.into()
     }
 
     /// The report in this form.

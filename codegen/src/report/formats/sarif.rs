@@ -1,5 +1,6 @@
 //! SARIF 2.1.0, for code scanning.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::diff::{Rule, Verdict};
@@ -108,17 +109,13 @@ fn level(verdict: Verdict) -> &'static str {
     }
 }
 
+/// What a path in a URI need not escape.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
 /// A path as a URI reference: relative if the path is.
 fn uri(path: &str) -> String {
     let scheme = if path.starts_with('/') { "file://" } else { "" };
-    let mut uri = scheme.to_owned();
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte.into()),
-            byte => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
+    format!("{scheme}{}", utf8_percent_encode(path, PATH))
 }
 
 #[cfg(test)]
