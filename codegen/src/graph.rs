@@ -1,6 +1,7 @@
-//! Cycles in a graph, without recursion: chains of 10,000 definitions are ordinary input.
+//! Finds cycles in a graph. It does not recurse, because schemas can have long chains of definitions.
 
-/// The strongly connected component of each node (Kosaraju), and whether the node lies on a cycle.
+/// Returns the strongly connected component of each node (Kosaraju's algorithm), or `None` if the node is not on a
+/// cycle.
 pub(crate) fn cycles(edges: &[Vec<usize>]) -> Vec<Option<usize>> {
     let order = finishing_order(edges);
     let mut reverse = vec![Vec::new(); edges.len()];

@@ -38,7 +38,7 @@ use crate::model::{
 use crate::schema::fixups::FIXUPS;
 use crate::schema::normal::{Bound, Bounds, Length};
 
-/// What there is to say about a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
+/// The description of a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
 #[derive(Debug, Serialize)]
 pub struct Inspection<'p> {
     version: u32,
@@ -153,10 +153,10 @@ struct DefinitionRow<'p> {
     detail: Option<&'static str>,
 }
 
-/// Looks at a protocol.
+/// Describes a protocol.
 ///
 /// # Errors
-/// What [`conservation`] fails with.
+/// The errors of [`conservation`].
 pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
     let fates = conservation(protocol)?;
     let requests = protocol.requests.iter().map(|request| RequestRow {
@@ -243,7 +243,7 @@ fn pointers(def: &TypeDef) -> Vec<&str> {
     }
 }
 
-/// A shape in words.
+/// Describes a shape.
 fn summary(protocol: &Protocol, shape: &Shape) -> String {
     match shape {
         Shape::Struct(body) => members(protocol, body),
@@ -309,7 +309,7 @@ fn length(limit: &Length) -> String {
     }
 }
 
-/// The decision of a union; one that is its largest variant decides for that variant, always.
+/// Returns the decision of a union. A union that is an alias of its largest variant always decides for that one.
 fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<UnionRow<'p>> {
     let (variants, overlapping, guards, absorbed) = match &def.shape {
         Shape::Union(union) => {
@@ -364,7 +364,7 @@ fn conservation_row<'p>(protocol: &'p Protocol, fates: &BTreeMap<Fate, usize>) -
 }
 
 impl Inspection<'_> {
-    /// The documented JSON form, indented.
+    /// Returns the documented JSON, indented.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("a report is text, numbers and JSON");
         text.push('\n');

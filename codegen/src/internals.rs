@@ -1,4 +1,4 @@
-//! What only the tests and benchmarks of this workspace use.
+//! Items for the tests and benchmarks of this workspace. They are not part of the API.
 
 pub use crate::build::build;
 pub use crate::docs::FOLDER as DOCS_FOLDER;

@@ -296,7 +296,7 @@ fn inspect_shows_the_protocol_to_people_and_programs() {
             "schema_pointers": [
                 "/$defs/EmbeddedResource/properties/resource", "/$defs/ReadResourceResult/properties/contents/items",
             ],
-            "members": ["TextResourceContents", "BlobResourceContents"],
+            "variants": ["TextResourceContents", "BlobResourceContents"],
             "overlapping": true,
             "guards": [
                 {"when": [{"kind": "present", "path": ["text"]}], "member": "TextResourceContents"},

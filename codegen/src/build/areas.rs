@@ -1,4 +1,4 @@
-//! Which file a type goes to: the protocol area that uses it.
+//! Assigns each type to an area of the protocol. Each area is a file.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,16 @@ use crate::build::names::words;
 use crate::model::{Protocol, Shape, TypeId};
 use crate::text::names::module_name;
 
-/// Types that several areas use and none can claim.
+/// Types that several areas use.
 pub(crate) const COMMON: &str = "common";
-/// Messages and methods, whatever area they are of.
+/// Message and method enums of all areas.
 pub(crate) const MESSAGES: &str = "messages";
 /// Methods without a namespace: `initialize`, `ping`, `notifications/cancelled`, ….
 pub(crate) const BASE: &str = "base";
-/// JSON-RPC's own frame.
+/// The envelope of JSON-RPC.
 pub(crate) const JSON_RPC: &str = "json_rpc";
 
-/// Gives every type its area.
+/// Assigns every type to an area.
 pub(crate) fn assign(protocol: &mut Protocol) {
     let count = protocol.types.len();
     let uses: Vec<Vec<TypeId>> = (0..count).map(|id| protocol.uses(id)).collect();
@@ -27,7 +27,7 @@ pub(crate) fn assign(protocol: &mut Protocol) {
             users[id].insert(area.clone());
         }
     }
-    // What nobody sends (responses, bases) belongs where most of what it uses belongs.
+    // Types that no message uses (responses, bases) belong to the area of the types that they use.
     let unused: Vec<TypeId> = (0..count).filter(|&id| users[id].is_empty()).collect();
     let own: Vec<String> = (0..count).map(|id| area_of(protocol, id, &users[id])).collect();
     for (id, area) in own.iter().enumerate() {
@@ -52,7 +52,7 @@ pub(crate) fn assign(protocol: &mut Protocol) {
     }
 }
 
-/// The types from which each area is reached: its requests with their results, and its notifications.
+/// Returns the messages of each area: its requests with their results, and its notifications.
 fn roots(protocol: &Protocol) -> Vec<(String, Vec<TypeId>)> {
     let mut roots = Vec::new();
     for request in &protocol.requests {
@@ -80,7 +80,7 @@ pub(crate) fn area_of_method(method: &str) -> String {
     }
 }
 
-/// What the roots lead to, without what other messages that travel inside them lead to.
+/// Returns the types that the roots use, except through embedded messages.
 fn reachable(uses: &[Vec<TypeId>], roots: Vec<TypeId>, messages: &BTreeSet<TypeId>) -> BTreeSet<TypeId> {
     let mut seen: BTreeSet<TypeId> = roots.iter().copied().collect();
     let mut stack = roots;
@@ -90,7 +90,8 @@ fn reachable(uses: &[Vec<TypeId>], roots: Vec<TypeId>, messages: &BTreeSet<TypeI
     seen
 }
 
-/// One user: that area. Several: the one whose name the type's name carries (`Tool` of `tools`), or nobody's.
+/// Returns the only area that uses a type. If there are several, it is the one whose name is in the name of the type
+/// (`Tool` for `tools`), or else [`COMMON`].
 fn area_of(protocol: &Protocol, id: TypeId, users: &BTreeSet<String>) -> String {
     if users.len() == 1 {
         return users.iter().next().expect("one area").clone();

@@ -1,9 +1,9 @@
-//! What Rust needs beyond the schema: types of their own for aliases that contain themselves, and boxes.
+//! Recursive types in Rust: newtypes for recursive aliases, and boxes.
 
 use crate::graph;
 use crate::model::{Bounded, Content, Shape, Type, TypeDef};
 
-/// `type X = Vec<X>` is not Rust; a type of its own is.
+/// Turns recursive aliases into newtypes, because `type X = Vec<X>` is not valid Rust.
 pub(crate) fn break_alias_cycles(types: &mut [TypeDef]) {
     let edges: Vec<Vec<usize>> = types
         .iter()
@@ -22,8 +22,8 @@ pub(crate) fn break_alias_cycles(types: &mut [TypeDef]) {
     }
 }
 
-/// Values that stand on a cycle without a list or map between need a box; and large variants of a union get one, so
-/// that the small ones do not take as much room.
+/// Marks the values that need a box: those on a cycle of types without a list or map between, and large variants of
+/// unions.
 pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
     let edges: Vec<Vec<usize>> = types
         .iter()
@@ -60,10 +60,10 @@ pub(crate) fn mark_boxes(types: &mut [TypeDef]) {
     }
 }
 
-/// Bytes above which a variant of a union is boxed: where clippy begins to complain.
+/// The size in bytes above which a variant of a union is boxed. It is the threshold of clippy's `large_enum_variant`.
 const LARGE: usize = 200;
 
-/// What values take in memory on a 64-bit machine, roughly.
+/// The approximate sizes of values on a 64-bit machine.
 struct Sizes {
     known: Vec<Option<usize>>,
 }

@@ -1,5 +1,5 @@
-//! From normal form to [`Protocol`]: types found inside definitions get names, unions get decisions, methods get a
-//! direction, a params type and a result.
+//! Builds the model from the normal form: inline types get names, unions get decisions, and methods get a direction, a
+//! params type and a result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,9 +73,9 @@ struct Builder<'a> {
     universal: BTreeSet<String>,
     types: Vec<TypeDef>,
     names: BTreeMap<String, TypeId>,
-    /// Inline types by what they accept, so that equal ones become one.
+    /// Inline types by what they accept. Equal ones are one type.
     known: BTreeMap<String, TypeId>,
-    /// For each type: where it stands inline (nothing for definitions).
+    /// The occurrences of each inline type. Empty for definitions.
     occurrences: Vec<Vec<Occurrence>>,
     problems: Vec<Problem>,
 }
@@ -118,7 +118,7 @@ impl<'a> Builder<'a> {
         self.types[id].shape = shape;
     }
 
-    /// What a definition is. Unlike [`Self::content`], the type already has its name.
+    /// Returns the shape of a definition. Unlike in [`Self::content`], the type already has a name.
     fn shape(&mut self, schema: &Schema, at: &Occurrence) -> Shape {
         match &schema.kind {
             Kind::Never => Shape::Never,
@@ -138,7 +138,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The type expression for a schema that stands inside a definition.
+    /// Returns the type expression for a schema inside a definition.
     fn content(&mut self, schema: &Schema, at: &Occurrence) -> Type {
         let at = &Occurrence { pointer: schema.note.pointer.clone(), ..at.clone() };
         match &schema.kind {
@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Scalars and lists without a limit of their own.
+    /// Returns the type of a scalar or list, without its limit.
     fn plain(&mut self, kind: &Kind, at: &Occurrence) -> Type {
         match kind {
             Kind::String(_) => Type::String,
@@ -189,7 +189,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The limit of a scalar or list that Rust's type does not already have.
+    /// Returns the limit of a scalar or list, unless the Rust type has it.
     fn limited(&mut self, kind: &Kind, at: &Occurrence) -> Option<Bounded> {
         let limit = match kind {
             Kind::String(length) if !length.is_free() => Limit::Length(length.clone()),
@@ -204,7 +204,8 @@ impl<'a> Builder<'a> {
     fn body(&mut self, object: &Object, at: &Occurrence) -> Struct {
         let mut fields = Namespace::default();
         fields.claim("extra");
-        // Each method's params go their own way in later revisions, even where two are alike today.
+        // The params of two methods are different types even if they are equal, because they may differ in later
+        // revisions.
         let is_message = object.requires("method");
         let members = object.properties.iter().map(|(wire, property)| {
             let note = &property.schema.note;
@@ -278,7 +279,7 @@ impl<'a> Builder<'a> {
         Shape::Union(Union { variants, decision: decision.renumbered(&kept), absorbed, messages: None })
     }
 
-    /// A direction union: always an enum of its messages, told apart by `method` alone.
+    /// Returns the union of a message set. `method` alone decides it.
     fn messages(&mut self, schema: &Schema, messages: Option<MessageSet>, at: &Occurrence) -> Shape {
         let mut variants = Vec::new();
         self.flatten(schema, &mut variants);
@@ -311,7 +312,7 @@ impl<'a> Builder<'a> {
         Shape::Union(union)
     }
 
-    /// The variants of nested unions and of references to unions, one by one.
+    /// Collects the variants of nested unions and of references to unions.
     fn flatten(&self, schema: &Schema, variants: &mut Vec<Schema>) {
         match &schema.kind {
             Kind::Union(inner) => inner.iter().for_each(|variant| self.flatten(variant, variants)),
@@ -333,7 +334,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The definition of which an inlined message is a structural copy.
+    /// Returns the definition that is equal to an inline message.
     fn copied_definition(&self, schema: &Schema) -> Option<TypeId> {
         let Kind::Object(_) = &schema.kind else { return None };
         let directions = MessageSet::ALL.map(MessageSet::definition);
@@ -357,7 +358,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A new inline type.
+    /// Adds an inline type.
     fn inline(&mut self, schema: &Schema, at: &Occurrence) -> TypeId {
         let mut note = schema.note.clone();
         note.pointer.clone_from(&at.pointer);
@@ -366,7 +367,7 @@ impl<'a> Builder<'a> {
         self.types.len() - 1
     }
 
-    /// An inline type that is one with its equals elsewhere.
+    /// Returns an inline type. Equal inline types are one type.
     fn shared(&mut self, schema: &Schema, at: &Occurrence, shape: impl FnOnce(&mut Self) -> Shape) -> Type {
         let label = if matches!(schema.kind, Kind::Values(_) | Kind::Union(_)) { "" } else { &at.label };
         let key = format!("{label} {}", fingerprint(schema));
@@ -398,7 +399,7 @@ impl<'a> Builder<'a> {
     }
 
     fn problem(&mut self, at: &Occurrence, pointer: &str, keyword: &str, why: &str, remedy: &str) {
-        // What a union refers to may lie in another definition than the union.
+        // The problem can be in another definition than the union.
         let within = pointer.split('/').nth(2).map(unescape);
         self.problems.push(Problem {
             file: self.normalised.file.clone(),
@@ -412,7 +413,7 @@ impl<'a> Builder<'a> {
 }
 
 impl Decision {
-    /// The same decision after variants that nothing leads to were left out.
+    /// Returns the decision with new numbers, after unreachable variants were removed.
     fn renumbered(mut self, kept: &[usize]) -> Decision {
         for guard in &mut self.guards {
             guard.variant = kept.iter().position(|&variant| variant == guard.variant).unwrap_or_default();
@@ -434,7 +435,7 @@ fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
     }
 }
 
-/// Definitions that the hand-written core has a type for, if they are what that type is.
+/// Returns the type of the hand-written core for a definition, if it has one that accepts the same.
 fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
     let is_string = |schema: &Schema| matches!(&schema.kind, Kind::String(length) if length.is_free());
     let is_integer = |schema: &Schema| matches!(&schema.kind, Kind::Integer(bounds) if bounds.is_free());
@@ -448,18 +449,18 @@ fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
     }
 }
 
-/// `u64` says it all.
+/// Whether the bounds are those of `u64`.
 fn is_all_unsigned(bounds: &Bounds) -> bool {
     bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
 }
 
-/// If `null` is one of the variants: what the others accept.
+/// Returns what the other variants accept if one of them is `null`.
 fn nullable(variants: &[Schema]) -> Option<Kind> {
     let rest: Vec<Schema> = variants.iter().filter(|variant| variant.kind != Kind::Null).cloned().collect();
     (rest.len() < variants.len()).then(|| Kind::union(rest))
 }
 
-/// The values of an enumeration with their names.
+/// Returns the values of an enumeration with their names.
 fn enumeration(values: &[Json]) -> Vec<Value> {
     let mut names = Namespace::default();
     values
@@ -482,7 +483,7 @@ fn enumeration(values: &[Json]) -> Vec<Value> {
         .collect()
 }
 
-/// What to call a variant of a union in its inline type's name.
+/// Returns the part of an inline type's name that stands for a variant of a union.
 fn variant_label(schema: &Schema) -> String {
     match &schema.kind {
         Kind::Ref(name) => name.clone(),
@@ -503,7 +504,7 @@ fn variant_label(schema: &Schema) -> String {
     }
 }
 
-/// A variant of a union in words.
+/// Returns the name of a variant for messages.
 fn readable(schema: &Schema) -> String {
     match &schema.kind {
         Kind::Ref(name) => name.clone(),
@@ -511,7 +512,7 @@ fn readable(schema: &Schema) -> String {
     }
 }
 
-/// A text that two schemas share if and only if they are the same by structure.
+/// Returns a text that is the same for two schemas if and only if their structure is equal.
 fn fingerprint(schema: &Schema) -> String {
     match &schema.kind {
         Kind::Array(array) => format!("[{} {:?}]", fingerprint(&array.items), array.length),

@@ -1,4 +1,4 @@
-//! Requests, notifications and error codes, read off the direction unions and the definitions around them.
+//! Requests, notifications and error codes. They are derived from the message sets and other definitions.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::text::names::{Namespace, constant_name};
 
-/// Fills in requests, notifications, error codes and the era.
+/// Sets the requests, notifications, error codes and the era.
 pub(super) fn collect(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>) {
     for messages in MessageSet::ALL {
         let Some(&union) = names.get(messages.definition()) else { continue };
@@ -55,7 +55,7 @@ fn add(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>, type_id: TypeI
     }
 }
 
-/// Definitions with a constant method that no direction union lists: requests that travel inside other messages.
+/// Returns the definitions with a constant method that are in no message set. They are embedded in other messages.
 fn embedded(protocol: &Protocol) -> Vec<TypeId> {
     let listed = |id: &TypeId| {
         protocol.requests.iter().any(|known| known.type_id == *id)
@@ -88,7 +88,8 @@ fn member(protocol: &Protocol, type_id: TypeId, wire: &str) -> Option<Params> {
     }
 }
 
-/// `XRequest` is answered by the result of `XResultResponse`, else by `XResult`, else by `EmptyResult`.
+/// Returns the result of a request: for `XRequest` the result of `XResultResponse`, otherwise `XResult`, otherwise
+/// `EmptyResult`.
 fn result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, request: &str) -> Type {
     let stem = request.strip_suffix("Request").unwrap_or(request);
     if let Some(&response) = names.get(&format!("{stem}ResultResponse"))
@@ -100,7 +101,7 @@ fn result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, request: &str) 
     named.map_or(Type::Object, |&id| Type::Named(id))
 }
 
-/// Where params carry `task`, the call may be answered by a task instead.
+/// Returns the task result of a request whose params have a member `task`.
 fn task_result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, params: Option<&Params>) -> Option<Type> {
     let carries_task = |content: &Type| {
         protocol.as_struct(content).is_some_and(|body| body.members.iter().any(|member| member.wire == "task"))
@@ -117,7 +118,7 @@ fn task_result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, params: Op
     any.then_some(Type::Named(task))
 }
 
-/// Codes that a definition fixes, in a member `code` or in the `code` of its member `error`.
+/// Returns the error codes that are constants in a definition, as its member `code` or as `code` in its member `error`.
 fn error_codes(protocol: &Protocol) -> Vec<ErrorCode> {
     let mut codes: Vec<ErrorCode> = Vec::new();
     let mut names = Namespace::default();

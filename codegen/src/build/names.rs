@@ -1,4 +1,5 @@
-//! Names of types and variants: definitions keep the schema's, inline types are named after where they stand.
+//! Names of types and variants. Definitions keep their names, and inline types are named after the members that contain
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use indexmap::IndexMap;
 use crate::model::{MessageKind, MessageSet, Origin, Shape, Type, TypeDef, TypeId, Union, Variant};
 use crate::text::names::{Namespace, field_name, type_name};
 
-/// Every type gets its name: definitions the schema's own, inline types one after where they stand.
+/// Names all types. Definitions keep their names, and inline types are named after the members that contain them.
 pub(crate) fn name_types(types: &mut [TypeDef], occurrences: Vec<Vec<Occurrence>>) {
     let mut names = Namespace::default();
     for reserved in ["ClientMessage", "ServerMessage"] {
@@ -20,7 +21,7 @@ pub(crate) fn name_types(types: &mut [TypeDef], occurrences: Vec<Vec<Occurrence>
     for (id, occurrences) in occurrences.iter().enumerate().filter(|(_, occurrences)| !occurrences.is_empty()) {
         wanted.insert(id, short_name(types, id, occurrences).unwrap_or_else(|| occurrences[0].long_name()));
     }
-    // A short name that several types want, or that a definition has, is no name for any of them.
+    // If several types want a short name, or a definition has it, none of them gets it.
     let mut demand: BTreeMap<&str, usize> = BTreeMap::new();
     wanted.values().for_each(|name| *demand.entry(name).or_default() += 1);
     for (id, name) in &wanted {
@@ -31,8 +32,8 @@ pub(crate) fn name_types(types: &mut [TypeDef], occurrences: Vec<Vec<Occurrence>
     }
 }
 
-/// The name of an inline type that does not depend on one place: the member's name where several parents have it,
-/// `AOrB` for a union of two definitions.
+/// Returns a name of an inline type without its parent: the name of the member if several parents have it, or `AOrB`
+/// for a union of two definitions.
 fn short_name(types: &[TypeDef], id: TypeId, occurrences: &[Occurrence]) -> Option<String> {
     if let Shape::Union(Union { variants, .. }) = &types[id].shape
         && let [Variant { content: Type::Named(a), .. }, Variant { content: Type::Named(b), .. }] = variants.as_slice()
@@ -46,7 +47,7 @@ fn short_name(types: &[TypeDef], id: TypeId, occurrences: &[Occurrence]) -> Opti
         .then(|| type_name(&field_name(&occurrences[0].label)))
 }
 
-/// `TextResourceContents` and `BlobResourceContents` are `TextOrBlobResourceContents`.
+/// Joins two names: `TextResourceContents` and `BlobResourceContents` become `TextOrBlobResourceContents`.
 fn either(a: &str, b: &str) -> String {
     let (a_words, b_words) = (words(a), words(b));
     let most = a_words.len().min(b_words.len()) - 1;
@@ -70,7 +71,7 @@ pub(crate) fn words(name: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Variants are named after what they hold; messages without their common last word.
+/// Names variants after their content. Names of messages lose the suffix `Request` or `Notification`.
 pub(crate) fn name_variants(types: &mut [TypeDef]) {
     for id in 0..types.len() {
         let Shape::Union(union) = &types[id].shape else { continue };
@@ -115,14 +116,14 @@ fn content_name(types: &[TypeDef], content: &Type, label: &str) -> String {
     }
 }
 
-/// Where an inline type stands: the readable name of its parent, and its own within.
+/// An occurrence of an inline type: the name of its parent, and its label in the parent.
 #[derive(Clone)]
 pub(crate) struct Occurrence {
     pub(crate) definition: String,
     pub(crate) parent: String,
     pub(crate) label: String,
     pub(crate) pointer: String,
-    /// A type here stays apart from its equals elsewhere.
+    /// Whether the type is separate from equal types elsewhere.
     pub(crate) own: bool,
 }
 
@@ -139,5 +140,5 @@ impl Occurrence {
     }
 }
 
-/// Labels that say where a type stands but not what it is.
+/// Labels that do not describe a type.
 pub(crate) const GENERIC_LABELS: &[&str] = &["Item", "Value", ""];

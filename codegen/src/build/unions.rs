@@ -8,12 +8,12 @@ use crate::schema::algebra::Algebra;
 use crate::schema::json_types::JsonTypes;
 use crate::schema::normal::{Kind, Object, Schema};
 
-/// Two variants that nothing separates.
+/// Two variants that no guard separates.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Conflict {
-    /// The one.
+    /// The first variant.
     pub a: usize,
-    /// The other.
+    /// The second variant.
     pub b: usize,
     /// A document that both accept, if one was found.
     pub example: Option<Json>,
@@ -22,7 +22,7 @@ pub(super) struct Conflict {
 /// Decides a union.
 ///
 /// # Errors
-/// The first two variants that no guard separates and of which neither contains the other.
+/// The first two variants that no guard separates, if neither contains the other.
 pub(super) fn decide(variants: &[Schema], algebra: &Algebra<'_>) -> Result<Decision, Conflict> {
     let mut search = Search { variants, algebra, decision: Decision::default() };
     let all: Vec<usize> = (0..variants.len()).collect();
@@ -32,10 +32,10 @@ pub(super) fn decide(variants: &[Schema], algebra: &Algebra<'_>) -> Result<Decis
     Ok(search.decision)
 }
 
-/// The variant that the union is: it accepts all that the others accept. The first of equals.
+/// Returns the first variant that accepts everything that the others accept. The union is an alias of it.
 ///
-/// If the others all require a key that this variant does not know, that key tells them apart and nothing is absorbed:
-/// a JSON-RPC request is by the letter also a notification, with a member too many.
+/// If the others all require a key that this variant does not know, the key separates them, and nothing is absorbed.
+/// For example, the schema of JSON-RPC notifications also accepts requests.
 pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<usize> {
     let search = Search { variants, algebra, decision: Decision::default() };
     let (large, _) = variants.iter().enumerate().find(|(large, variant)| {
@@ -49,7 +49,7 @@ pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<us
     (!separable).then_some(large)
 }
 
-/// References followed into one another before nothing is known of a schema.
+/// The number of nested references after which a schema counts as unknown.
 const MAX_DEPTH: u32 = 48;
 
 struct Search<'a> {
@@ -58,10 +58,10 @@ struct Search<'a> {
     decision: Decision,
 }
 
-/// A way to split a group: for each condition (none: otherwise) the variants that remain.
+/// A split of a group: the variants that remain for each condition, where `None` is "otherwise".
 type Split = Vec<(Option<Condition>, Vec<usize>)>;
 
-/// What a variant looks like to guards below a path: the objects that may stand there.
+/// A variant, and the objects that it allows at a path.
 struct Candidate<'s> {
     variant: usize,
     objects: Vec<&'s Object>,
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
         self.decision.guards.push(Guard { when, variant });
     }
 
-    /// First the JSON type: it is known at once.
+    /// Splits a group by JSON type.
     fn by_type(&mut self, group: Vec<usize>) -> Result<(), Conflict> {
         let mut groups: Vec<(JsonTypes, Vec<usize>)> = Vec::new();
         for one in JsonTypes::ALL.each() {
@@ -96,7 +96,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Then, within one JSON type, tags and keys.
+    /// Splits a group of one JSON type by tags and keys.
     fn by_shape(&mut self, group: Vec<usize>, when: Vec<Condition>, types: JsonTypes) -> Result<(), Conflict> {
         if let [only] = group.as_slice() {
             self.guard(when, *only);
@@ -111,7 +111,7 @@ impl<'a> Search<'a> {
             Some(split) => split,
             None => self.by_containment(&group)?,
         };
-        // An empty array has no first item to look at.
+        // An empty array has no first item, so a separate guard decides for it.
         let has_otherwise = split.iter().any(|(condition, _)| condition.is_none());
         let takes_empty = |&variant: &usize| self.algebra.accepts(&self.variants[variant], &Json::Array(Vec::new()));
         let empty = group.iter().copied().find(takes_empty).filter(|_| types == JsonTypes::ARRAY && !has_otherwise);
@@ -140,7 +140,7 @@ impl<'a> Search<'a> {
             .filter(|split| split.iter().all(|(_, variants)| variants.len() < group.len()))
     }
 
-    /// A member whose value is a constant or one of a few in every variant, and tells them apart.
+    /// Splits by a member that has constant values in every variant.
     fn by_tag(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, bool, Split)> = None;
         for path in paths {
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
         best.map(|(_, _, split)| split)
     }
 
-    /// A member that is constant in some variants and open in the others: the constant wins, otherwise the others.
+    /// Splits by a member that is constant in some variants and not in the others.
     fn by_open_tag(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>], declared: bool) -> Option<Split> {
         paths.iter().find_map(|path| {
             let (mut tagged, mut values, mut rest) = (Vec::new(), Vec::new(), Vec::new());
@@ -193,8 +193,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// A key that some variants require and the others do not know; the most even split, the first of equals. If it
-    /// is a constant where it is required, any other value is for the others.
+    /// Splits by a key that some variants require and the others do not know. Prefers the most even split, and the
+    /// first of equals. If the key has constant values, other values lead to the other variants.
     fn by_key(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, Split)> = None;
         for path in paths {
@@ -217,7 +217,7 @@ impl<'a> Search<'a> {
         best.map(|(_, split)| split)
     }
 
-    /// Enumerations of scalars: the value itself.
+    /// Splits enumerations by the value.
     fn by_whole_value(&self, group: &[usize]) -> Option<Split> {
         let values: Vec<Vec<Json>> = group
             .iter()
@@ -233,7 +233,8 @@ impl<'a> Search<'a> {
         smaller.then(|| groups.into_iter().map(|(condition, variants)| (Some(condition), variants)).collect())
     }
 
-    /// A variant inside another: told apart by a key that only the inner one knows, or else absorbed.
+    /// Splits off a variant that another one contains, by a key that only the contained one knows. Without such a key,
+    /// it is absorbed.
     fn by_containment(&mut self, group: &[usize]) -> Result<Split, Conflict> {
         for &inner in group {
             let Some(&outer) = group
@@ -266,7 +267,7 @@ impl<'a> Search<'a> {
         key.cloned()
     }
 
-    /// The objects that may stand at `base` below a schema; `None` if something else may stand there too.
+    /// Returns the objects that a schema allows at `base`, or `None` if it allows other values there.
     fn objects(&self, schema: &'a Schema, base: &[&str], depth: u32) -> Option<Vec<&'a Object>> {
         if depth > MAX_DEPTH {
             return None;
@@ -285,7 +286,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The JSON types that a schema accepts values of; all of them if that is not known.
+    /// Returns the JSON types of the values that a schema accepts, or all types if they are unknown.
     fn types(&self, schema: &Schema, depth: u32) -> JsonTypes {
         match &schema.kind {
             _ if depth > MAX_DEPTH => JsonTypes::ALL,
@@ -305,24 +306,24 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A path below the variants of a group, and what each of them says of it.
+/// A path in the documents of a group, with the schema of each variant.
 struct KeyPath<'s> {
     segments: Vec<String>,
     at: Vec<AtPath<'s>>,
 }
 
-/// What one variant says of a path.
+/// What a variant requires at a path.
 struct AtPath<'s> {
-    /// The value is always there.
+    /// Whether the value is required.
     required: bool,
-    /// The schema names it in at least one variant.
+    /// Whether the schema names it in at least one object.
     declared: bool,
-    /// What it must be, one schema per variant.
+    /// Its schema, for each object.
     schemas: Vec<Option<&'s Schema>>,
 }
 
 impl AtPath<'_> {
-    /// The few values that may stand here, if the schema says so in every variant.
+    /// Returns the allowed values, if every schema lists them.
     fn values(&self) -> Option<Vec<Json>> {
         let mut all = Vec::new();
         for schema in &self.schemas {
@@ -336,7 +337,7 @@ impl AtPath<'_> {
     }
 }
 
-/// All keys that a variant of the group names, and one level below those that all of them require.
+/// Returns all keys that a variant of the group names, and the keys below those that all of them require.
 fn paths<'s>(candidates: &'s [Candidate<'_>], base: &[String], algebra: &'s Algebra<'_>) -> Vec<KeyPath<'s>> {
     let mut found = Vec::new();
     for key in keys(candidates.iter().flat_map(|candidate| &candidate.objects).copied()) {
@@ -352,14 +353,14 @@ fn paths<'s>(candidates: &'s [Candidate<'_>], base: &[String], algebra: &'s Alge
             }
         }
     }
-    // Short paths first, otherwise the order in which variants and their keys are written.
+    // Shorter paths first, then the order of the schema.
     found.sort_by_key(|path| path.segments.len());
     found
 }
 
-/// A key that one variant alone requires, if it is the only one that remains: what lacks it is refused anyway, and an error
-/// that names the keys of all variants says more than one that misses this variant's. The first item of an array is not
-/// looked at: the array may be empty.
+/// Returns a key that only the remaining variant requires, if there is just one. Documents without the key are refused
+/// in either case, but the error can then list the keys of all variants. It does not use the first item of an array,
+/// because the array can be empty.
 fn required_only_by(
     candidates: &[Candidate<'_>],
     paths: &[KeyPath<'_>],
@@ -407,7 +408,7 @@ fn distinct(values: Vec<Json>) -> Vec<Json> {
     distinct
 }
 
-/// Values that lead to the same variants become one condition (its path is filled in by the caller).
+/// Groups values that lead to the same variants. The caller sets the path.
 fn group_by_value(candidates: &[Candidate<'_>], values: &[Vec<Json>]) -> Vec<(Condition, Vec<usize>)> {
     let mut groups: Vec<(Vec<Json>, Vec<usize>)> = Vec::new();
     let mut done: Vec<&Json> = Vec::new();

@@ -1,12 +1,12 @@
 //! What a command prints.
 
-/// What a command has to say.
+/// The output of a command.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// For stdout.
+    /// The text for stdout.
     pub text: String,
-    /// For stderr, one line each.
+    /// The lines for stderr.
     pub notes: Vec<String>,
-    /// Whether it looked for differences and found some.
+    /// Whether the command found differences, which is exit code 1.
     pub differs: bool,
 }

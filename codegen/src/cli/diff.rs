@@ -17,10 +17,10 @@ use crate::report::source::Source;
 use clap::{Args, ColorChoice};
 use jiff::civil::Date;
 
-/// Compare two schemas: who breaks, old clients, old servers or Rust code
+/// Compare two schemas: does a change break old clients, old servers or Rust code?
 ///
-/// A schema is named by a vendored revision, a file, `-` for standard input, or `git:REF:PATH` for a file at a commit of
-/// the repository around the current folder. Reports, `mcpgen.toml` and baselines are documented in codegen/README.md.
+/// A schema is a vendored revision, a file, `-` for standard input, or `git:REF:PATH` for a file in a commit of the
+/// repository around the current folder. codegen/README.md documents reports, `mcpgen.toml` and baselines.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,56 +30,56 @@ Examples:
 
 Exit codes: 0 nothing at or above --fail-on, 1 findings or stale ignores, 2 bad input or usage.")]
 pub(super) struct DiffArgs {
-    /// The schema that is there
+    /// The old schema
     #[arg(value_name = "OLD")]
     old: String,
-    /// The schema that is to come
+    /// The new schema
     #[arg(value_name = "NEW")]
     new: String,
     /// The report on standard output [default: text]
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<Format>,
-    /// A report to a file as well; `-` is standard output; may be given several times
+    /// Write another report to a file, or to standard output with `-`; can be repeated
     #[arg(long = "output", value_name = "FORMAT=FILE")]
     outputs: Vec<Output>,
-    /// Whose view decides; several are separated by commas [default: both of messages]
+    /// The axes that decide, separated by commas [default: the two axes of messages]
     #[arg(long = "axis", value_name = "AXIS", value_delimiter = ',', value_enum)]
     axes: Vec<Axis>,
-    /// Show compatible and suppressed findings in the text report, too
+    /// Also show compatible and suppressed findings in the text report
     #[arg(long)]
     all: bool,
-    /// Whether the text report on standard output is coloured
+    /// Colour the text report on standard output
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
-    /// From which severity on the exit code is 1
+    /// The lowest severity for which the exit code is 1
     #[arg(long, value_name = "SEVERITY", default_value = "breaking", value_enum)]
     fail_on: FailOn,
-    /// Severities and ignores [default: the nearest mcpgen.toml from the current folder upwards]
+    /// The file with severities and ignores [default: mcpgen.toml in the current folder or above]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Findings listed in this file do not count
+    /// Do not count the findings in this file
     #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
     baseline: Option<PathBuf>,
-    /// List what is dangerous or breaking now in this file, so that it does not count
+    /// Write the dangerous and breaking findings to this file, and do not count them
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
-    /// The day by which ignores expire
+    /// The day that is compared with the expiry dates of ignores
     #[arg(long, value_name = "DATE", hide = true)]
     today: Option<Date>,
     #[command(flatten)]
     root: Root,
 }
 
-/// A report, and where it goes.
+/// A report and its destination.
 #[derive(Clone, Debug)]
 struct Output {
     format: Format,
-    /// Nothing is standard output.
+    /// `None` for standard output.
     file: Option<PathBuf>,
 }
 
 impl DiffArgs {
-    /// Every input is read before anything is written, and every file is written before standard output.
+    /// Compares. Every input is read before anything is written, and every file is written before standard output.
     pub(super) fn run(self) -> Result<Answer, Error> {
         let outputs = self.outputs()?;
         let policy = Policy::find(self.config.as_deref(), &RULES)?;
@@ -105,7 +105,7 @@ impl DiffArgs {
                 Some(file) => write(&file, &format.render(&report, TextOptions { all: self.all, color: false }))?,
                 None => {
                     answer.text = format.render(&report, TextOptions { all: self.all, color: self.colors() });
-                    // Programs read the other forms, and people the log.
+                    // Programs read the other formats, and people read stderr.
                     if format != Format::Text {
                         answer.notes.extend(report.stale.iter().map(|stale| format!("error: {stale}")));
                     }
@@ -137,7 +137,7 @@ impl DiffArgs {
         match self.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            // Terminals, NO_COLOR, CLICOLOR_FORCE and what else has become the custom.
+            // This respects terminals, NO_COLOR, CLICOLOR_FORCE and other conventions.
             ColorChoice::Auto => anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never,
         }
     }
@@ -160,7 +160,7 @@ impl FromStr for Output {
     }
 }
 
-/// The day it is in UTC, so that an ignore expires for everybody at once.
+/// Returns the current day in UTC, so that ignores expire at the same time everywhere.
 fn today() -> Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }

@@ -1,4 +1,4 @@
-//! `mcpgen docs`: what of the vendored revisions is documented.
+//! `mcpgen docs`.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use clap::Args;
 use super::answer::Answer;
 use super::root::Root;
 
-/// Say how much of the vendored revisions is documented in schema/docs, and what is not
+/// Show how much of the vendored revisions is documented in schema/docs
 ///
-/// An entry is missing where a definition, a member, a value, a variant of a union or a method has none; it is stale where it
-/// is of nothing that there is, or links to it.
+/// An entry is missing if a definition, member, value, variant of a union or method has none. An entry is stale if it
+/// documents something that no revision has, or links to it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -19,7 +19,7 @@ Example:
 
 Exit codes: 0 everything is documented, or --missing was not given, 1 something is missing or stale, 2 bad input or usage.")]
 pub(super) struct DocsArgs {
-    /// List what is missing and what is stale, and exit with 1 if anything is
+    /// List missing and stale entries, and exit with 1 if there are any
     #[arg(long)]
     missing: bool,
     #[command(flatten)]

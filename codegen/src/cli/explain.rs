@@ -7,14 +7,14 @@ use clap::Args;
 
 use super::answer::Answer;
 
-/// Explain a rule of `diff`: what it means, its verdicts by sender, an example; without a name, list all rules
+/// Explain a rule of `diff` with its verdicts and an example, or list all rules
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   mcpgen explain
   mcpgen explain request-removed")]
 pub(super) struct ExplainArgs {
-    /// The rule's name, as reports print it
+    /// The name of the rule
     rule: Option<String>,
 }
 

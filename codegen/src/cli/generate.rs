@@ -9,10 +9,10 @@ use super::root::Root;
 use crate::error::Error;
 use crate::project::generate::{self, Generated, Generator};
 
-/// Write the Rust modules of all vendored revisions, or of one schema of your own
+/// Write the Rust modules of all vendored revisions, or of one schema
 ///
-/// Vendored revisions go to generated/src. Generated files that are not needed any more are removed; files that mcpgen
-/// did not write are never touched; if anything fails, everything stays as it was.
+/// Vendored revisions are written to generated/src. Outdated generated files are removed. Files that mcpgen did not
+/// write are never changed. After an error, all files are as before.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,24 +20,23 @@ Examples:
   mcpgen generate --check
   mcpgen generate --schema my-schema.json --revision my-draft --out src/protocol")]
 pub(super) struct GenerateArgs {
-    /// Write nothing; print what would change and exit with 1 if anything would
+    /// Write nothing; print the changes and exit with 1 if there are any
     #[arg(long)]
     check: bool,
     #[command(flatten)]
     root: Root,
     /// Generate from this schema instead of the vendored ones
     ///
-    /// It never counts as a released revision, whatever its name: fixups are tried on it, and none has to find its
-    /// place.
+    /// It does not count as a released revision, whatever its name. Fixups are applied where they match.
     #[arg(long, value_name = "FILE", requires_all = ["revision", "out"], conflicts_with = "root")]
     schema: Option<PathBuf>,
-    /// What to call the revision of --schema
+    /// The name of the revision of --schema
     #[arg(long, value_name = "NAME", requires = "schema")]
     revision: Option<String>,
-    /// The folder that becomes the module of --schema: DIR/mod.rs and its files
+    /// The folder of the module of --schema: DIR/mod.rs and its files
     #[arg(long, value_name = "DIR", requires = "schema")]
     out: Option<PathBuf>,
-    /// Where the module of --schema finds the support core
+    /// The path of the support core for the module of --schema
     #[arg(long, value_name = "PATH", requires = "schema", default_value = generate::SUPPORT)]
     support: String,
 }

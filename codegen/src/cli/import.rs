@@ -12,9 +12,9 @@ use crate::project::Workspace;
 use crate::project::import::{Import, Imported, import};
 use crate::project::workspace;
 
-/// Take an official schema into schema/, without its prose
+/// Import an official schema into schema/, without its prose
 ///
-/// A revision that is there already changes only with --accept; otherwise its changes are printed and the exit code is 1.
+/// An existing revision changes only with --accept. Without it, the changes are printed and the exit code is 1.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -22,19 +22,19 @@ Example:
 pub(super) struct ImportArgs {
     /// The schema.json of a revision
     file: PathBuf,
-    /// The revision's name, such as 2025-11-25 or draft
+    /// The name of the revision, such as 2025-11-25 or draft
     #[arg(long, value_name = "REV")]
     revision: String,
-    /// Whether every fixup meant for the revision must find its place [default: released if the name is a date]
+    /// The status; all fixups for a released revision must match [default: released if the name is a date]
     #[arg(long, value_enum)]
     status: Option<Status>,
-    /// How sessions work [default: legacy if `initialize` is a client's request]
+    /// How sessions work [default: legacy if clients send `initialize`]
     #[arg(long, value_enum)]
     era: Option<Era>,
-    /// Path of the file in upstream's repository [default: schema/REV/schema.json]
+    /// The path of the file in upstream's repository [default: schema/REV/schema.json]
     #[arg(long, value_name = "PATH")]
     upstream: Option<String>,
-    /// Let a revision that is there already change
+    /// Change an existing revision
     #[arg(long)]
     accept: bool,
     #[command(flatten)]

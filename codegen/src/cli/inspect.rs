@@ -14,9 +14,10 @@ use crate::model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
 use crate::schema::Document;
 use crate::text::suggest::did_you_mean;
 
-/// Show a revision: methods, types, unions with their decisions, fixups, and what became of every definition
+/// Show a revision: methods, types, unions with their decisions, fixups, and the fate of every definition
 ///
-/// With names of types, only those, and what is said of them. The JSON form is documented in codegen/README.md and stable.
+/// With names of types, show only these types with their documentation. The JSON format is stable; the module
+/// `mcpgen::inspect` documents it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,13 +25,13 @@ Examples:
   mcpgen inspect 2025-11-25 Tool CallToolResult
   mcpgen inspect my-schema.json --format json")]
 pub(super) struct InspectArgs {
-    /// A vendored revision, or a schema file, which counts as a draft
+    /// A vendored revision, or a schema file
     #[arg(value_name = "REV|FILE")]
     subject: String,
-    /// Types to show, by their names in the schema or in Rust
+    /// Types to show, by name in the schema or in Rust
     #[arg(value_name = "TYPE", conflicts_with = "format")]
     types: Vec<String>,
-    /// For people or for programs
+    /// The format
     #[arg(long, default_value = "text", value_enum)]
     format: InspectFormat,
     #[command(flatten)]
@@ -66,7 +67,7 @@ impl InspectArgs {
     }
 }
 
-/// What is known of these types.
+/// Describes types.
 fn texts(protocol: &Protocol, names: &[String]) -> Result<String, Error> {
     let mut text = String::new();
     for name in names {

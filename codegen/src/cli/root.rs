@@ -9,7 +9,8 @@ use crate::project::Workspace;
 
 #[derive(Debug, Args)]
 pub(super) struct Root {
-    /// The folder that holds schema/ [default: the nearest one upwards with schema/revisions.toml]
+    /// The folder that contains schema/ [default: the current folder or the nearest one above with
+    /// schema/revisions.toml]
     #[arg(long = "root", id = "root", value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
 }

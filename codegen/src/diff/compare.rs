@@ -1,8 +1,8 @@
-//! The comparison itself: pairs of types, each compared once, and who sends them.
+//! Pairs the types of two models, compares each pair once, and finds who sends it.
 //!
-//! Two types are compared wherever one takes the place of the other, whatever they are called: in the params and results
-//! of one method, under one member name, in matching variants of a union. What nothing leads to is compared by name, as if
-//! both sides sent it.
+//! Two types are a pair if one replaces the other, whatever their names: in the params and results of a method, in a
+//! member, or in matching variants of a union. Definitions that no method uses are compared by name, as if both sides
+//! sent them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -41,12 +41,12 @@ struct Comparison<'p> {
     new: &'p Protocol,
     values: Values<'p>,
     pairs: IndexMap<Pair, Paired>,
-    /// Pairs whose children have not heard of their senders yet.
+    /// Pairs whose senders are not propagated to their children yet.
     queue: Vec<Pair>,
-    /// Pairs that methods lead to. Who sends them is known, and not changed by what only has a name.
+    /// Pairs that methods use. Their senders are known, and definitions that are compared by name do not change them.
     reached_from_methods: HashSet<Pair>,
     findings: Vec<Finding>,
-    /// By union of messages: what its methods say of it.
+    /// The rules of added, removed and moved methods, by message set.
     message_rules: HashMap<MessageSet, Vec<&'static Rule>>,
     notes: Vec<String>,
 }
@@ -116,7 +116,7 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// Whether a method exists, and who sends it.
+    /// Compares the existence and the senders of a method.
     fn method(
         &mut self,
         method: &str,
@@ -221,12 +221,12 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// Compares what a method leads to.
+    /// Compares the types of a method.
     fn compare_roots(&mut self, old: &Type, new: &Type, senders: Senders, method: &str) {
         let (was, is) = (self.place_of(self.old, old), self.place_of(self.new, new));
         let site = Site { subject: method.to_owned(), old: was, new: is, message: None };
         let outcome = self.values.compare(old, new, &site);
-        // What a method's types are called is said where the method is compared.
+        // Renamed types of a method are reported with the method.
         for difference in outcome.differences.into_iter().filter(|it| it.rule.id != rules::TYPE_RENAMED_IN_USE.id) {
             self.push(difference, senders);
         }
@@ -251,7 +251,7 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// Lets everything know who sends it.
+    /// Propagates senders to all types that a type uses.
     fn propagate_senders(&mut self) {
         while let Some(pair) = self.queue.pop() {
             let Paired { senders, outcome } = &self.pairs[&pair];
@@ -262,7 +262,7 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// Definitions by name: those that came, went or were renamed, and those that nothing leads to.
+    /// Compares definitions by name: added, removed and renamed ones, and those that no method uses.
     fn definitions(&mut self) {
         let (olds, news) = (definitions(self.old), definitions(self.new));
         for (name, new) in &news {
@@ -310,7 +310,7 @@ impl<'p> Comparison<'p> {
     }
 
     fn error_codes(&mut self) {
-        // JSON-RPC's own are known to everybody, stated or not.
+        // The codes of JSON-RPC are known without the schema.
         let own = |error: &&ErrorCode| matches!(error.code, -32700 | -32603..=-32600);
         let codes = |protocol: &'p Protocol| {
             protocol.error_codes.iter().filter(|it| !own(it)).map(|it| (it.code, it)).collect()
@@ -328,7 +328,7 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// A fixup that one side needs and the other was tried with in vain.
+    /// Reports fixups that match only one of the schemas.
     fn fixups(&mut self) {
         for (protocol, label) in [(self.old, "old"), (self.new, "new")] {
             let idle = protocol.fixups.iter().filter(|applied| applied.pointers.is_empty());
@@ -368,7 +368,7 @@ impl<'p> Comparison<'p> {
         Diff { findings: self.findings, types, notes: self.notes }
     }
 
-    /// One finding for what two ways lead to.
+    /// Merges findings that were reached in several ways.
     fn merge(&mut self) {
         let mut merged: IndexMap<(&str, String, String), Finding> = IndexMap::new();
         for finding in std::mem::take(&mut self.findings) {
@@ -387,7 +387,7 @@ impl<'p> Comparison<'p> {
         self.findings = merged.into_values().collect();
     }
 
-    /// One finding for all messages that come to name the members of their envelope, or cease to.
+    /// Merges the findings of all messages whose definitions begin or cease to state the envelope.
     fn envelope(&mut self) {
         for (rule, words) in [
             (&rules::ENVELOPE_STATED, "name the envelope's members `jsonrpc` and `id` themselves now"),
@@ -415,7 +415,7 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// What becomes of each definition that both sides have, all that it holds included.
+    /// Returns the verdicts on the definitions that both schemas have, including everything in them.
     fn type_verdicts(&self) -> Vec<TypeVerdict> {
         let olds = definitions(self.old);
         let both = definitions(self.new).into_iter().filter_map(|(name, new)| Some((name, *olds.get(name)?, new)));

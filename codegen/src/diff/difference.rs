@@ -6,7 +6,7 @@ use crate::json::pointer::escape;
 use crate::model::{Member, MessageKind, Origin, Protocol, Type, TypeDef, TypeId};
 use crate::text::names;
 
-/// A difference, before it is known who sends what it is in.
+/// A difference, before it is known who sends it.
 #[derive(Clone, Debug)]
 pub(super) struct Difference {
     pub(super) rule: &'static Rule,
@@ -20,7 +20,7 @@ pub(super) struct Difference {
 /// Where two values are compared.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
-    /// In the schema's names.
+    /// The subject, in names of the schema.
     pub(super) subject: String,
     pub(super) old: Option<Place>,
     pub(super) new: Option<Place>,
@@ -28,23 +28,23 @@ pub(super) struct Site {
     pub(super) message: Option<MessageKind>,
 }
 
-/// What comparing two values by themselves gives.
+/// The result of comparing two values, without the named types in them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     pub(super) differences: Vec<Difference>,
-    /// Differences that another rule reports in better words; they count for verdicts.
+    /// The rules of differences that another rule reports. They count for verdicts.
     pub(super) silent: Vec<&'static Rule>,
-    /// Named types that take each other's place.
+    /// Pairs of named types to compare.
     pub(super) children: Vec<(TypeId, TypeId, Site)>,
 }
 
-/// The place of a type's definition.
+/// Returns the place of a type.
 pub(super) fn place(protocol: &Protocol, id: TypeId) -> Place {
     let TypeDef { pointer, rust, .. } = &protocol.types[id];
     Place { pointer: pointer.clone(), rust: Some(rust.clone()) }
 }
 
-/// The name of the definition that a type expression is.
+/// Returns the name of the definition that a type expression refers to.
 pub(super) fn definition<'p>(protocol: &'p Protocol, content: &Type) -> Option<&'p str> {
     match content {
         Type::Named(id) if protocol.types[*id].origin == Origin::Definition => Some(&protocol.types[*id].name),
@@ -53,7 +53,7 @@ pub(super) fn definition<'p>(protocol: &'p Protocol, content: &Type) -> Option<&
 }
 
 impl Outcome {
-    /// What is said about a type or a member, before and after, without a change to its values.
+    /// Compares the annotations of a type or a member.
     pub(super) fn remarks(
         &mut self,
         site: &Site,
@@ -89,7 +89,7 @@ impl Site {
         Difference { rule, subject, detail: detail.to_owned(), message, old, new }
     }
 
-    /// A place inside, without a name of its own in Rust.
+    /// Returns the site of a value inside that has no name in Rust.
     pub(super) fn below(&self, name: &str, pointer: &str) -> Site {
         let inside = |place: &Option<Place>| {
             place.as_ref().map(|it| Place { pointer: format!("{}{pointer}", it.pointer), rust: it.rust.clone() })

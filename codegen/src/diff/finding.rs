@@ -1,4 +1,4 @@
-//! What a comparison finds.
+//! The result of a comparison.
 
 use sha2::{Digest, Sha256};
 
@@ -7,48 +7,48 @@ use crate::diff::senders::Senders;
 use crate::diff::verdict::{Axis, Bump, Verdict, Verdicts};
 use crate::text::hex;
 
-/// What there is to say about two revisions.
+/// The differences between two revisions.
 #[derive(Clone, Debug)]
 pub struct Diff {
-    /// The differences: worst first, then in the order of the new schema.
+    /// The findings: worst first, then in the order of the new schema.
     pub findings: Vec<Finding>,
-    /// What becomes of each definition that both revisions have, all that it holds included.
+    /// The verdicts on each definition that both revisions have.
     pub types: Vec<TypeVerdict>,
-    /// What is worth knowing and no difference.
+    /// Remarks that are not findings.
     pub notes: Vec<String>,
 }
 
-/// What becomes of a definition, all that it holds included.
+/// The verdicts on a definition, including everything in it.
 #[derive(Clone, Debug)]
 pub struct TypeVerdict {
     /// The definition.
     pub name: String,
     /// Who sends it.
     pub senders: Senders,
-    /// For a value of the old revision and a reader of the new one.
+    /// The verdict on a value of the old revision for a reader of the new one.
     pub old_to_new: Verdict,
-    /// For a value of the new revision and a reader of the old one.
+    /// The verdict on a value of the new revision for a reader of the old one.
     pub new_to_old: Verdict,
 }
 
 /// A difference.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The rule that it comes under.
+    /// The rule.
     pub rule: &'static Rule,
-    /// Who sends what it is in.
+    /// Who sends the type.
     pub senders: Senders,
-    /// What it means.
+    /// The verdicts.
     pub verdicts: Verdicts,
-    /// What it is about, in the schema's names: `CallToolResult.content`, `tools/call`.
+    /// The subject, in names of the schema: `CallToolResult.content`, `tools/call`.
     pub subject: String,
-    /// What distinguishes it from other findings of its rule at its subject: the value, the method, the member.
+    /// What distinguishes it from other findings with the same rule and subject, such as a value.
     pub detail: String,
-    /// One sentence.
+    /// The message, in one sentence.
     pub message: String,
-    /// Where it is in the old schema, if anything is there.
+    /// The place in the old schema, if it has one.
     pub old: Option<Place>,
-    /// Where it is in the new schema, if anything is there.
+    /// The place in the new schema, if it has one.
     pub new: Option<Place>,
 }
 
@@ -62,7 +62,7 @@ pub struct Place {
 }
 
 impl Finding {
-    /// What identifies the finding from run to run, wherever it moves: 16 hex digits.
+    /// Returns 16 hex digits that identify the finding. They stay the same when lines and definitions move.
     pub fn fingerprint(&self) -> String {
         let text = [self.rule.id, &self.subject, &self.detail].join("\0");
         hex(&Sha256::digest(text.as_bytes())[..8])
@@ -70,7 +70,7 @@ impl Finding {
 }
 
 impl TypeVerdict {
-    /// The verdict on a wire axis, for whoever sends the type.
+    /// Returns the verdict on an axis, for the senders of the type.
     pub fn on(&self, axis: Axis) -> Verdict {
         self.senders.verdicts(self.old_to_new, self.new_to_old, Bump::Patch).on(axis)
     }

@@ -1,11 +1,11 @@
-//! Which variant a reader's union decides for.
+//! Finds the variant that a reader's union decides for.
 
 use crate::diff::resolved::{Choice, MAX_DEPTH, Resolved, types, types_of_resolved};
 use crate::json::Json;
 use crate::json::pointer::escape;
 use crate::model::{Condition, Content, Decision, Guard, JsonTypes, Protocol, Type};
 
-/// Whether something holds of all, of none or of some documents of a type.
+/// Whether something is true of all, of none or of some documents of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     Always,
@@ -27,17 +27,17 @@ impl Holds {
     }
 }
 
-/// What is known of a document because its sender's union decided for one variant.
+/// Facts about a document, because its sender's union decided for a variant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DocumentFacts<'d> {
-    /// All hold.
+    /// The conditions that hold.
     holding: &'d [Condition],
-    /// Of each, one does not hold.
+    /// Lists of conditions. In each list, at least one does not hold.
     failing: Vec<&'d [Condition]>,
 }
 
 impl<'d> DocumentFacts<'d> {
-    /// What a decision for this variant says: one possibility for each guard that leads to it.
+    /// Returns the facts for a variant, one for each guard that leads to it.
     pub(super) fn of(decision: Option<&'d Decision>, variant: usize) -> Vec<DocumentFacts<'d>> {
         let Some(Decision { guards, .. }) = decision else { return vec![DocumentFacts::default()] };
         let leading = guards.iter().enumerate().filter(|(_, guard)| guard.variant == variant);
@@ -53,13 +53,14 @@ impl<'d> DocumentFacts<'d> {
 #[derive(Debug, PartialEq)]
 pub(super) struct Reached<'d> {
     pub(super) variant: usize,
-    /// Keys that such a document does not have, or another guard would have held.
+    /// Keys that such a document does not have, because otherwise another guard would hold.
     pub(super) without: Vec<&'d str>,
 }
 
-/// The variants that a reader's union may decide for, given a document of this type, and whether it may find none.
+/// Returns the variants that a reader's union may decide for, given a document of this type, and whether it may find
+/// none.
 ///
-/// Documents do not use names of either revision for members that their type does not know; so a key that only the
+/// Documents do not use names of either revision for members that their type does not know. So a key that only the
 /// reader knows is absent.
 pub(super) fn reachable<'d>(
     reader: &Protocol,
@@ -98,7 +99,7 @@ pub(super) fn reachable<'d>(
         reached.push(Reached { variant: *variant, without: without.clone() });
         match open.as_slice() {
             [] => return (reached, false),
-            // Whoever goes on to the next guard failed this one for want of the key.
+            // Documents that reach the next guard do not have the key.
             [(Condition::Present(path), _)] if path.len() == 1 => without.push(path[0].as_str()),
             _ => {}
         }
@@ -106,7 +107,7 @@ pub(super) fn reachable<'d>(
     (reached, true)
 }
 
-/// What the facts say about a condition by themselves.
+/// Returns whether a condition holds, if the facts alone decide it.
 fn known(condition: &Condition, facts: &DocumentFacts<'_>) -> Option<Holds> {
     if facts.holding.iter().any(|fact| implies(fact, condition)) {
         return Some(Holds::Always);
@@ -116,7 +117,7 @@ fn known(condition: &Condition, facts: &DocumentFacts<'_>) -> Option<Holds> {
     refuted.then_some(Holds::Never)
 }
 
-/// Whether the one cannot hold without the other.
+/// Whether the first condition implies the second.
 fn implies(one: &Condition, other: &Condition) -> bool {
     match (one, other) {
         (Condition::Type(a), Condition::Type(b)) => b.contains(*a),
@@ -126,7 +127,7 @@ fn implies(one: &Condition, other: &Condition) -> bool {
     }
 }
 
-/// Whether the two cannot hold together.
+/// Whether the two conditions exclude each other.
 fn excludes(one: &Condition, other: &Condition) -> bool {
     match (one, other) {
         (Condition::Type(a), Condition::Type(b)) => !a.intersects(*b),
@@ -139,7 +140,7 @@ fn excludes(one: &Condition, other: &Condition) -> bool {
     }
 }
 
-/// Whether a condition holds of the documents of a type.
+/// Whether a condition holds for the documents of a type.
 fn holds(protocol: &Protocol, content: &Type, condition: &Condition) -> Holds {
     match condition {
         Condition::Type(wanted) => match types(protocol, content, 0) {
@@ -157,7 +158,7 @@ fn holds(protocol: &Protocol, content: &Type, condition: &Condition) -> Holds {
     }
 }
 
-/// Whether there is a value at the path, and one of these if any are named.
+/// Whether there is a value at the path, and if `values` is given, whether it is one of these.
 fn at(protocol: &Protocol, resolved: Resolved<'_>, path: &[String], values: Option<&[Json]>, depth: usize) -> Holds {
     if depth > MAX_DEPTH {
         return Holds::Perhaps;
@@ -171,7 +172,7 @@ fn at(protocol: &Protocol, resolved: Resolved<'_>, path: &[String], values: Opti
     };
     match resolved {
         Resolved::Any => Holds::Perhaps,
-        // A key that it does not name is no key of either revision.
+        // A key that the object does not name is unknown in both revisions.
         Resolved::Object(object) => match object.members.iter().find(|member| member.wire == *step) {
             None => Holds::Never,
             Some(member) => {

@@ -1,4 +1,4 @@
-//! Limits, and lists of values: how two of them lie to each other, and what they are called.
+//! Compares limits, and describes limits and lists of values.
 
 use crate::diff::difference::{Outcome, Site};
 use crate::diff::resolved::Integers;
@@ -6,7 +6,7 @@ use crate::diff::rules::{self, Rule};
 use crate::json::Json;
 use crate::model::{Bounds, Length};
 
-/// How the limits of two types lie.
+/// How the limits of two types relate.
 pub(super) enum Relation {
     Equal,
     Added,

@@ -26,6 +26,6 @@ mod verdict;
 
 pub use compare::compare as diff;
 pub use finding::{Diff, Finding, Place, TypeVerdict};
-pub use rules::{RULES, Rule};
+pub use rules::{RULES, Rule, RuleExample};
 pub use senders::Senders;
 pub use verdict::{Axis, Bump, Verdict, Verdicts};

@@ -1,4 +1,4 @@
-//! What a type expression accepts, names and aliases seen through: what two revisions are compared by.
+//! Resolved type expressions: what they accept, without names and aliases.
 
 use crate::json::Json;
 use crate::model::{
@@ -22,14 +22,14 @@ pub(super) enum Resolved<'p> {
     Union(Choice<'p>),
 }
 
-/// A range of integers, both ends within.
+/// A range of integers, including both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Integers {
     pub(super) first: i128,
     pub(super) last: i128,
 }
 
-/// The members of an object, and what the others are.
+/// The named members of an object, and the others.
 #[derive(Clone, Debug)]
 pub(super) struct ResolvedObject<'p> {
     pub(super) members: &'p [Member],
@@ -44,7 +44,7 @@ pub(super) enum OtherMembers<'p> {
     Refused,
 }
 
-/// Variants, and how one is chosen.
+/// The variants of a union, and its decision.
 #[derive(Clone, Debug)]
 pub(super) struct Choice<'p> {
     pub(super) variants: Vec<Type>,
@@ -52,7 +52,7 @@ pub(super) struct Choice<'p> {
 }
 
 impl Protocol {
-    /// What a type expression accepts.
+    /// Resolves a type expression.
     pub(super) fn resolved<'p>(&'p self, content: &'p Type) -> Resolved<'p> {
         let object = |rest| Resolved::Object(ResolvedObject { members: &[], rest });
         match self.follow(content) {
@@ -70,7 +70,7 @@ impl Protocol {
             Type::Nullable(inner) => {
                 Resolved::Union(Choice { variants: vec![(**inner).clone(), Type::Null], decision: None })
             }
-            // An alias that never ends denotes nothing; the model has none.
+            // The model has no recursive aliases.
             Type::Named(id) => self.resolved_type(*id),
         }
     }
@@ -103,12 +103,12 @@ impl Protocol {
             Shape::Core("ResultType") => Resolved::String(Length::default()),
             Shape::Core(_) => Resolved::Union(Choice { variants: vec![Type::String, Type::Signed], decision: None }),
             Shape::Never => Resolved::Never,
-            // `follow` has seen through it, unless it is a circle.
+            // `follow` has followed it, unless it is recursive.
             Shape::Alias(..) => Resolved::Never,
         }
     }
 
-    /// What a member holds.
+    /// Resolves the content of a member.
     pub(super) fn resolved_member<'p>(&'p self, member: &'p Member) -> Resolved<'p> {
         match &member.content {
             Content::Constant(value) => Resolved::Values(vec![value.clone()]),
@@ -118,7 +118,7 @@ impl Protocol {
 }
 
 impl Integers {
-    /// The integers within bounds that the Rust type can hold.
+    /// Returns the integers within bounds that the Rust type can represent.
     fn of(bounds: &Bounds, unsigned: bool) -> Integers {
         let (least, most) = if unsigned { (0, i128::from(u64::MAX)) } else { (i64::MIN.into(), i64::MAX.into()) };
         Integers {
@@ -132,10 +132,10 @@ impl Integers {
     }
 }
 
-/// How deep types are looked into before nothing is claimed.
+/// The depth of types below which nothing is known.
 pub(super) const MAX_DEPTH: usize = 16;
 
-/// The JSON types of the documents of a type.
+/// Returns the JSON types of the documents of a type.
 pub(super) fn types(protocol: &Protocol, content: &Type, depth: usize) -> JsonTypes {
     match protocol.resolved(content) {
         Resolved::Union(_) if depth > MAX_DEPTH => JsonTypes::ALL,

@@ -8,33 +8,33 @@ use crate::model::Side;
 /// Who sends a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Senders {
-    /// The client does.
+    /// Whether the client sends it.
     pub client: bool,
-    /// The server does.
+    /// Whether the server sends it.
     pub server: bool,
 }
 
 impl Senders {
-    /// From either side, or from a side that is not known.
+    /// Both sides, or an unknown side.
     pub const BOTH: Senders = Senders { client: true, server: true };
 
-    /// From one side.
+    /// One side.
     pub fn from(side: Side) -> Senders {
         Senders { client: side == Side::Client, server: side == Side::Server }
     }
 
-    /// From these sides.
+    /// These sides.
     pub(super) fn of(sides: &[Side]) -> Senders {
         sides.iter().fold(Senders::default(), |so_far, side| so_far.and(Senders::from(*side)))
     }
 
-    /// From the sides of both.
+    /// The sides of either.
     #[must_use]
     pub fn and(self, other: Senders) -> Senders {
         Senders { client: self.client || other.client, server: self.server || other.server }
     }
 
-    /// In words: `client`, `server`, `both`.
+    /// Returns `client`, `server`, `both` or `nobody`.
     pub fn as_str(self) -> &'static str {
         match (self.client, self.server) {
             (true, false) => "client",
@@ -44,7 +44,7 @@ impl Senders {
         }
     }
 
-    /// What a change means for each axis, if it means this for messages from old to new and from new to old.
+    /// Returns the verdicts on each axis, given those on messages from old to new and from new to old.
     pub fn verdicts(self, old_to_new: Verdict, new_to_old: Verdict, rust_api: Bump) -> Verdicts {
         let worst = |from_client: Verdict, from_server: Verdict| {
             let client = if self.client { from_client } else { Verdict::Compatible };

@@ -1,4 +1,4 @@
-//! Two unions: which variants are each other's, and for which of them a reader decides.
+//! Compares two unions: matches their variants, and finds the variant that a reader decides for.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use crate::model::{Content, Member, Protocol, Type};
 /// A type, and its variants if it is a union.
 pub(super) type Operand<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
 
-/// Whether an old and a new variant are each other's.
+/// Whether an old and a new variant match.
 type Alike<'a> = &'a dyn Fn(&Type, &Type) -> bool;
 
 impl<'p> Values<'p> {
@@ -61,7 +61,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Whether the reader decides for the counterpart of a sender's variant, or for a variant that takes all of it.
+    /// Whether the reader decides for the counterpart of a sender's variant, or for a variant that accepts everything
+    /// in it.
     fn taken(
         &self,
         (content, index, choice): (&Type, usize, Option<&Choice<'p>>),
@@ -86,7 +87,7 @@ impl<'p> Values<'p> {
         possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
     }
 
-    /// Of the objects that are left over, those that are most alike, if they are alike enough to be versions of one.
+    /// Matches the remaining objects that have most members in common, if they have enough.
     fn by_likeness(&self, olds: &[Type], news: &[Type], matches: &mut Vec<(usize, usize)>) {
         let members = |protocol: &'p Protocol, content: &Type| match protocol.resolved(content) {
             Resolved::Object(object) => object.members.to_vec(),
@@ -105,7 +106,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Which variants of two unions are each other's: by name, by tag, by JSON type, by likeness.
+    /// Matches the variants of two unions: by name, by tag, by JSON type, and by common members.
     fn matches(&self, olds: &[Type], news: &[Type]) -> Vec<(usize, usize)> {
         let mut matches: Vec<(usize, usize)> = Vec::new();
         let by_name = |old: &Type, new: &Type| {
@@ -138,7 +139,7 @@ impl<'p> Values<'p> {
             }
         }
         self.by_likeness(olds, news, &mut matches);
-        // What is left over on both sides alone is compared, so that its differences are named.
+        // If one variant remains on each side, the two are compared, so that their differences are reported.
         let left = |all: &[Type], side: fn(&(usize, usize)) -> usize| -> Vec<usize> {
             (0..all.len()).filter(|index| !matches.iter().any(|pair| side(pair) == *index)).collect()
         };
@@ -154,7 +155,7 @@ impl<'p> Values<'p> {
     }
 }
 
-/// The names that a struct has for its members, if the two may be versions of one another.
+/// Returns how many members two structs have in common, if they may be versions of one struct.
 fn shared(old: &[Member], new: &[Member]) -> Option<Likeness> {
     let constant = |member: &Member| match &member.content {
         Content::Constant(value) if member.required => Some(value.clone()),
@@ -166,15 +167,15 @@ fn shared(old: &[Member], new: &[Member]) -> Option<Likeness> {
     let least = old.len().min(new.len());
     (!contrary && shared >= 2 && shared * 4 >= least * 3).then(|| {
         let all = old.len() + new.len() - shared;
-        // In thousandths, so that they have an order.
+        // Thousandths, because integers have an order.
         (shared * 1000 / least, shared * 1000 / all)
     })
 }
 
-/// How much of the smaller of two structs is in the larger, and of all their members in both.
+/// The share of common members in the smaller of two structs, and in all their members.
 type Likeness = (usize, usize);
 
-/// The constants of a struct that must be there.
+/// Returns the required constants of a struct.
 fn tags(protocol: &Protocol, content: &Type) -> Vec<(String, Json)> {
     let members = protocol.as_struct(content).map_or(&[][..], |body| body.members.as_slice());
     let tags = members.iter().filter(|member| member.required).filter_map(|member| match &member.content {

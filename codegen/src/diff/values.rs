@@ -1,4 +1,4 @@
-//! Two type expressions, what differs between their values, and whether one takes all that the other has.
+//! Compares the values of two type expressions.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -17,25 +17,25 @@ use crate::model::{
 pub(super) struct Values<'p> {
     pub(super) old: &'p Protocol,
     pub(super) new: &'p Protocol,
-    /// What pairs of named types differ in by themselves.
+    /// The differences of pairs of named types.
     known: RefCell<HashMap<Pair, Known>>,
-    /// Pairs that are being compared: nothing is claimed of them yet.
+    /// The pairs that are being compared. Nothing is known about them yet.
     open: RefCell<HashSet<Pair>>,
-    /// How many more pairs are looked into for the sake of unions.
+    /// The number of pairs that may still be compared for unions.
     fuel: Cell<u32>,
     old_messages: HashMap<TypeId, Option<MessageKind>>,
     new_messages: HashMap<TypeId, Option<MessageKind>>,
 }
 
-/// The worst of some rules, for messages from old to new and from new to old.
+/// The worst verdicts of some rules, on messages from old to new and from new to old.
 type BothWays = (Verdict, Verdict);
 
 type Pair = (TypeId, TypeId);
 
-/// What two named types differ in by themselves, and which named types in them take each other's place.
+/// The verdicts on two named types without the named types in them, and the pairs of those.
 type Known = (BothWays, Vec<Pair>);
 
-/// Enough for any schema; hostile ones end.
+/// Enough for any real schema. With malicious ones, the comparison still ends.
 const FUEL: u32 = 200_000;
 
 const COMPATIBLE: BothWays = (Verdict::Compatible, Verdict::Compatible);
@@ -47,14 +47,14 @@ impl<'p> Values<'p> {
         Values { old, new, known, open, fuel, old_messages, new_messages }
     }
 
-    /// What differs between two expressions, and which named types in them take each other's place.
+    /// Compares two expressions, without the named types in them.
     pub(super) fn compare(&self, old: &Type, new: &Type, site: &Site) -> Outcome {
         let mut outcome = Outcome::default();
         self.expressions(old, new, site, &mut outcome);
         outcome
     }
 
-    /// What differs between two named types by themselves.
+    /// Compares two named types, without the named types in them.
     pub(super) fn compare_named(&self, old: TypeId, new: TypeId, site: &Site) -> Outcome {
         let (was, is) = (&self.old.types[old], &self.new.types[new]);
         let message = self.old_messages.get(&old).zip(self.new_messages.get(&new)).and_then(|(was, is)| was.or(*is));
@@ -81,7 +81,7 @@ impl<'p> Values<'p> {
         outcome
     }
 
-    /// Whether the two are definitions of one structure, worth being called the same.
+    /// Whether two definitions have the same structure, so that one is the other renamed.
     pub(super) fn same(&self, old: TypeId, new: TypeId) -> bool {
         let telling = |protocol: &Protocol, id: TypeId| match &protocol.types[id].shape {
             Shape::Struct(body) => !body.members.is_empty(),
@@ -102,12 +102,12 @@ impl<'p> Values<'p> {
             && self.worst(&Type::Named(old), &Type::Named(new)) == COMPATIBLE
     }
 
-    /// The worst that differs between two expressions, all that they hold included.
+    /// Returns the worst verdicts on two expressions, including everything in them.
     pub(super) fn worst(&self, old: &Type, new: &Type) -> BothWays {
         self.worst_within(&self.compare(old, new, &Site::nowhere()))
     }
 
-    /// As [`Self::worst`], of documents that do not have these keys.
+    /// As [`Self::worst`], for documents without these keys.
     pub(super) fn worst_without(&self, old: &Type, new: &Type, keys: &[&str]) -> BothWays {
         let (Type::Named(before), Type::Named(after)) = (self.old.follow(old), self.new.follow(new)) else {
             return self.worst(old, new);
@@ -139,8 +139,8 @@ impl<'p> Values<'p> {
         worst
     }
 
-    /// What two named types differ in by themselves. A pair that is being compared right now counts as breaking, so that
-    /// nothing is claimed on the ground of itself; and so does everything once the fuel is spent.
+    /// Compares two named types, or returns the known result. A pair that is being compared counts as breaking, so that
+    /// no result depends on itself. So does every pair after the limit.
     fn outcome(&self, pair: Pair) -> Known {
         if let Some(known) = self.known.borrow().get(&pair) {
             return known.clone();
@@ -154,7 +154,7 @@ impl<'p> Values<'p> {
         self.open.borrow_mut().remove(&pair);
         let result =
             (worst_of(&outcome), outcome.children.iter().map(|(old, new, _)| (*old, *new)).collect::<Vec<_>>());
-        // What was found inside another comparison may have met that one.
+        // A result inside another comparison can depend on it.
         if alone {
             self.known.borrow_mut().insert(pair, result.clone());
         }
@@ -250,7 +250,7 @@ impl<'p> Values<'p> {
         outcome.add(site, rule, "", format!("{} {words}", site.subject));
     }
 
-    /// A type in words: the name of a definition, or what the expression is.
+    /// Describes a type: by the name of its definition, or else by its expression.
     pub(super) fn words(&self, protocol: &Protocol, content: &Type) -> String {
         if definition(protocol, content).is_some() {
             return protocol.describe(content);
@@ -303,7 +303,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Whether a scalar type takes each of these values.
+    /// Whether a scalar type accepts all of these values.
     fn accepts(&self, protocol: &Protocol, values: &[Json], resolved: &Resolved<'_>, content: &Type) -> bool {
         let within = |value: &Json| match (resolved, value) {
             (Resolved::String(length), Json::String(text)) => length.contains(text.chars().count() as u64),
@@ -356,7 +356,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Whether this is `jsonrpc` or `id` of a message: on the wire they are there, stated or not.
+    /// Whether this is `jsonrpc` or `id` of a message. On the wire they are present even if the schema does not state
+    /// them.
     fn is_envelope(&self, site: &Site, member: &Member) -> bool {
         match member.wire.as_str() {
             "jsonrpc" => site.message.is_some() && member.content == Content::Constant(Json::String("2.0".into())),
@@ -396,7 +397,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Whether what a member holds is fine as a member without a name on the other side.
+    /// Whether the other side accepts a member as one that it does not name.
     fn member_fits(&self, old: Result<&Member, &Type>, new: Result<&Member, &Type>) -> bool {
         let content = |side: Result<&Member, &Type>| match side {
             Err(content) => Some(content.clone()),
@@ -448,7 +449,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Two members of which at least one is a constant.
+    /// Compares two members of which at least one is a constant.
     fn constants(&self, old: &'p Member, new: &'p Member, site: &Site, outcome: &mut Outcome) {
         match (self.old.resolved_member(old), self.new.resolved_member(new)) {
             (Resolved::Values(before), Resolved::Values(after)) => self.fixed(&before, &after, site, outcome),
@@ -492,7 +493,7 @@ fn messages(protocol: &Protocol) -> HashMap<TypeId, Option<MessageKind>> {
     let requests = protocol.requests.iter().filter(|it| !it.senders.is_empty());
     let requests = requests.map(|it| (it.type_id, Some(MessageKind::Request)));
     let notifications = protocol.notifications.iter().map(|it| (it.type_id, Some(MessageKind::Notification)));
-    // What messages have in common: a method, but none in particular.
+    // The bases of messages have a method that is not constant.
     let bases = protocol.types.iter().enumerate().filter_map(|(id, def)| {
         let Shape::Struct(body) = &def.shape else { return None };
         let member = |name: &str| body.members.iter().find(|member| member.wire == name && member.required);

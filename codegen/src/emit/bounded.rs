@@ -1,4 +1,4 @@
-//! Values with a limit: checked when made, so that they cannot be wrong later.
+//! Values with a limit. Their constructors check it.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -19,13 +19,13 @@ pub(crate) struct Emitter<'a> {
     pub(super) docs: DocWriter<'a>,
     pub(super) resolver: Resolver,
     pub(super) blanks: Blanks,
-    /// All types: inline types stand right after what they were found in.
+    /// All types. Inline types come directly after the type that contains them.
     order: Vec<TypeId>,
 }
 
 /// A Rust item.
 pub(super) struct Item {
-    /// The type that needs serde's traits, if it does.
+    /// The type, if it implements serde's traits.
     pub(super) serde: Option<String>,
     /// The code.
     pub(super) tokens: TokenStream,
@@ -34,7 +34,7 @@ pub(super) struct Item {
 impl<'a> Emitter<'a> {
     pub(super) fn new(protocol: &'a Protocol, options: &'a Options) -> Result<Self, Error> {
         let mut order: Vec<TypeId> = (0..protocol.types.len()).collect();
-        // A pointer sorts after those of what it is in.
+        // The pointer of an inline type begins with that of the type that contains it.
         order.sort_by(|a, b| protocol.types[*a].pointer.cmp(&protocol.types[*b].pointer).then(a.cmp(b)));
         let (docs, resolver) = (DocWriter::new(protocol, options), Resolver::new(protocol)?);
         Ok(Emitter { protocol, options, docs, resolver, blanks: Blanks::new(protocol), order })
@@ -75,7 +75,7 @@ impl<'a> Emitter<'a> {
         &self.protocol.types[id]
     }
 
-    /// How a constructor or setter takes a value: its parameter type, and the expression that makes the field's value.
+    /// Returns the parameter type of a constructor or setter, and the expression for the value of the field.
     pub(super) fn parameter(
         &mut self,
         content: &Type,

@@ -1,4 +1,5 @@
-//! What the files of a revision export. It is computed from the types, so that each area can be emitted without the others.
+//! The names that the files of a revision export. They are computed from the types, so that each area can be emitted
+//! independently.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,8 +9,8 @@ use super::exports::Exports;
 use super::rust_type::CORE;
 use crate::text::{names, visible};
 
-/// Makes absolute paths short where the short name means the same: std's prelude unless the revision has a type of
-/// that name, the core's and other areas' types by `use`.
+/// Shortens absolute paths if the short name has the same meaning: names of std's prelude, unless the revision has a
+/// type with that name, and names of the core and of other areas with a `use`.
 pub(super) struct Paths<'a> {
     exports: &'a Exports,
     area: &'a str,
@@ -19,7 +19,7 @@ pub(super) struct Paths<'a> {
     pub(super) from_siblings: BTreeSet<String>,
 }
 
-/// Paths of std that the prelude offers by their last segment.
+/// Paths of std whose last segment is in the prelude.
 const PRELUDE: &[&[&str]] = &[
     &["std", "option", "Option"],
     &["std", "option", "Option", "Some"],
@@ -36,7 +36,7 @@ const PRELUDE: &[&[&str]] = &[
     &["std", "default", "Default"],
 ];
 
-/// Names that std has a derive macro of too, so that a link must say that the type is meant.
+/// Names that are also derive macros of std. Links to types with these names need `type@`.
 const DERIVES: &[&str] = &["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
 
 impl<'a> Paths<'a> {
@@ -46,7 +46,7 @@ impl<'a> Paths<'a> {
     }
 
     fn shorten(&mut self, path: &mut syn::Path) {
-        // A macro in item position cannot begin with `::`, so the core's name counts without it too.
+        // A macro in item position cannot begin with `::`, so the name of the core may be without it.
         if path.segments[0].ident == CORE.trim_start_matches("::") {
             self.shorten_core(path);
             return;
@@ -55,19 +55,19 @@ impl<'a> Paths<'a> {
             self.note_sibling(path);
             return;
         }
-        // The prelude name may be the whole path or its beginning (`Default::default`).
+        // The prelude name can be the whole path or its beginning (`Default::default`).
         let last = PRELUDE.iter().filter(|known| begins(path, known)).map(|known| known.len() - 1).max();
         if let Some(last) = last.filter(|&last| self.is_free(path, last)) {
             cut(path, last);
         }
     }
 
-    /// Whether the revision has no type of the name of a segment.
+    /// Whether the revision has no type with the name of a segment.
     fn is_free(&self, path: &syn::Path, segment: usize) -> bool {
         self.exports.home(&path.segments[segment].ident.to_string()).is_none()
     }
 
-    /// `::mcpgen_core::X` is `X` with a `use`, or the full path where the revision has an `X` of its own.
+    /// Shortens `::mcpgen_core::X` to `X` with a `use`, unless the revision exports an `X`.
     fn shorten_core(&mut self, path: &mut syn::Path) {
         let Some(segment) = path.segments.get(1) else { return };
         let name = segment.ident.to_string();
@@ -91,12 +91,12 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// Whether a path is this one, or goes on from it.
+/// Whether a path begins with these segments.
 fn begins(path: &syn::Path, with: &[&str]) -> bool {
     path.segments.len() >= with.len() && path.segments.iter().zip(with).all(|(segment, name)| segment.ident == name)
 }
 
-/// Takes off the beginning of a path.
+/// Removes the beginning of a path.
 fn cut(path: &mut syn::Path, segments: usize) {
     path.leading_colon = None;
     path.segments = std::mem::take(&mut path.segments).into_iter().skip(segments).collect();
@@ -108,7 +108,7 @@ impl VisitMut for Paths<'_> {
         self.shorten(path);
     }
 
-    /// `<T as ::a::Trait>::name` counts the segments of its trait.
+    /// The position in `<T as ::a::Trait>::name` counts the segments of the trait.
     fn visit_expr_path_mut(&mut self, expr: &mut syn::ExprPath) {
         let before = expr.path.segments.len();
         visit_mut::visit_expr_path_mut(self, expr);
@@ -122,7 +122,7 @@ impl VisitMut for Paths<'_> {
         self.visit_lists(call);
     }
 
-    /// Links in documentation need the names that they link to.
+    /// Qualifies the links in documentation.
     fn visit_attribute_mut(&mut self, attribute: &mut syn::Attribute) {
         let syn::Meta::NameValue(syn::MetaNameValue { value: syn::Expr::Lit(literal), .. }) = &mut attribute.meta
         else {
@@ -130,7 +130,7 @@ impl VisitMut for Paths<'_> {
         };
         let syn::Lit::Str(text) = &mut literal.lit else { return };
         let plain = text.value();
-        // Most lines are plain.
+        // Most lines have no links and no hidden characters.
         if !plain.contains("[`") && plain.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
             return;
         }
@@ -143,7 +143,7 @@ impl VisitMut for Paths<'_> {
 }
 
 impl Paths<'_> {
-    /// `[`Name`]` of another area becomes a link that does not depend on what this file imports.
+    /// Qualifies links to names of other areas, so that they do not depend on the imports of this file.
     fn link(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -164,7 +164,7 @@ impl Paths<'_> {
         out
     }
 
-    /// Macro arguments are tokens, so names in them are found by looking at every identifier.
+    /// Finds names in the arguments of macros. They are tokens, so every identifier counts.
     fn visit_lists(&mut self, call: &syn::Macro) {
         fn walk(tokens: TokenStream, names: &mut Vec<String>) {
             for token in tokens {

@@ -8,7 +8,7 @@ use super::ident;
 use crate::json::Json;
 use crate::model::{Origin, Protocol, Shape, TypeDef};
 
-/// The file that holds the facts.
+/// The area, and so the file, of the facts.
 pub(super) const AREA: &str = "json_schema";
 
 /// The facts and the impls of all types that are not aliases.
@@ -34,7 +34,7 @@ pub(super) fn tokens(protocol: &Protocol) -> TokenStream {
     }
 }
 
-/// The schema of an inline type, by its pointer; what an intersection made has none of its own.
+/// Returns the schema of an inline type. The result of an intersection has no schema, so it accepts everything.
 fn inline(facts: &Json, def: &TypeDef) -> Json {
     let pointer = def.pointer.splitn(3, '/').nth(2).map(|rest| format!("/{rest}"));
     pointer.and_then(|pointer| facts.pointer(&pointer).cloned()).unwrap_or(Json::Bool(true))

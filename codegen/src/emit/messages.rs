@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::model::{Condition, Content, Member, MessageKind, MessageSet, Params, Shape, Side, Type, TypeId, Union};
 
 impl Emitter<'_> {
-    /// Everything of a revision that no single type owns.
+    /// Emits the method enums, message sets, envelopes and error codes.
     pub(super) fn messages(&mut self, names: &MessageNames) -> impl Iterator<Item = TokenStream> + use<> {
         let mut items = Vec::new();
         for (set, id, name) in &names.method_enums {
@@ -46,7 +46,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether the method alone decides for a variant, each for another one.
+    /// Whether each variant has a different method, and the method alone decides.
     pub(super) fn is_by_method(&self, union: &Union) -> bool {
         let methods = self.methods(union);
         let guards = &union.decision.guards;
@@ -109,7 +109,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// What the envelope asks of a direction's messages.
+    /// Emits the traits of a message set.
     fn message_set(&self, id: TypeId, set: MessageSet, union: &Union) -> TokenStream {
         let name = ident(&self.def(id).rust);
         let methods = self.methods(union);
@@ -154,7 +154,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Where a revision's id is not the core's `RequestId`, the value is carried over as JSON.
+    /// Returns the arm that sets the id of a request. If its type is not the core's `RequestId`, the id is converted
+    /// through JSON.
     fn set_id(&self, type_id: TypeId, variant: &syn::Ident) -> TokenStream {
         let body = self.protocol.as_struct(&Type::Named(type_id));
         let member = body.and_then(|body| body.members.iter().find(|member| member.wire == "id"));
@@ -216,7 +217,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// What a request or notification is to dispatchers.
+    /// Emits the `Request` or `Notification` impl of a message.
     pub(super) fn method_impl(&mut self, id: TypeId) -> Result<TokenStream, Error> {
         let protocol = self.protocol;
         let (name, revision) = (ident(&protocol.types[id].rust), self.revision());

@@ -50,7 +50,7 @@ pub(crate) fn emit_on(
         let others: Vec<_> = (1..threads.min(areas.len())).map(|_| scope.spawn(emit_areas)).collect();
         files.extend(emit_areas()?);
         for thread in others {
-            // A panic on another thread is handled as one on this thread.
+            // A panic on another thread continues on this thread.
             files.extend(thread.join().unwrap_or_else(|cause| resume_unwind(cause))?);
         }
         Ok(files)
@@ -86,7 +86,7 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
         (quote!(#gate mod #module;), exports)
     });
     let (modules, exports): (Vec<_>, Vec<_>) = modules.unzip();
-    // Somebody's prose is laid out as they like.
+    // The layout of prose in other people's schemas is not ours.
     let layout = options.vendored.is_none().then(|| {
         quote!(#![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")])
     });
@@ -102,7 +102,7 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
     }
 }
 
-/// Who asks and tells what, by area: lines of a table.
+/// Returns the lines of a table of methods by area and sender.
 fn map(protocol: &Protocol) -> Vec<String> {
     let requests = protocol.requests.iter().map(|it| (it.type_id, &it.method, &it.senders));
     let notifications = protocol.notifications.iter().map(|it| (it.type_id, &it.method, &it.senders));
@@ -112,7 +112,7 @@ fn map(protocol: &Protocol) -> Vec<String> {
         let link = format!("[`{method}`](self::{})", names::escape(&def.rust));
         let cells = areas.entry(&def.area).or_default();
         for (cell, side) in cells.iter_mut().zip([Side::Client, Side::Server]) {
-            // What travels inside another message is said by the server, in an answer.
+            // Embedded requests are in results of the server.
             let is_inside = senders.is_empty() && side == Side::Server;
             if senders.contains(&side) || is_inside {
                 cell.push(if is_inside { format!("{link} (in an answer)") } else { link.clone() });
@@ -132,7 +132,8 @@ fn map(protocol: &Protocol) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::workspace::{Workspace, schema_path};
+    use crate::model::schema_path;
+    use crate::project::Workspace;
 
     #[test]
     fn the_text_does_not_depend_on_the_threads() {

@@ -1,15 +1,15 @@
-//! What the caller decides about the generated code.
+//! Options of the generated code.
 
 /// Options of the generated code.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the support core is found: `crate`, or `::mcpgen_types`.
+    /// The path of the support core: `crate` or `::mcpgen_types`.
     pub support: String,
     /// The command that generates this code, for the header of each file.
     pub command: String,
-    /// The schema file as the header names it; never a path of one machine.
+    /// The name of the schema file in the header. It must not depend on the machine.
     pub source: String,
-    /// The module of `mcpgen-types` that this is, if it is one of the vendored revisions: types then link to the official
-    /// pages and have `JsonSchema` impls.
+    /// The module of `mcpgen-types`, if this is a vendored revision. Its types link to the official pages and have
+    /// `JsonSchema` impls.
     pub vendored: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! Which Rust type does a type expression denote? The one file that asks typify.
+//! Finds the Rust type of a type expression. No other file uses typify.
 //!
-//! Every named type is a replacement, so that typify only ever combines: lists, maps, options, strings. Its keys are
-//! `T0`, `T1`, …, which its sanitiser leaves alone; a key that it did not replace would be a struct of its own, and is
-//! an error here. Numbers and formats are never shown to it.
+//! Every named type is a replacement, so that typify only combines them into lists, maps and options. The keys are
+//! `T0`, `T1`, …, which it does not rename. A key that is not replaced would become a struct, and is an error. typify
+//! does not see numbers and formats.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,10 +13,10 @@ use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 use crate::error::Error;
 use crate::model::{Protocol, Type};
 
-/// Stands for the root of the support core in types, until a file is laid out.
+/// The path of the support core before [`crate::emit::imports`] replaces it.
 pub(super) const CORE: &str = "::mcpgen_core";
 
-/// Types of scalars and of the core that typify must not choose itself.
+/// Scalars and types of the core, which typify does not choose.
 const LEAVES: &[(&str, &str)] = &[
     ("Any", "::mcpgen_core::Value"),
     ("Never", "::mcpgen_core::Never"),
@@ -26,14 +26,14 @@ const LEAVES: &[(&str, &str)] = &[
     ("Object", "::mcpgen_core::JsonObject"),
 ];
 
-/// Answers which Rust type a type expression denotes.
+/// Finds the Rust types of type expressions.
 pub(super) struct Resolver {
     space: TypeSpace,
     known: HashMap<Type, syn::Type>,
 }
 
 impl Resolver {
-    /// A resolver for the types of a protocol.
+    /// Creates a resolver for the types of a protocol.
     ///
     /// # Errors
     /// [`Error::RustType`] if typify fails.
@@ -54,10 +54,10 @@ impl Resolver {
         })
     }
 
-    /// The Rust type of a type expression. Core types stand below [`CORE`], std's have absolute paths.
+    /// Returns the Rust type of a type expression, with an absolute path. Types of the core are below [`CORE`].
     ///
     /// # Errors
-    /// [`Error::RustType`] if typify fails or defines a type of its own.
+    /// [`Error::RustType`] if typify fails, or defines a new type.
     pub(super) fn resolve(&mut self, content: &Type) -> Result<syn::Type, Error> {
         if let Some(known) = self.known.get(content) {
             return Ok(known.clone());
@@ -79,7 +79,7 @@ impl Resolver {
     }
 }
 
-/// A panic inside typify is its defect, and ours to report.
+/// Calls typify. A panic becomes an error.
 fn guard<T>(item: &str, ask: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
     let answer = catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| Err("typify panicked".to_owned()));
     answer.map_err(|why| Error::RustType { item: item.to_owned(), why })

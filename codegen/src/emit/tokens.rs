@@ -6,7 +6,7 @@ use quote::{ToTokens, format_ident, quote};
 use crate::json::Json;
 use crate::text::names;
 
-/// An identifier, escaped where Rust needs it.
+/// Returns an identifier, escaped if it is a keyword.
 pub(crate) fn ident(name: &str) -> Ident {
     let escaped = names::escape(name);
     match escaped.strip_prefix("r#") {
@@ -15,7 +15,7 @@ pub(crate) fn ident(name: &str) -> Ident {
     }
 }
 
-/// The pattern of a variable: its name if `code` uses it, and `_` otherwise.
+/// Returns the pattern of a variable: its name if `code` uses it, otherwise `_`.
 pub(crate) fn binding(name: &str, code: &TokenStream) -> TokenStream {
     fn uses(code: TokenStream, name: &str) -> bool {
         code.into_iter().any(|token| match token {
@@ -27,7 +27,7 @@ pub(crate) fn binding(name: &str, code: &TokenStream) -> TokenStream {
     if uses(code.clone(), name) { format_ident!("{name}").into_token_stream() } else { quote!(_) }
 }
 
-/// A JSON value as `codec::Literal`.
+/// Returns a JSON value as `codec::Literal`.
 pub(crate) fn literal(json: &Json) -> TokenStream {
     match json {
         Json::Null => quote!(::mcpgen_core::codec::Literal::Null),
@@ -52,7 +52,7 @@ pub(crate) fn number_literal(number: &serde_json::Number) -> TokenStream {
             quote!(::mcpgen_core::codec::Literal::Unsigned(#value))
         }
         (None, None, value) => {
-            // `f64` literals must not be negative tokens; a negative one is parsed from text.
+            // An `f64` token cannot be negative, so the number is parsed from text.
             let text = format!("{:?}", value.unwrap_or_default());
             let value: TokenStream = text.parse().unwrap_or_else(|_| quote!(0.0));
             quote!(::mcpgen_core::codec::Literal::Float(#value))

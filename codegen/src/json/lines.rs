@@ -1,15 +1,15 @@
-//! The lines of places in a JSON text.
+//! Finds the lines of places in a JSON text.
 
 use std::collections::HashMap;
 
 use crate::json::pointer::tokens;
 
-/// The lines of the places that were asked for.
+/// The lines of some places in a text.
 ///
-/// The text is read once, however many they are, and nothing else of it is kept.
+/// The text is read once, and nothing else of it is kept.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    /// The places and what they are in, as a tree; the root of the document first.
+    /// The places and their ancestors, as a tree. The root of the document is the first node.
     nodes: Vec<Node>,
 }
 
@@ -20,7 +20,7 @@ struct Node {
 }
 
 impl Lines {
-    /// Finds the places of these JSON pointers in a text, which is known to be JSON.
+    /// Finds the places of these JSON pointers in a text. The text must be JSON.
     pub(crate) fn find<'p>(text: &[u8], pointers: impl IntoIterator<Item = &'p str>) -> Lines {
         let mut lines = Lines { nodes: vec![Node::default()] };
         for pointer in pointers {
@@ -30,7 +30,7 @@ impl Lines {
         lines
     }
 
-    /// The 1-based line of a place that was asked for; of the nearest that it is in, where the text does not have it.
+    /// Returns the 1-based line of a place, or of its nearest ancestor if the text does not have the place.
     pub(crate) fn line(&self, pointer: &str) -> usize {
         let mut node = &self.nodes[0];
         let mut line = node.line.unwrap_or(1);
@@ -52,7 +52,7 @@ impl Lines {
         child
     }
 
-    /// Walks the text with the tree beside it: `here` is the node of the value to come, if anybody asked for it.
+    /// Reads the text and follows the tree. `here` is the node of the next value, if the tree has one.
     fn read(&mut self, text: &[u8]) {
         struct Open {
             node: Option<usize>,
@@ -99,7 +99,7 @@ impl Lines {
         }
     }
 
-    /// The first byte of a value, or of the key of a member, is where it stands.
+    /// Records the line of a node: the line of its key if it is a member, otherwise of its first byte.
     fn mark(&mut self, node: Option<usize>, line: usize) {
         if let Some(node) = node {
             self.nodes[node].line.get_or_insert(line);
@@ -117,7 +117,7 @@ impl Lines {
     }
 }
 
-/// The index after the closing quote.
+/// Returns the index after the closing quote.
 fn end_of_string(text: &[u8], mut at: usize) -> usize {
     while let Some(byte) = text.get(at) {
         match byte {
@@ -164,7 +164,7 @@ mod tests {
             ("/", 10),
             ("/z/0", 10),
             ("/z/1", 11),
-            // What is not there is where it would be.
+            // A missing place has the line of its nearest ancestor.
             ("/a/b/3/1/0", 7),
             ("/a/b/4", 3),
             ("/a/b/2/c", 5),
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn every_place_of_a_schema_is_where_it_is_written() {
-        // In indented text every member and every item has a line of its own, in the order of a walk.
+        // In indented text every member and every item is on a separate line, in the order of a walk.
         fn walk(json: &crate::json::Json, pointer: String, found: &mut Vec<Option<String>>) {
             use crate::json::Json;
             use crate::json::pointer::escape;
@@ -194,7 +194,7 @@ mod tests {
                 }
                 _ => return,
             }
-            // The closing bracket stands on a line of its own unless nothing is inside.
+            // The closing bracket is on a separate line unless the value is empty.
             if found.last() != Some(&Some(pointer)) {
                 found.push(None);
             }

@@ -1,4 +1,4 @@
-//! JSON that keeps the order of its members and refuses a key given twice.
+//! JSON values that keep the order of members. Repeated keys are refused.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -33,7 +33,7 @@ impl Json {
         serde_json::from_str(text)
     }
 
-    /// The members, if this is an object.
+    /// Returns the members of an object.
     pub fn as_object(&self) -> Option<&IndexMap<String, Json>> {
         match self {
             Json::Object(members) => Some(members),
@@ -41,7 +41,7 @@ impl Json {
         }
     }
 
-    /// The text, if this is a string.
+    /// Returns the text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Json::String(text) => Some(text),
@@ -49,12 +49,12 @@ impl Json {
         }
     }
 
-    /// A member of an object.
+    /// Returns a member of an object.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.as_object()?.get(key)
     }
 
-    /// The value at a JSON pointer (RFC 6901).
+    /// Returns the value at a JSON pointer (RFC 6901).
     pub fn pointer(&self, pointer: &str) -> Option<&Json> {
         tokens(pointer).try_fold(self, |here, token| match here {
             Json::Object(members) => members.get(&token),
@@ -63,7 +63,7 @@ impl Json {
         })
     }
 
-    /// The value at a JSON pointer (RFC 6901), to change it.
+    /// Returns the value at a JSON pointer (RFC 6901), to change it.
     pub fn pointer_mut(&mut self, pointer: &str) -> Option<&mut Json> {
         tokens(pointer).try_fold(self, |here, token| match here {
             Json::Object(members) => members.get_mut(&token),
@@ -72,7 +72,7 @@ impl Json {
         })
     }
 
-    /// A text that two values share if and only if they are equal.
+    /// Returns a text that is the same for two values if and only if they are equal.
     pub fn key(&self) -> String {
         match self {
             Json::Number(number) => match integer(number) {
@@ -92,12 +92,12 @@ impl Json {
         }
     }
 
-    /// The text of a string; other values as JSON.
+    /// Returns the text of a string, and other values as JSON.
     pub(crate) fn plain(&self) -> String {
         self.as_str().map_or_else(|| self.to_string(), str::to_owned)
     }
 
-    /// The name of the JSON type, as JSON Schema spells it.
+    /// Returns the name of the JSON type in JSON Schema.
     pub fn type_name(&self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -109,7 +109,7 @@ impl Json {
         }
     }
 
-    /// Indented text, ending in a newline: the form of vendored files.
+    /// Returns indented text with a newline at the end, as in vendored files.
     pub fn to_pretty(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("JSON values always serialize");
         text.push('\n');
@@ -147,7 +147,7 @@ pub(crate) fn compare(a: &Number, b: &Number) -> Ordering {
     }
 }
 
-/// The number as an integer, if it is one (`1.0` is).
+/// Returns the number as an integer if it has no fraction (`1.0` has none).
 pub(crate) fn integer(number: &Number) -> Option<i128> {
     if let Some(value) = number.as_i64() {
         return Some(value.into());
@@ -156,7 +156,7 @@ pub(crate) fn integer(number: &Number) -> Option<i128> {
         return Some(value.into());
     }
     let value = number.as_f64()?;
-    // Beyond 2^100 every double is an integer but none fits a type of ours; comparing as float is exact there.
+    // Doubles beyond 2^100 are integers, but none fits `i64` or `u64`, and comparing them as floats is exact.
     (value.fract() == 0.0 && value.abs() < 1.2e30).then_some(value as i128)
 }
 

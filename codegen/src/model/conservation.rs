@@ -1,23 +1,23 @@
-//! No definition is lost: each has a Rust name, and a known reason if it is not a type of its own.
+//! Conservation: every definition has a Rust name, and a known reason if it is not a separate type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Problem};
 use crate::model::{AliasRule, Origin, Protocol, Shape};
 
-/// What became of a definition.
+/// How a definition is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fate {
-    /// A type of its own, of this kind.
+    /// As a type of this kind.
     Emitted(&'static str),
-    /// Another name for a type expression.
+    /// As an alias of a type expression.
     Aliased,
-    /// Another name, by this rule.
+    /// As an alias, by this rule.
     Absorbed(&'static str),
 }
 
 impl Fate {
-    /// What becomes of a definition of this shape.
+    /// Returns the fate of a definition of this shape.
     pub(crate) fn of(shape: &Shape) -> Fate {
         match shape {
             Shape::Core(_) => Fate::Absorbed("core type"),
@@ -37,7 +37,7 @@ impl Fate {
         }
     }
 
-    /// The kind of type or the name of the rule.
+    /// Returns the kind of type or the name of the rule.
     pub(crate) fn detail(self) -> Option<&'static str> {
         match self {
             Fate::Emitted(detail) | Fate::Absorbed(detail) => Some(detail),
@@ -46,7 +46,7 @@ impl Fate {
     }
 }
 
-/// The kind of a shape in one word.
+/// Returns the kind of a shape in one word.
 pub(crate) fn kind(shape: &Shape) -> &'static str {
     match shape {
         Shape::Struct(_) => "struct",
@@ -60,10 +60,11 @@ pub(crate) fn kind(shape: &Shape) -> &'static str {
     }
 }
 
-/// How many definitions have which fate.
+/// Counts the definitions by fate.
 ///
 /// # Errors
-/// [`Error::Schema`] that names every definition without a type, or whose Rust name is another's: a defect of mcpgen.
+/// [`Error::Schema`] with every definition that has no type, or whose Rust name is not unique. Both are defects of
+/// mcpgen.
 pub(crate) fn conservation(protocol: &Protocol) -> Result<BTreeMap<Fate, usize>, Error> {
     let mut fates = BTreeMap::new();
     let mut problems = Vec::new();

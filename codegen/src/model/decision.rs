@@ -1,8 +1,8 @@
-//! Decisions of unions: ordered guards, each leading to one variant.
+//! Decisions of unions: ordered guards that lead to one variant each.
 //!
-//! Most unions of the protocol overlap by the letter of the schema, because objects are open. A decision makes them
-//! functions: the first guard that holds names the variant, and the union accepts what that variant accepts. So it never
-//! accepts what `anyOf` refuses.
+//! In most unions of the protocol, a document can be valid against several variants, because objects are open. The
+//! first guard that holds decides, and the union accepts what that variant accepts. So it never accepts what `anyOf`
+//! refuses.
 
 use std::fmt;
 
@@ -12,24 +12,24 @@ use crate::schema::json_types::JsonTypes;
 /// The decision of a union.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// In order; the first that holds decides.
+    /// The guards in order. The first that holds decides.
     pub guards: Vec<Guard>,
-    /// Variants that another variant contains: (the variant, the one that contains it).
+    /// Variants that another variant contains, as (contained, containing).
     pub absorbed: Vec<(usize, usize)>,
-    /// Whether two variants are not shown to exclude each other, so that the decision refuses what `anyOf` accepts.
+    /// Whether two variants may accept the same document, so that the decision can refuse what `anyOf` accepts.
     pub overlapping: bool,
 }
 
 /// One step of a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guard {
-    /// All must hold; empty means otherwise.
+    /// The conditions, which must all hold. Empty for "otherwise".
     pub when: Vec<Condition>,
     /// The variant, by its index in the union.
     pub variant: usize,
 }
 
-/// What a guard looks at. Paths are object keys, and `0` for the first item of an array.
+/// A condition on a document. Paths consist of object keys, and `0` for the first item of an array.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
     /// The JSON type is one of these.

@@ -4,7 +4,7 @@ use crate::model::protocol::Protocol;
 use crate::model::types::Type;
 
 impl Protocol {
-    /// A type expression in words: `list of Tool`, `string or null`.
+    /// Describes a type expression: `list of Tool`, `string or null`.
     pub fn describe(&self, content: &Type) -> String {
         match content {
             Type::Any => "any JSON value".to_owned(),

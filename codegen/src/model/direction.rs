@@ -14,9 +14,9 @@ pub enum Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum MessageKind {
-    /// Messages that are answered.
+    /// Messages with a response.
     Request,
-    /// Messages that are not answered.
+    /// Messages without a response.
     Notification,
 }
 

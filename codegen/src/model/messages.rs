@@ -3,20 +3,20 @@
 use crate::model::direction::Side;
 use crate::model::types::{Type, TypeId};
 
-/// A request and what answers it.
+/// A request and its results.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The method.
     pub method: String,
     /// The request's type.
     pub type_id: TypeId,
-    /// Who sends it on the wire. Empty: it travels inside another message.
+    /// Who sends it. Empty if it is embedded in other messages.
     pub senders: Vec<Side>,
     /// The type of `params`, if the schema names it.
     pub params: Option<Params>,
-    /// What answers it.
+    /// The result.
     pub result: Type,
-    /// What answers it if the call carried `task`.
+    /// The result if the params had `task`.
     pub task_result: Option<Type>,
 }
 
@@ -42,12 +42,12 @@ pub struct Params {
     pub required: bool,
 }
 
-/// An error code that the schema states.
+/// An error code in the schema.
 #[derive(Clone, Debug)]
 pub struct ErrorCode {
     /// The code.
     pub code: i64,
-    /// The definition that states it.
+    /// The definition with the code.
     pub type_id: TypeId,
     /// The Rust name of the constant.
     pub rust: String,

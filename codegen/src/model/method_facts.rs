@@ -1,4 +1,5 @@
-//! Facts about each method, read off the model: the capability it needs, its subject, and how its result may be used.
+//! Facts about methods, derived from the model: the capability that a method needs, its subject, and how its result may
+//! be used.
 
 use crate::json::Json;
 use crate::model::{Content, Member, Notification, Params, Protocol, Request, Shape, Side, Struct, Type};
@@ -11,7 +12,7 @@ pub(crate) struct MethodFacts {
     pub method: String,
     /// Whether it is a request, sent as a message or inside a result. Otherwise it is a notification.
     pub is_request: bool,
-    /// Who may send it as a message. Empty for requests that travel inside results.
+    /// Who may send it as a message. Empty for requests that are embedded in results.
     pub senders: Vec<Side>,
     /// The path of the capability that it needs. The receiver of a request declares it, and the sender of a
     /// notification.
@@ -64,7 +65,7 @@ fn of_notification(protocol: &Protocol, notification: &Notification) -> MethodFa
     }
 }
 
-/// Requests inside results are for the client.
+/// Embedded requests are for the client.
 fn receivers(request: &Request) -> Vec<Side> {
     let of = |side: &Side| match side {
         Side::Client => Side::Server,

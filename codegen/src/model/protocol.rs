@@ -14,35 +14,35 @@ use crate::schema::fixups::Applied;
 pub struct Protocol {
     /// The revision's name.
     pub revision: String,
-    /// The schema file, as the caller named it.
+    /// The name of the schema file in messages.
     pub file: String,
     /// SHA-256 of the schema file, in hex.
     pub sha256: String,
     /// Whether a connection begins with `initialize`.
     pub era: Era,
-    /// Every type: the schema's definitions in its order, then the types found inside them.
+    /// All types: the definitions in the order of the schema, then the inline types.
     pub types: Vec<TypeDef>,
-    /// Every request, whoever sends it, in the order of the direction unions; then the embedded ones.
+    /// All requests of both sides, in the order of the message sets, then the embedded ones.
     pub requests: Vec<Request>,
-    /// Every notification, in the order of the direction unions.
+    /// All notifications, in the order of the message sets.
     pub notifications: Vec<Notification>,
-    /// Error codes that the schema states.
+    /// The error codes in the schema.
     pub error_codes: Vec<ErrorCode>,
-    /// What became of the fixups that were tried.
+    /// The results of the fixups.
     pub fixups: Vec<Applied>,
-    /// The definitions as JSON facts, for `JsonSchema` impls.
+    /// The definitions as JSON without prose, for `JsonSchema` impls.
     pub facts: IndexMap<String, Json>,
     /// Our documentation of the revision.
     pub docs: Docs,
 }
 
 impl Protocol {
-    /// The type with this schema name.
+    /// Returns the type with this schema name.
     pub fn find(&self, name: &str) -> Option<&TypeDef> {
         self.types.iter().find(|def| def.name == name && !matches!(def.origin, Origin::Inline(_)))
     }
 
-    /// What a type expression is once aliases are followed.
+    /// Follows aliases.
     pub fn follow<'a>(&'a self, mut content: &'a Type) -> &'a Type {
         for _ in 0..=self.types.len() {
             match content {
@@ -56,7 +56,7 @@ impl Protocol {
         content
     }
 
-    /// The struct that a type expression denotes, aliases followed.
+    /// Returns the struct of a type expression. It follows aliases.
     pub fn as_struct(&self, content: &Type) -> Option<&Struct> {
         match self.follow(content) {
             Type::Named(id) => match &self.types[*id].shape {
@@ -72,21 +72,21 @@ impl Protocol {
         self.types.iter().any(|def| def.name == "JSONRPCBatchRequest")
     }
 
-    /// The types that a type names directly.
+    /// Returns the types that a type refers to directly.
     pub fn uses(&self, id: TypeId) -> Vec<TypeId> {
         let mut used = Vec::new();
         self.types[id].shape.visit(&mut |content| content.visit(&mut |id| used.push(id)));
         used
     }
 
-    /// The method of a request or notification, by its type.
+    /// Returns the method of a request or notification, by its type.
     pub fn method_of(&self, id: TypeId) -> Option<&str> {
         let request = self.requests.iter().find(|request| request.type_id == id).map(|request| &request.method);
         let notification = || self.notifications.iter().find(|it| it.type_id == id).map(|it| &it.method);
         request.or_else(notification).map(String::as_str)
     }
 
-    /// The result that a whole response (`XResultResponse`) carries.
+    /// Returns the result in a whole response (`XResultResponse`).
     pub fn result_in_response(&self, id: TypeId) -> Option<TypeId> {
         let def = &self.types[id];
         if def.origin != Origin::Definition {

@@ -27,9 +27,9 @@ pub struct Revision {
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Status {
-    /// Frozen: every fixup meant for it must find its place.
+    /// It does not change any more. Every fixup for it must match.
     Released,
-    /// In motion.
+    /// It can change.
     Draft,
 }
 
@@ -39,21 +39,21 @@ pub enum Status {
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Era {
-    /// `initialize` first, then state held for the connection.
+    /// Connections begin with `initialize` and have state.
     Legacy,
-    /// Every request carries what it needs.
+    /// Every request is independent of the others.
     Modern,
 }
 
 impl Era {
-    /// The era as `revisions.toml` and `inspect` spell it.
+    /// Returns the name of the era.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
 impl Revision {
-    /// The Rust module of the revision: `v2025_11_25`, `draft`.
+    /// Returns the Rust module of the revision: `v2025_11_25`, `draft`.
     pub fn module(&self) -> String {
         if self.name.starts_with(|c: char| c.is_ascii_digit()) {
             format!("v{}", self.name.replace(['-', '.'], "_").to_lowercase())
@@ -64,15 +64,15 @@ impl Revision {
 }
 
 impl Status {
-    /// Both.
+    /// Both statuses.
     pub const ALL: [Status; 2] = [Status::Released, Status::Draft];
 
-    /// The status as `revisions.toml` spells it.
+    /// Returns the name of the status.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// What a revision of this name is unless told otherwise: released if and only if the name is a date.
+    /// Returns the default status of a revision: released if the name is a date.
     pub fn of(name: &str) -> Status {
         let is_digit = |at: usize, byte: u8| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() };
         let is_date = name.len() == 10 && name.bytes().enumerate().all(|(at, byte)| is_digit(at, byte));
@@ -80,12 +80,12 @@ impl Status {
     }
 }
 
-/// The schema of a revision, below the root.
+/// Returns the path of a revision's schema, below the root.
 pub fn schema_path(revision: &str) -> String {
     format!("schema/{revision}/schema.json")
 }
 
-/// Whether a revision's name can stand for a folder, a module and a line of text.
+/// Checks that the name of a revision can be a folder and a module.
 ///
 /// # Errors
 /// [`Error::Usage`] if it cannot.

@@ -8,67 +8,68 @@ use crate::schema::normal::{Bounds, Length};
 /// Index into [`Protocol::types`].
 pub type TypeId = usize;
 
-/// A type that has a name.
+/// A named type.
 #[derive(Clone, Debug)]
 pub struct TypeDef {
-    /// Its name in the schema, or the readable name of a type found inside a definition.
+    /// Its name in the schema. For inline types, the name in Rust.
     pub name: String,
     /// Its name in Rust.
     pub rust: String,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
-    /// The protocol area it belongs to: the file it is written to.
+    /// The area of the protocol, and so the file.
     pub area: String,
-    /// What the schema says about it in prose.
+    /// The description in the schema.
     pub description: Option<String>,
-    /// Whether the schema marks it as deprecated, or our entry says that the specification does.
+    /// Whether the schema or our documentation marks it as deprecated.
     pub deprecated: bool,
     /// JSON pointer in the schema.
     pub pointer: String,
-    /// What it is.
+    /// Its shape.
     pub shape: Shape,
 }
 
-/// Where a type comes from.
+/// The origin of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A definition of the schema.
     Definition,
-    /// Written inside a definition, and given a name; the pointers of all places where it stands.
+    /// An inline type, with the pointers of all its occurrences.
     Inline(Vec<String>),
-    /// A direction union that the schema leaves out.
+    /// A message set that the schema does not define.
     Absent,
 }
 
-/// What a named type is.
+/// The shape of a named type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// An object with named members.
     Struct(Struct),
-    /// One of several, decided.
+    /// A union with its decision.
     Union(Union),
-    /// One of a few values.
+    /// An enumeration of values.
     Enum(Vec<Value>),
     /// A value with a limit that Rust's type does not have.
     Bounded(Bounded),
-    /// Another name for a type; with the rule that made it so.
+    /// An alias, with the rule that made it one.
     Alias(Type, AliasRule),
-    /// An alias that contains itself, which Rust allows only as a type of its own.
+    /// A recursive alias, which Rust allows only as a newtype.
     Newtype(Type),
     /// A type of the hand-written core.
     Core(&'static str),
-    /// Nothing fits.
+    /// A type without values.
     Never,
 }
 
-/// Why a definition is only another name.
+/// Why a definition is an alias.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AliasRule {
     /// The definition is a plain type expression.
     Plain,
     /// The definition accepts every JSON value.
     AnyJson,
-    /// A union of which one variant accepts all that the others accept. The names of the absorbed variants.
+    /// The definition is a union of which one variant accepts everything that the others accept. The names of the other
+    /// variants.
     Absorbed(Vec<String>),
 }
 
@@ -77,16 +78,16 @@ pub enum AliasRule {
 pub struct Struct {
     /// The members, in the order of the schema.
     pub members: Vec<Member>,
-    /// What becomes of members that are not named.
+    /// How other members are treated.
     pub rest: Rest,
 }
 
-/// What becomes of members that a struct does not name.
+/// How members are treated that a struct does not name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rest {
     /// Kept as JSON.
     Open,
-    /// Kept, each of this type.
+    /// Kept as values of this type.
     Typed(Type),
     /// Refused.
     Closed,
@@ -97,26 +98,26 @@ pub enum Rest {
 pub struct Member {
     /// Its name on the wire.
     pub wire: String,
-    /// Its plain Rust name (not yet escaped).
+    /// Its Rust name, not escaped.
     pub rust: String,
     /// Whether it must be present.
     pub required: bool,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
-    /// What the schema says about it in prose.
+    /// The description in the schema.
     pub description: Option<String>,
-    /// Whether the schema marks it as deprecated, or our entry says that the specification does.
+    /// Whether the schema or our documentation marks it as deprecated.
     pub deprecated: bool,
     /// The `default` annotation.
     pub default: Option<Json>,
-    /// Whether the value stands on a cycle of types and needs a box.
+    /// Whether the value is in a box.
     pub boxed: bool,
 }
 
-/// What a member holds.
+/// The content of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Always this value: not a field.
+    /// A constant. It is not a field.
     Constant(Json),
     /// A value of a type.
     Value(Type),
@@ -125,13 +126,13 @@ pub enum Content {
 /// A union.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Union {
-    /// The variants that can be reached, in the order of the schema.
+    /// The reachable variants, in the order of the schema.
     pub variants: Vec<Variant>,
-    /// How one is chosen; variants are indices into `variants`.
+    /// How a variant is chosen. Its variants are indices into `variants`.
     pub decision: Decision,
-    /// Names of variants that are left out since another contains them: (the variant, the one that contains it).
+    /// The names of omitted variants that another variant contains, as (contained, containing).
     pub absorbed: Vec<(String, String)>,
-    /// The direction whose messages these are, if this is one of the four direction unions.
+    /// The message set, if the union is one.
     pub messages: Option<MessageSet>,
 }
 
@@ -140,9 +141,9 @@ pub struct Union {
 pub struct Variant {
     /// Its Rust name.
     pub rust: String,
-    /// What it holds.
+    /// Its content.
     pub content: Type,
-    /// Whether the value stands on a cycle of types and needs a box.
+    /// Whether the value is in a box.
     pub boxed: bool,
 }
 
@@ -158,9 +159,9 @@ pub struct Value {
 /// A value with a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounded {
-    /// What is limited.
+    /// The type without the limit.
     pub inner: Type,
-    /// How.
+    /// The limit.
     pub limit: Limit,
 }
 
@@ -186,9 +187,9 @@ pub enum Type {
     Boolean,
     /// A string.
     String,
-    /// An integer of 64 bit.
+    /// A 64-bit integer.
     Signed,
-    /// An integer of 64 bit that is not negative.
+    /// A 64-bit integer that is not negative.
     Unsigned,
     /// A number.
     Number,
@@ -196,16 +197,16 @@ pub enum Type {
     Object,
     /// A list.
     List(Box<Type>),
-    /// An object whose members are all of one type.
+    /// An object whose members all have the same type.
     Map(Box<Type>),
     /// The type, or `null`.
     Nullable(Box<Type>),
-    /// A type that has a name.
+    /// A named type.
     Named(TypeId),
 }
 
 impl Shape {
-    /// Every type expression of the shape.
+    /// Calls `seen` for every type expression of the shape.
     pub fn visit(&self, seen: &mut dyn FnMut(&Type)) {
         match self {
             Shape::Struct(body) => {
@@ -227,7 +228,7 @@ impl Shape {
 }
 
 impl Type {
-    /// Every named type of the expression.
+    /// Calls `seen` for every named type of the expression.
     pub fn visit(&self, seen: &mut dyn FnMut(TypeId)) {
         match self {
             Type::Named(id) => seen(*id),
@@ -236,7 +237,7 @@ impl Type {
         }
     }
 
-    /// The named type that the expression holds by value, without a list or map between.
+    /// Returns the named type in the expression, if there is no list or map around it.
     pub fn by_value(&self) -> Option<TypeId> {
         match self {
             Type::Named(id) => Some(*id),

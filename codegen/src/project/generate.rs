@@ -1,4 +1,4 @@
-//! The main job: schemas in, Rust modules out, written or compared.
+//! Generates Rust modules from schemas, and writes or compares them.
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -17,42 +17,42 @@ use crate::project::write::{Changes, sync};
 use crate::schema::document::Document;
 use crate::text::names::escape;
 
-/// Where the modules of vendored revisions go, below the root.
+/// The folder of the modules of vendored revisions, below the root.
 pub(crate) const FOLDER: &str = "generated/src";
 
-/// Where a foreign schema's module finds the support core unless told otherwise.
+/// The default path of the support core for modules of other schemas.
 pub const SUPPORT: &str = "::mcpgen_types";
 
-/// What a run generated.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// The revisions, in the order of the workspace.
     pub revisions: Vec<Summary>,
-    /// What differs from what was there before.
+    /// The files that differ from before.
     pub changes: Changes,
 }
 
-/// What was generated for one revision.
+/// The result for one revision.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// The revision.
     pub revision: String,
-    /// How many types.
+    /// The number of types.
     pub types: usize,
-    /// How many methods that a side of the connection sends.
+    /// The number of methods, without embedded requests.
     pub methods: usize,
-    /// How many files.
+    /// The number of files.
     pub files: usize,
-    /// How many of the files were created, changed or removed.
+    /// The number of files that were created, changed or removed.
     pub changed: usize,
-    /// Fixups that were tried and found nothing to correct.
+    /// The fixups that did not match.
     pub idle_fixups: Vec<&'static str>,
 }
 
-/// Generates all vendored revisions of a workspace, or with `check` only says what differs.
+/// Generates all vendored revisions of a workspace, or with `check` only compares them.
 ///
 /// # Errors
-/// Whatever is wrong with the schemas of all revisions together, and what [`sync`] fails with.
+/// The problems of all schemas together, and the errors of [`sync`].
 pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
     let models = workspace.models()?;
     let mut files = BTreeMap::from([
@@ -78,17 +78,17 @@ pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
     Ok(Generated { revisions: summaries, changes })
 }
 
-/// What became of a revision, and the text of its files.
+/// The summary of a revision, and the text of its files.
 type Module = (Summary, BTreeMap<String, String>);
 
-/// The modules of all revisions, made at the same time.
+/// Generates the modules of all revisions in parallel.
 fn modules(workspace: &Workspace, models: &[Protocol]) -> Vec<Result<Module, Error>> {
     let threads_of_each = threads().div_ceil(models.len().max(1));
     thread::scope(|scope| {
         let rows = workspace.revisions.iter().zip(models);
         let threads: Vec<_> =
             rows.map(|(row, protocol)| scope.spawn(move || module(row, protocol, threads_of_each))).collect();
-        // A panic is as much a defect here as in one thread.
+        // A panic on another thread continues on this thread.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
     })
 }
@@ -105,10 +105,9 @@ fn module(row: &Revision, protocol: &Protocol, threads: usize) -> Result<Module,
     Ok((summary(protocol, files.len()), files))
 }
 
-/// Generates one module from anybody's schema.
+/// Generates a module from a schema.
 ///
-/// Whatever it is called, such a schema never counts as a released one: fixups are tried on it, and none has to find
-/// its place.
+/// The schema does not count as a released revision, whatever its name. Fixups are applied where they match.
 #[derive(Clone, Debug)]
 pub struct Generator {
     schema: PathBuf,
@@ -117,27 +116,28 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Generates from this schema file, and calls the revision so.
+    /// Creates a generator for a schema file. The revision gets this name.
     pub fn new(schema: impl Into<PathBuf>, revision: impl Into<String>) -> Generator {
         Generator { schema: schema.into(), revision: revision.into(), support: SUPPORT.to_owned() }
     }
 
-    /// Where the module finds the support core, instead of [`SUPPORT`].
+    /// Sets the path of the support core. The default is `::mcpgen_types`.
     #[must_use]
     pub fn support(self, path: impl Into<String>) -> Generator {
         Generator { support: path.into(), ..self }
     }
 
-    /// Makes `out` the module: `mod.rs` and its files, without files of an earlier run that are not needed any more.
+    /// Writes the module to the folder `out`: `mod.rs` and its files. Outdated files of an earlier run are removed.
     ///
     /// # Errors
-    /// Whatever is wrong with the schema or the names, and what [`sync`] fails with.
+    /// The problems of the schema; [`Error::Usage`] if a name is not valid or a file that mcpgen did not write is in
+    /// the way; [`Error::Io`].
     pub fn write_to(&self, out: impl AsRef<Path>) -> Result<Generated, Error> {
         self.sync(out.as_ref(), false)
     }
 
-    /// For build scripts: makes the module below `OUT_DIR`, to be included by
-    /// `include!(concat!(env!("OUT_DIR"), "/NAME.include.rs"));`, and tells cargo to run again when the schema changes.
+    /// Writes the module below `OUT_DIR`, for build scripts. Include it with `include!(concat!(env!("OUT_DIR"),
+    /// "/NAME.include.rs"));`. Cargo runs the script again when the schema changes.
     ///
     /// # Errors
     /// As [`Generator::write_to`]; [`Error::Usage`] outside a build script.
@@ -147,7 +147,7 @@ impl Generator {
         })?;
         let generated = self.write_to(out.join(name))?;
         let include = out.join(format!("{name}.include.rs"));
-        // A module's own inner documentation cannot be included, but a declaration of the module can.
+        // A file with inner documentation cannot be included, but a declaration of the module can.
         std::fs::write(&include, format!("pub mod {};\n", escape(name))).map_err(Error::io("writing", &include))?;
         #[expect(clippy::print_stdout, reason = "how a build script speaks to cargo")]
         {
@@ -156,7 +156,7 @@ impl Generator {
         Ok(generated)
     }
 
-    /// What [`Generator::write_to`] would change.
+    /// Returns the changes that [`Generator::write_to`] would make.
     ///
     /// # Errors
     /// As [`Generator::write_to`].
@@ -175,7 +175,7 @@ impl Generator {
     }
 
     fn options(&self) -> Options {
-        // Where the schema lies on this machine must not show in the output.
+        // The output must not depend on the path of the schema.
         let source = self.schema.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
         let mut command = format!("mcpgen generate --schema {source} --revision {} --out DIR", self.revision);
         if self.support != SUPPORT {

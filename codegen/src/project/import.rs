@@ -1,4 +1,4 @@
-//! Takes an official schema into the workspace: its facts without upstream's prose, and a row in `revisions.toml`.
+//! Imports an official schema into the workspace: the schema without its prose, and a row in `revisions.toml`.
 
 use std::path::Path;
 use std::{fs, io};
@@ -11,40 +11,40 @@ use crate::project::write::{Change, Changes, replace};
 use crate::schema::document::Document;
 use crate::schema::facts_only;
 
-/// What to import, and what to say about it instead of what mcpgen finds itself.
+/// The options of an import.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Import {
-    /// The revision that the schema is of.
+    /// The name of the revision.
     pub revision: String,
-    /// Unless given: released if and only if the name is a date.
+    /// The status. By default, released if the name is a date.
     pub status: Option<Status>,
-    /// Unless given: legacy if and only if `ClientRequest` contains `initialize`.
+    /// The era. By default, legacy if `ClientRequest` contains `initialize`.
     pub era: Option<Era>,
-    /// Unless given: `schema/<revision>/schema.json`.
+    /// The path in upstream's repository. By default, `schema/<revision>/schema.json`.
     pub upstream: Option<String>,
-    /// Whether a revision that is there already may change.
+    /// Whether an existing revision may change.
     pub accept: bool,
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Clone, Debug)]
 pub(crate) struct Imported {
     /// The row of the revision.
     pub row: Revision,
     /// The model of the schema.
     pub protocol: Protocol,
-    /// What differs from what was there before, below [`FOLDER`].
+    /// The files below [`FOLDER`] that differ from before.
     pub changes: Changes,
-    /// Whether the changes were made; not if the revision was there already and changes were not accepted.
+    /// Whether the changes were written. `false` if an existing revision would change and that was not accepted.
     pub written: bool,
-    /// The released revision that a draft says nothing new against. Such a draft is not vendored.
+    /// The released revision that is equal to the draft. Such a draft is not imported.
     pub same_as: Option<String>,
 }
 
-/// Imports a schema file. Nothing is written unless the generator understands both the file and what is kept of it.
+/// Imports a schema file. Nothing is written unless the generator understands both the file and the text without prose.
 ///
 /// # Errors
-/// Whatever is wrong with the file or the name of the revision, and [`Error::Io`].
+/// The problems of the file; [`Error::Usage`] if the name of the revision is not valid; [`Error::Io`].
 pub(crate) fn import(workspace: Workspace, file: &Path, import: &Import) -> Result<Imported, Error> {
     let name = &import.revision;
     check_name(name)?;
@@ -82,7 +82,8 @@ pub(crate) fn import(workspace: Workspace, file: &Path, import: &Import) -> Resu
     Ok(Imported { row, protocol, changes, written, same_as: None })
 }
 
-/// Between two revisions, upstream's draft is a copy of the newest released one.
+/// Returns the released revision that is equal to a draft. Between two releases, upstream's draft is a copy of the
+/// newest one.
 fn released_twin(workspace: &Workspace, status: Status, text: &str) -> Result<Option<String>, Error> {
     if status == Status::Released {
         return Ok(None);

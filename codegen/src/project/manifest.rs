@@ -1,4 +1,4 @@
-//! The features of the generated crate, one per revision: the one region of a hand-written file that mcpgen keeps.
+//! Updates the features of the generated crate, one per revision. They are a region in a hand-written manifest.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ const PATH: &str = "generated/Cargo.toml";
 const BEGIN: &str = "# Kept by `mcpgen generate`: begin\n";
 const END: &str = "# end\n";
 
-/// Brings the region up to date, or with `check` only says whether it is not.
+/// Updates the region, or with `check` only returns the change.
 ///
 /// # Errors
 /// [`Error::Usage`] if the file has no such region; [`Error::Io`].
@@ -19,7 +19,7 @@ pub(super) fn sync(workspace: &Workspace, check: bool) -> Result<Option<Change>,
     let path = workspace.root.join(PATH);
     let before = match std::fs::read_to_string(&path) {
         Ok(text) => text.replace("\r\n", "\n"),
-        // A project that is not a crate of its own has no features to keep.
+        // A project without this crate has no features to update.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("reading", path)(error)),
     };

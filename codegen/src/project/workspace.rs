@@ -1,4 +1,4 @@
-//! The folder that a project keeps its schemas in, and the list of revisions that it vendors.
+//! A project, with its vendored revisions.
 
 use std::path::{Path, PathBuf};
 
@@ -34,10 +34,10 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The workspace at `root`, or else around the current folder.
+    /// Opens the workspace at `root`, or the one around the current folder.
     ///
     /// # Errors
-    /// [`Error::Usage`] outside a workspace, or if its list of revisions is not understood; [`Error::Io`].
+    /// [`Error::Usage`] outside a workspace, or if its list of revisions is malformed; [`Error::Io`].
     pub fn open(root: Option<&Path>) -> Result<Workspace, Error> {
         match root {
             Some(root) if root.join(REVISIONS).is_file() => Workspace::read(root),
@@ -58,7 +58,7 @@ impl Workspace {
         }
     }
 
-    /// Like [`Workspace::open`], except that an existing folder that is named need not have a list of revisions yet.
+    /// As [`Workspace::open`], but the folder `root` need not have a list of revisions yet.
     ///
     /// # Errors
     /// As [`Workspace::open`].
@@ -92,10 +92,10 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// The same workspace with one more row, or with this row in the place of that name.
+    /// Adds a row, or replaces the row with the same name.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the name cannot be a folder and a module, or if the module is another revision's.
+    /// [`Error::Usage`] if the name cannot be a folder and a module, or if another revision has the same module.
     pub fn with(mut self, row: Revision) -> Result<Workspace, Error> {
         check_name(&row.name)?;
         self.revisions.retain(|known| known.name != row.name);
@@ -111,10 +111,10 @@ impl Workspace {
         Ok(self)
     }
 
-    /// The row of a revision.
+    /// Returns the row of a revision.
     ///
     /// # Errors
-    /// [`Error::Usage`] that lists the revisions that there are.
+    /// [`Error::Usage`] with the list of revisions.
     pub fn revision(&self, name: &str) -> Result<&Revision, Error> {
         self.revisions.iter().find(|row| row.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.revisions.iter().map(|row| row.name.as_str()).collect();
@@ -126,25 +126,25 @@ impl Workspace {
         })
     }
 
-    /// The model of a vendored revision.
+    /// Reads the model of a vendored revision.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it is not vendored, and whatever its schema fails with.
+    /// [`Error::Usage`] if the revision is not vendored, and the problems of its schema.
     pub fn model(&self, name: &str) -> Result<Protocol, Error> {
         let row = self.revision(name)?;
         let file = schema_path(name);
         let path = self.root.join(&file);
         let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
-        // Messages and generated files name the schema from the root, wherever the root is.
+        // In messages and generated files, the path of the schema is relative to the root.
         let mut protocol = build::model(Document::parse(file, &bytes)?, name, row.status == Status::Released)?;
         self.docs.apply(&mut protocol);
         Ok(protocol)
     }
 
-    /// The models of all vendored revisions, which say since when there is what.
+    /// Reads the models of all vendored revisions, with the first revision of each type and member.
     ///
     /// # Errors
-    /// Whatever is wrong with the schemas of all of them together.
+    /// The problems of all schemas together.
     pub fn models(&self) -> Result<Vec<Protocol>, Error> {
         let (mut models, mut problems) = (Vec::new(), Vec::new());
         for row in &self.revisions {
@@ -164,7 +164,7 @@ impl Workspace {
         Ok(models)
     }
 
-    /// The text of `schema/revisions.toml`.
+    /// Returns the text of `schema/revisions.toml`.
     pub fn to_toml(&self) -> String {
         #[derive(Serialize)]
         struct Rows<'a> {

@@ -1,4 +1,4 @@
-//! The only place that writes: compares first, then replaces all or nothing.
+//! Compares generated files and replaces them. Nothing else writes files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::{fs, io};
 use crate::emit::file::MARK;
 use crate::error::Error;
 
-/// What a run changes in one folder, or would change.
+/// The changes in a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// The files that differ, by path.
     pub changes: Vec<Change>,
-    /// How many files are as they should be.
+    /// The number of files without changes.
     pub unchanged: usize,
 }
 
@@ -22,20 +22,19 @@ pub struct Changes {
 pub struct Change {
     /// Path below the folder, with `/` between its parts.
     pub path: String,
-    /// The text that is there.
+    /// The old text.
     pub before: Option<String>,
-    /// The text that should be there.
+    /// The new text.
     pub after: Option<String>,
 }
 
-/// Makes the generated files below `dir` be exactly `files` (path below `dir` to text), or with `check` only says what
-/// differs.
+/// Writes generated files below `dir`, or with `check` only compares them. `files` are texts by path below `dir`.
 ///
-/// Generated files (they begin with [`MARK`]) that are not among `files` are removed. Other files are never touched.
-/// When it fails, everything is as it was.
+/// Generated files (they begin with [`MARK`]) that are not in `files` are removed. Other files are never changed. After
+/// an error, all files are as before.
 ///
 /// # Errors
-/// [`Error::Usage`] if something that mcpgen did not write is in the way; [`Error::Io`].
+/// [`Error::Usage`] if a file that mcpgen did not write is in the way; [`Error::Io`].
 pub(crate) fn sync(dir: &Path, files: &BTreeMap<String, String>, check: bool) -> Result<Changes, Error> {
     let mut changes = Changes::default();
     for (path, text) in files {
@@ -60,14 +59,14 @@ pub(crate) fn sync(dir: &Path, files: &BTreeMap<String, String>, check: bool) ->
 }
 
 impl Changes {
-    /// The changes as a unified diff; `folder` is what to call the folder.
+    /// Returns the changes as a unified diff. Paths begin with `folder`.
     pub fn diff(&self, folder: &str) -> String {
         self.changes.iter().map(|change| change.diff(folder)).collect()
     }
 }
 
 impl Change {
-    /// The change as a unified diff; `folder` is what to call the folder.
+    /// Returns the change as a unified diff. Paths begin with `folder`.
     pub fn diff(&self, folder: &str) -> String {
         let name = |side: &str, text: &Option<String>| match text {
             Some(_) => {
@@ -77,13 +76,13 @@ impl Change {
             None => "/dev/null".to_owned(),
         };
         let (before, after) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
-        // Beyond the time limit, which no official schema comes near, the diff is still right, only longer.
+        // After the time limit, the diff is longer than necessary, but correct.
         let diff = similar::TextDiff::configure().timeout(Duration::from_secs(5)).diff_lines(before, after);
         diff.unified_diff().header(&name("a", &self.before), &name("b", &self.after)).to_string()
     }
 }
 
-/// The generated file at a path, if there is one.
+/// Returns the generated file at a path, if there is one.
 fn generated(dir: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
     let full = dir.join(path);
     for folder in full.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
@@ -112,7 +111,7 @@ fn in_the_way(path: &Path) -> Error {
     ))
 }
 
-/// Generated files below `dir` that are not wanted any more.
+/// Finds outdated generated files below `dir`.
 fn stale(dir: &Path, prefix: &str, wanted: &BTreeMap<String, String>, changes: &mut Vec<Change>) -> Result<(), Error> {
     let folder = dir.join(prefix);
     let entries = match fs::read_dir(&folder) {
@@ -121,7 +120,7 @@ fn stale(dir: &Path, prefix: &str, wanted: &BTreeMap<String, String>, changes: &
     };
     for entry in entries {
         let entry = entry.map_err(Error::io("reading", &folder))?;
-        // A name that is not text is no name of ours.
+        // Names of generated files are UTF-8.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
         let kind = entry.file_type().map_err(Error::io("reading", entry.path()))?;
@@ -140,7 +139,7 @@ fn stale(dir: &Path, prefix: &str, wanted: &BTreeMap<String, String>, changes: &
 
 /// Makes all changes below `dir`, or none.
 ///
-/// New texts are written to a temporary folder beside `dir`, on the same file system, so that only renames remain that
+/// New texts are written to a temporary folder next to `dir`, on the same file system. Then only renames remain, which
 /// can be undone.
 ///
 /// # Errors
@@ -162,7 +161,7 @@ pub(crate) fn replace(dir: &Path, changes: &[Change]) -> Result<(), Error> {
             fs::write(new(index), text).map_err(Error::io("writing", new(index)))?;
         }
     }
-    // Declared after `staged`, so dropped before it: the old files are in there.
+    // It is declared after `staged`, and so dropped before it, because `staged` contains the old files.
     let mut undo = Undo::default();
     for (index, change) in changes.iter().enumerate() {
         let path = dir.join(&change.path);
@@ -182,17 +181,17 @@ pub(crate) fn replace(dir: &Path, changes: &[Change]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes the folders between a removed file and `dir` that nothing is left in.
+/// Removes empty folders between a removed file and `dir`.
 fn remove_empty(dir: &Path, path: &str) {
     for folder in Path::new(path).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
-        // Fails on a folder that is not empty, which is what is wanted.
+        // This fails if the folder is not empty, as intended.
         if fs::remove_dir(dir.join(folder)).is_err() {
             return;
         }
     }
 }
 
-/// What was done, undone on drop in the reverse order.
+/// Steps that are undone on drop, in the reverse order.
 #[derive(Default)]
 struct Undo {
     steps: Vec<Step>,
@@ -224,7 +223,7 @@ impl Undo {
 impl Drop for Undo {
     fn drop(&mut self) {
         for step in self.steps.drain(..).rev() {
-            // The error that led here is the one to report.
+            // The first error is reported.
             let _ = match step {
                 Step::Created(folder) => fs::remove_dir(folder),
                 Step::Renamed(from, to) => fs::rename(to, from),

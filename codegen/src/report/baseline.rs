@@ -8,20 +8,20 @@ use crate::error::Error;
 use crate::report::judgement::{Judged, Suppressed};
 use crate::text::visible;
 
-/// Findings that were there before: fingerprint, and the words that follow it in the file.
+/// Accepted findings: the fingerprint, and the text after it in the file.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     file: String,
     entries: BTreeMap<String, String>,
 }
 
-/// What a new baseline begins with.
+/// The beginning of a new baseline.
 const HEADER: &str = "\
 # Findings of `mcpgen diff` that are accepted as they are, written by `--write-baseline`.
 # The first word of a line is what counts; it stays the same wherever the finding moves.
 ";
 
-/// Entries without a finding that a note names.
+/// The number of entries without a finding that a note lists.
 const NAMED: usize = 5;
 
 impl Baseline {
@@ -45,7 +45,7 @@ impl Baseline {
         Ok(Baseline { file, entries })
     }
 
-    /// A baseline of what is dangerous or breaking and not ignored.
+    /// Creates a baseline of the dangerous and breaking findings that are not ignored.
     pub(crate) fn of(path: &Path, findings: &[Judged]) -> Baseline {
         let entry = |judged: &Judged| {
             let Finding { rule, subject, detail, .. } = &judged.finding;
@@ -56,7 +56,7 @@ impl Baseline {
         Baseline { file: path.display().to_string(), entries: findings.iter().filter(counts).map(entry).collect() }
     }
 
-    /// Suppresses what is in it.
+    /// Suppresses the findings in the baseline.
     pub(crate) fn suppress(&self, findings: &mut [Judged]) {
         for judged in findings.iter_mut().filter(|judged| judged.suppressed.is_none()) {
             if self.entries.contains_key(&judged.fingerprint) {
@@ -65,7 +65,7 @@ impl Baseline {
         }
     }
 
-    /// The text of the file: sorted by rule and subject, so that it merges line by line.
+    /// Returns the text of the file. It is sorted by rule and subject, so that it merges line by line.
     pub(crate) fn to_text(&self) -> String {
         let mut lines: Vec<(&String, &String)> = self.entries.iter().map(|(print, words)| (words, print)).collect();
         lines.sort();

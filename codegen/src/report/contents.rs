@@ -6,31 +6,31 @@ use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
 use crate::report::source::Source;
 use crate::text::visible;
 
-/// What a run of `mcpgen diff` has to say. Every form is made from this alone.
+/// The result of `mcpgen diff`.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// The old schema.
     pub old: Input,
     /// The new schema.
     pub new: Input,
-    /// The points of view.
+    /// The axes.
     pub axes: Vec<Axis>,
-    /// When the run fails.
+    /// The lowest severity that fails the run.
     pub fail_on: FailOn,
     /// All findings, worst first.
     pub findings: Vec<Reported>,
-    /// What becomes of each definition that both schemas have.
+    /// The verdicts on each definition that both schemas have.
     pub types: Vec<TypeVerdict>,
-    /// Ignores that match nothing or have expired.
+    /// Stale ignores: they match nothing or have expired.
     pub stale: Vec<String>,
-    /// What is worth knowing and no finding.
+    /// Remarks that are not findings.
     pub notes: Vec<String>,
 }
 
 /// One of the two schemas.
 #[derive(Debug)]
 pub(crate) struct Input {
-    /// What the user called it.
+    /// The name on the command line.
     pub label: String,
     /// The file, if it is one.
     pub file: Option<String>,
@@ -38,16 +38,17 @@ pub(crate) struct Input {
     pub sha256: String,
 }
 
-/// A finding, and where it is.
+/// A finding with its locations.
 #[derive(Debug)]
 pub(crate) struct Reported {
-    /// The finding, and what the project thinks of it.
+    /// The finding with its severity.
     pub judged: Judged,
-    /// Where it is in the old schema, if anything is there.
+    /// The location in the old schema, if it has one.
     pub old: Option<Location>,
-    /// Where it is in the new schema, if anything is there.
+    /// The location in the new schema, if it has one.
     pub new: Option<Location>,
-    /// Where to show it: in the file of the new schema, for what is gone at what it was in; otherwise in that of the old.
+    /// The line to show: in the file of the new schema if there is one, otherwise in that of the old. Removed things
+    /// are shown at the value that contained them.
     pub shown: Option<Shown>,
 }
 
@@ -73,7 +74,7 @@ pub(crate) struct Shown {
     pub line: usize,
 }
 
-/// How many findings there are of each kind.
+/// The number of findings of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Breaking, and counted.
@@ -89,7 +90,7 @@ pub(crate) struct Counts {
 }
 
 impl Report {
-    /// Puts findings, places and lines together.
+    /// Creates a report.
     pub(crate) fn new(
         (old, new): (&Source, &Source),
         axes: &[Axis],
@@ -99,7 +100,7 @@ impl Report {
     ) -> Report {
         let Judgement { findings, stale, notes } = judgement;
         let (from, to) = (container(old), container(new));
-        // Where what is gone would be: dialects keep their definitions under different names.
+        // The place of a removed thing in the new schema, whose dialect can be different.
         let there = |place: &Place| place.pointer.replacen(from, to, 1);
         let old_places = findings.iter().filter_map(|judged| judged.finding.old.as_ref());
         let new_places = findings.iter().filter_map(|judged| judged.finding.new.as_ref());
@@ -138,12 +139,12 @@ impl Report {
         stale || self.findings.iter().any(|entry| self.fails_by(entry))
     }
 
-    /// Whether the run fails by this finding.
+    /// Whether this finding fails the run.
     pub(crate) fn fails_by(&self, entry: &Reported) -> bool {
         entry.judged.suppressed.is_none() && self.fail_on.reached(entry.judged.severity)
     }
 
-    /// How many findings there are of each kind.
+    /// The number of findings of each kind.
     pub(crate) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for Reported { judged, .. } in &self.findings {
@@ -158,18 +159,18 @@ impl Report {
         counts
     }
 
-    /// The findings that count, of one severity.
+    /// Returns the findings with a severity that are not suppressed.
     pub(super) fn of(&self, severity: Verdict) -> impl Iterator<Item = &Reported> {
         let counts = move |entry: &&Reported| entry.judged.suppressed.is_none() && entry.judged.severity == severity;
         self.findings.iter().filter(counts)
     }
 
-    /// The findings that do not count, each with the reason.
+    /// Returns the suppressed findings, with the reason.
     pub(super) fn suppressed(&self) -> impl Iterator<Item = (&Reported, &Suppressed)> {
         self.findings.iter().filter_map(|entry| Some((entry, entry.judged.suppressed.as_ref()?)))
     }
 
-    /// The two places of a finding, each with the name of its schema.
+    /// Returns the locations of a finding, with the name of the schema.
     pub(super) fn places<'a>(
         &'a self,
         entry: &'a Reported,
@@ -179,7 +180,7 @@ impl Report {
         [old, new].into_iter().flatten()
     }
 
-    /// The verdicts on the axes looked at, in words: a version bump says more than whether it breaks.
+    /// Describes the verdicts on the axes of the report. For Rust, that is the version bump.
     pub(super) fn verdicts(&self, entry: &Reported) -> String {
         let verdicts = &entry.judged.finding.verdicts;
         let word = |axis: &Axis| match axis {
@@ -191,7 +192,7 @@ impl Report {
 }
 
 impl Location {
-    /// The place in a line: `schema.json:7`.
+    /// Describes the location: `schema.json:7`.
     pub(super) fn in_words(&self, input: &Input) -> String {
         let name = self.file.as_ref().unwrap_or(&input.label);
         let name = if name == "-" { "standard input" } else { name };
@@ -200,7 +201,7 @@ impl Location {
 }
 
 impl Counts {
-    /// What is suppressed, and by what: empty if nothing is.
+    /// Describes the suppressed findings. Empty if there are none.
     pub(super) fn suppressed(self) -> String {
         let word = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
         let parts = [word(self.ignored, "ignored"), word(self.in_baseline, "in the baseline")];
@@ -208,13 +209,13 @@ impl Counts {
     }
 }
 
-/// The sides that send, in a list.
+/// Returns the sides that send.
 pub(super) fn sides(senders: Senders) -> Vec<&'static str> {
     let sides = [("client", senders.client), ("server", senders.server)];
     sides.into_iter().filter(|(_, sends)| *sends).map(|(side, _)| side).collect()
 }
 
-/// The pointer that all definitions begin with.
+/// Returns the beginning of the pointers of all definitions.
 fn container(source: &Source) -> &'static str {
     let first = source.protocol.types.first();
     if first.is_some_and(|def| def.pointer.starts_with("/definitions/")) { "/definitions/" } else { "/$defs/" }

@@ -1,9 +1,9 @@
-//! A rule, explained.
+//! Explains rules.
 
 use crate::diff::{Rule, Senders, Verdict};
 use crate::text::suggest::did_you_mean;
 
-/// Everything about a rule, for a terminal.
+/// Explains a rule, for a terminal.
 pub(crate) fn text(rule: &Rule) -> String {
     let wrapping = textwrap::Options::new(100).initial_indent("  ").subsequent_indent("  ");
     let mut text = format!("{}\n\n{}\n\n", rule.id, textwrap::fill(&rule.meaning, &wrapping));
@@ -19,7 +19,7 @@ pub(crate) fn text(rule: &Rule) -> String {
     text
 }
 
-/// Everything about a rule, in Markdown.
+/// Explains a rule, in Markdown.
 pub(crate) fn markdown(rule: &Rule) -> String {
     let mut text =
         format!("{}\n\n| sender | old client, new server | new client, old server |\n|---|---|---|\n", rule.meaning);
@@ -33,24 +33,24 @@ pub(crate) fn markdown(rule: &Rule) -> String {
     text
 }
 
-/// All rules, a line each.
+/// Lists all rules, one per line.
 pub(crate) fn list(rules: &[&Rule]) -> String {
     let width = rules.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
     rules.iter().map(|rule| format!("{:width$}  {}\n", rule.id, summary(rule))).collect()
 }
 
-/// The first sentence of a rule's meaning.
+/// Returns the first sentence of a rule's meaning.
 pub(crate) fn summary(rule: &Rule) -> &str {
     rule.meaning.split_once(". ").map_or(&*rule.meaning, |(first, _)| first).trim_end_matches('.')
 }
 
-/// What to say to a name that no rule has.
+/// Returns the message for an unknown rule.
 pub(crate) fn unknown(id: &str, rules: &[&Rule]) -> String {
     let hint = did_you_mean(id, rules.iter().map(|rule| rule.id)).map_or(String::new(), |hint| format!("{hint} "));
     format!("there is no rule {id:?}; {hint}`mcpgen explain` lists all")
 }
 
-/// For each sender: the verdicts on the two axes of messages.
+/// Returns the verdicts on the two axes of messages, by sender.
 fn table(rule: &Rule) -> [(&'static str, [Verdict; 2]); 3] {
     let client = Senders { client: true, server: false };
     let server = Senders { client: false, server: true };

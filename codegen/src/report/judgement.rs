@@ -1,61 +1,61 @@
-//! Findings with the severity that the project gives them, and when they make a run fail.
+//! Findings with the severity that the project gives them, and the severity that fails a run.
 
 use crate::diff::{Finding, Verdict};
 
-/// Findings, judged.
+/// Findings with their severity.
 #[derive(Debug)]
 pub(crate) struct Judgement {
-    /// All findings, worst first, otherwise in the order they came in.
+    /// All findings, worst first.
     pub findings: Vec<Judged>,
-    /// Ignores that have to go: where they stand, and why.
+    /// Stale ignores, with their line and the reason.
     pub stale: Vec<String>,
-    /// What else there is to say.
+    /// Remarks that are not findings.
     pub notes: Vec<String>,
 }
 
-/// A finding, and what the project thinks of it.
+/// A finding with its severity.
 #[derive(Debug)]
 pub(crate) struct Judged {
     /// The finding.
     pub finding: Finding,
-    /// What identifies it from run to run.
+    /// Its fingerprint.
     pub fingerprint: String,
-    /// The project's severity for the rule; without one, the worst verdict on the axes looked at.
+    /// The severity that the project gives the rule, or else the worst verdict on the axes.
     pub severity: Verdict,
-    /// Why it does not count, if it does not.
+    /// Why it is suppressed, if it is.
     pub suppressed: Option<Suppressed>,
 }
 
-/// Why a finding does not count.
+/// Why a finding is suppressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Suppressed {
-    /// An ignore says so, for this reason.
+    /// An ignore in `mcpgen.toml` matches, with this reason.
     Ignored(String),
-    /// It was there before.
+    /// It is in the baseline.
     InBaseline,
 }
 
-/// From which severity on a comparison fails.
+/// The lowest severity that fails a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum FailOn {
-    /// From breaking.
+    /// Breaking findings.
     Breaking,
-    /// From dangerous.
+    /// Dangerous and breaking findings.
     Dangerous,
-    /// On any finding.
+    /// All findings.
     Any,
-    /// Never.
+    /// No findings.
     None,
 }
 
 impl FailOn {
-    /// The word for it.
+    /// Returns the name.
     pub(crate) fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// Whether a finding of this severity fails.
+    /// Whether a finding with this severity fails the run.
     pub(crate) fn reached(self, severity: Verdict) -> bool {
         match self {
             FailOn::Breaking => severity == Verdict::Breaking,

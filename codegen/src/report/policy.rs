@@ -1,4 +1,4 @@
-//! What a project accepts: severities and ignores from its `mcpgen.toml`, and a baseline of findings it has seen.
+//! The policy of a project: severities and ignores in `mcpgen.toml`.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,19 +16,19 @@ use crate::report::explain;
 use crate::report::judgement::{Judged, Judgement, Suppressed};
 use crate::text::visible;
 
-/// The name of the file, looked for from the current folder upwards.
+/// The name of the file. It is in the current folder or above.
 pub(crate) const FILE: &str = "mcpgen.toml";
 
-/// The project's word on rules and findings.
+/// The severities and ignores of a project.
 #[derive(Debug, Default)]
 pub(crate) struct Policy {
-    /// The file, as messages name it.
+    /// The name of the file in messages.
     file: String,
     severity: BTreeMap<String, Verdict>,
     ignores: Vec<Ignore>,
 }
 
-/// Findings that do not count, and why.
+/// Findings that are ignored.
 #[derive(Debug)]
 struct Ignore {
     line: usize,
@@ -36,15 +36,15 @@ struct Ignore {
     subject: Option<String>,
     fingerprint: Option<String>,
     reason: String,
-    /// The last day on which it holds.
+    /// The last day on which it applies.
     expires: Option<Date>,
 }
 
 impl Policy {
-    /// The policy of this file; without one, of the nearest `mcpgen.toml` from the current folder upwards, if there is one.
+    /// Reads the policy from this file, or from the nearest `mcpgen.toml` in the current folder or above.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::Usage`] for whatever in it is not understood.
+    /// [`Error::Io`], or [`Error::Usage`] if the file is malformed.
     pub(crate) fn find(config: Option<&Path>, rules: &[&Rule]) -> Result<Policy, Error> {
         let (path, name) = match config {
             Some(path) => (path.to_owned(), path.display().to_string()),
@@ -97,7 +97,7 @@ impl Policy {
         Err(Error::Usage(format!("{place}: {}", explain::unknown(id, rules))))
     }
 
-    /// Judges what was found.
+    /// Gives findings their severity, and suppresses ignored ones and those in the baseline.
     pub(crate) fn judge(
         &self,
         findings: Vec<Finding>,
@@ -143,14 +143,14 @@ impl Policy {
     }
 }
 
-/// The nearest policy file, and what to call it from here.
+/// Returns the nearest policy file, and its name relative to the current folder.
 fn nearest() -> Result<Option<(PathBuf, String)>, Error> {
     let here = std::env::current_dir().map_err(Error::io("finding", "."))?;
     let found = here.ancestors().enumerate().find(|(_, folder)| folder.join(FILE).exists());
     Ok(found.map(|(up, folder)| (folder.join(FILE), format!("{}{FILE}", "../".repeat(up)))))
 }
 
-/// `mcpgen.toml`, as it is written.
+/// The content of `mcpgen.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PolicyFile {
@@ -204,7 +204,7 @@ mod tests {
     use jiff::civil::date;
 
     use super::*;
-    use crate::report::formats::tests::{RULES, finding, rules};
+    use crate::report::formats::tests::{finding, rules};
 
     fn policy(text: &str) -> Policy {
         Policy::parse("mcpgen.toml", text, &rules()).unwrap_or_else(|error| panic!("{text}\n{error}"))
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn ignores_match_expire_and_go_stale() {
         let print = finding(0, "A.x", "1").fingerprint();
-        // The ignore's other members; the subjects that it takes from the count; what is stale about it.
+        // Other members of the ignore, the subjects that it suppresses, and why it is stale.
         let cases: &[(&str, &[&str], Option<&str>)] = &[
             ("", &["A.x", "A.x", "B"], None),
             ("subject = \"A.x\"", &["A.x", "A.x"], None),

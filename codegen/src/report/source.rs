@@ -1,4 +1,4 @@
-//! What is compared: a vendored revision, a file, standard input, or a file at a commit.
+//! Reads the schemas to compare: a vendored revision, a file, standard input, or a file in a commit.
 
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -14,31 +14,31 @@ use crate::schema::document::{Document, MAX_BYTES};
 /// One side of a comparison.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// What the user called it.
+    /// The name on the command line.
     pub label: String,
-    /// The file in reports: from the root of the repository that holds it, otherwise as given. Standard input has none.
+    /// The file in reports: relative to the root of its repository, or as given. `None` for standard input.
     pub file: Option<String>,
-    /// The text, for the lines of places in it.
+    /// The text.
     pub text: Vec<u8>,
     /// The model.
     pub protocol: Protocol,
 }
 
-/// What a name on the command line stands for.
+/// The kinds of names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Locator<'a> {
     Stdin,
-    /// `git:REF:PATH`. No ref has a colon in its name, so the first one ends it.
+    /// `git:REF:PATH`. Names of refs have no colon, so the first one ends the ref.
     Git(&'a str, &'a str),
     File(&'a Path),
     Revision(&'a str),
 }
 
 impl Source {
-    /// Reads both sides. A workspace is opened only for the name of a vendored revision.
+    /// Reads both schemas. A workspace is opened only for a vendored revision.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a name stands for nothing, and whatever a document or the workspace fails with.
+    /// [`Error::Usage`] if a name is unknown, and the errors of the document or the workspace.
     pub(crate) fn pair(
         old: &str,
         new: &str,
@@ -70,7 +70,7 @@ impl Source {
         }
     }
 
-    /// Whatever its name, a schema that is not vendored is a draft: every fixup is tried, none has to find its place.
+    /// Reads a schema that is not vendored. It counts as a draft: fixups are applied where they match.
     fn draft(name: &str, document: &str, file: Option<String>, text: Vec<u8>) -> Result<Source, Error> {
         let protocol = build::model(Document::parse(document, &text)?, Status::Draft.as_str(), false)?;
         Ok(Source { label: name.to_owned(), file, text, protocol })
@@ -83,7 +83,7 @@ fn locator(name: &str) -> Result<Locator<'_>, Error> {
         Ok(Locator::Stdin)
     } else if let Some(rest) = name.strip_prefix("git:") {
         match rest.split_once(':') {
-            // git would take what begins with a dash for an option.
+            // git would read a ref that begins with a dash as an option.
             Some((reference, path)) if !reference.is_empty() && !reference.starts_with('-') && !path.is_empty() => {
                 Ok(Locator::Git(reference, path))
             }
@@ -96,7 +96,7 @@ fn locator(name: &str) -> Result<Locator<'_>, Error> {
     }
 }
 
-/// The file at a commit, as git stores it.
+/// Reads a file in a commit.
 fn git(name: &str, reference: &str, path: &str) -> Result<Vec<u8>, Error> {
     let failed = |why: String| {
         let help = "the commit must be here: in CI, fetch it first (`fetch-depth: 0`)";
@@ -113,14 +113,14 @@ fn git(name: &str, reference: &str, path: &str) -> Result<Vec<u8>, Error> {
     let text = git.stdout.take().map(|stdout| bounded(stdout, name));
     let output = git.wait_with_output().map_err(|error| failed(format!("git does not end: {error}")))?;
     match text {
-        // Too long a file closes the pipe before git is done, so that comes first.
+        // If the file is too long, the pipe is closed before git ends, so this error comes first.
         Some(Err(error)) => Err(error),
         Some(Ok(text)) if output.status.success() => Ok(text),
         _ => Err(failed(format!("git says: {}", String::from_utf8_lossy(&output.stderr).trim()))),
     }
 }
 
-/// All there is to read, within the limit of a document.
+/// Reads everything, up to the maximum size of a document.
 fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     reader.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(Error::io("reading", name))?;
@@ -137,7 +137,7 @@ fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Error> {
     }]))
 }
 
-/// A path from the root of the git repository that it lies in, since platforms show reports by that; otherwise as given.
+/// Returns a path relative to the root of its git repository, as platforms show it, or the path as given.
 fn in_repository(path: &Path) -> String {
     let shown = |path: &Path| path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
     let folder = match path.parent() {
@@ -151,12 +151,13 @@ fn in_repository(path: &Path) -> String {
     shown(&found.unwrap_or_else(|| path.to_owned()))
 }
 
-/// What git takes from the current folder (`./x`, `../x`), from the root of the repository.
+/// Returns a path of git relative to the root of the repository. git reads `./x` and `../x` relative to the current
+/// folder.
 fn from_root(path: &str) -> String {
     if !path.starts_with("./") && !path.starts_with("../") {
         return path.to_owned();
     }
-    // The file may be gone from the working tree, and its folder with it: no question to the disk.
+    // The file and its folder may not exist in the working tree, so this does not use the file system.
     let mut parts: Vec<String> = in_repository(Path::new("./here")).split('/').map(str::to_owned).collect();
     parts.pop();
     for part in Path::new(path).components() {

@@ -1,6 +1,6 @@
 //! Reasoning about what schemas accept: intersection, containment, disjointness, universality, examples.
 //!
-//! Containment and disjointness are sound but not complete: `true` is a proof, `false` means "not shown".
+//! Containment and disjointness are sound but not complete: `true` is proven, `false` means that no proof was found.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -22,28 +22,28 @@ pub(crate) struct Algebra<'a> {
 /// Why an intersection could not be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unresolved {
-    /// Definitions that contain themselves are intersected with one another.
+    /// Recursive definitions are intersected.
     Recursive,
     /// The result would be unreasonably large.
     TooLarge,
 }
 
-/// References followed into one another before an intersection counts as recursive.
+/// The number of nested references after which an intersection counts as recursive.
 const MAX_DEPTH: u32 = 48;
-/// Intersections of two nodes in one resolution before it counts as too large.
+/// The number of intersections after which a result counts as too large.
 const MAX_STEPS: u32 = 50_000;
-/// Pairs of nodes looked at before something counts as not shown.
+/// The number of pairs of nodes after which a proof is given up.
 const MAX_PROOF: u32 = 50_000;
 
 type Pairs = BTreeSet<(String, String)>;
 
 impl<'a> Algebra<'a> {
-    /// Reasons over these definitions.
+    /// Creates an algebra for these definitions.
     pub(crate) fn new(definitions: &'a IndexMap<String, Schema>) -> Self {
         Algebra { definitions, steps: Cell::new(0), proofs: Cell::new(0) }
     }
 
-    /// A copy without `All`: every intersection computed.
+    /// Returns a copy without `All`, in which every intersection is computed.
     pub(crate) fn resolve(&self, schema: &Schema) -> Result<Schema, Unresolved> {
         self.steps.set(0);
         self.resolve_at(schema, 0)
@@ -51,7 +51,7 @@ impl<'a> Algebra<'a> {
 
     fn resolve_at(&self, schema: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         let kind = match &schema.kind {
-            // What is resolved may hold the same intersection again, one level further down, without end.
+            // The resolved schema can contain the same intersection again, without end.
             Kind::All(_) if depth > MAX_DEPTH => return Err(Unresolved::Recursive),
             Kind::All(schemas) => {
                 let mut schemas = schemas.iter();
@@ -85,7 +85,8 @@ impl<'a> Algebra<'a> {
         Ok(Schema { kind, note: schema.note.clone() })
     }
 
-    /// As [`Self::meet`], but what does not narrow leaves the other side as it was written (a reference above all).
+    /// As [`Self::meet`], but if one side contains the other, the smaller one is kept as it is written. This keeps
+    /// references.
     fn meet_narrowing(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         if self.contains(b, a) {
             return Ok(a.clone());
@@ -96,7 +97,7 @@ impl<'a> Algebra<'a> {
         self.meet(a, b, depth)
     }
 
-    /// The intersection: accepts what both accept.
+    /// Returns the intersection, which accepts what both accept.
     fn meet(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         if depth > MAX_DEPTH {
             return Err(Unresolved::Recursive);
@@ -105,7 +106,7 @@ impl<'a> Algebra<'a> {
         if self.steps.get() > MAX_STEPS {
             return Err(Unresolved::TooLarge);
         }
-        // What says nothing leaves the other side as it is, with its place and its words.
+        // `Any` leaves the other side as it is, with its annotations.
         match (&a.kind, &b.kind) {
             (Kind::Any, _) => return Ok(b.clone()),
             (_, Kind::Any) => return Ok(a.clone()),
@@ -153,12 +154,12 @@ impl<'a> Algebra<'a> {
         Kind::Values(values.iter().filter(|value| self.accepts(schema, value)).cloned().collect())
     }
 
-    /// The schema that a reference leads to. References are checked when they are lowered.
+    /// Returns the target of a reference. References are checked when they are lowered.
     pub(crate) fn target(&self, name: &str) -> &'a Schema {
         &self.definitions[name]
     }
 
-    /// The schema itself, or what its references lead to. `None` if they lead in a circle.
+    /// Follows references. Returns `None` if they form a circle.
     pub(crate) fn follow<'s>(&'s self, mut schema: &'s Schema) -> Option<&'s Schema> {
         for _ in 0..=self.definitions.len() {
             match &schema.kind {
@@ -191,7 +192,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// Whether everything that `small` accepts is shown to be accepted by `large`.
+    /// Whether it is proven that `large` accepts everything that `small` accepts.
     pub(crate) fn contains(&self, large: &Schema, small: &Schema) -> bool {
         self.proofs.set(0);
         self.contains_in(large, small, &mut Pairs::new(), 0)
@@ -237,7 +238,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// Whether it is shown that no value is accepted by both.
+    /// Whether it is proven that no value is accepted by both.
     pub(crate) fn disjoint(&self, a: &Schema, b: &Schema) -> bool {
         self.proofs.set(0);
         self.disjoint_in(a, b, &mut Pairs::new(), 0)
@@ -280,8 +281,8 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// The definitions that accept every JSON value, found as the greatest fixed point: a definition stays in as long
-    /// as it accepts everything under the assumption that the others do.
+    /// Returns the definitions that accept every JSON value. It computes the greatest fixed point: a definition is kept
+    /// as long as it accepts everything, provided that the others do.
     pub(crate) fn universal(&self) -> BTreeSet<String> {
         let mut universal: BTreeSet<String> = self
             .definitions
@@ -289,7 +290,7 @@ impl<'a> Algebra<'a> {
             .filter(|(_, schema)| matches!(schema.kind, Kind::Any | Kind::Union(_) | Kind::Ref(_)))
             .map(|(name, _)| name.clone())
             .collect();
-        // Both directions in turn, so that a chain of references is done in two rounds whichever way it runs.
+        // The direction alternates, so that a chain of references needs two rounds.
         let mut order: Vec<String> = universal.iter().cloned().collect();
         loop {
             let before = universal.len();
@@ -317,7 +318,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// The JSON types of which a schema accepts every value.
+    /// Returns the JSON types of which a schema accepts every value.
     fn types_in_full(&self, schema: &Schema, universal: &BTreeSet<String>, depth: u32) -> JsonTypes {
         match &schema.kind {
             _ if depth > MAX_DEPTH => JsonTypes::NONE,
@@ -345,13 +346,13 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// A small document that both accept, if one is found.
+    /// Returns a small document that both accept, if it finds one.
     pub(crate) fn example_of_both(&self, a: &Schema, b: &Schema) -> Option<Json> {
         self.steps.set(0);
         self.example(&self.meet(a, b, 0).ok()?, 0)
     }
 
-    /// A small document that the schema accepts, if one is found.
+    /// Returns a small document that the schema accepts, if it finds one.
     fn example(&self, schema: &Schema, depth: u32) -> Option<Json> {
         if depth > MAX_DEPTH {
             return None;
@@ -412,7 +413,7 @@ pub(crate) fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema
     Schema { kind, note: schema.note.clone() }
 }
 
-/// An array that cannot have the items it must have is nothing.
+/// An array schema without values is `Never`.
 fn array_kind(array: Array) -> Kind {
     if array.length.is_empty() || (array.length.min > 0 && array.items.kind == Kind::Never) {
         Kind::Never
@@ -421,7 +422,7 @@ fn array_kind(array: Array) -> Kind {
     }
 }
 
-/// An object that cannot have a member it must have is nothing.
+/// An object schema without values is `Never`.
 fn object_kind(object: Object) -> Kind {
     if object.properties.values().any(|property| property.required && property.schema.kind == Kind::Never) {
         Kind::Never

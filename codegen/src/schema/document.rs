@@ -1,4 +1,4 @@
-//! Stage 1: a schema file, read and located, nothing interpreted yet.
+//! Stage 1: reads a schema file. Nothing is interpreted yet.
 
 use std::path::Path;
 
@@ -10,33 +10,33 @@ use crate::json::Json;
 use crate::json::pointer::escape;
 use crate::text::hex;
 
-/// The largest schema file that is read. The official ones are under 200 KB.
+/// The maximum size of a schema file. The official ones have less than 200 KB.
 pub(crate) const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// A JSON schema document: its text's digest, its dialect and its definitions.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// What to call the document in messages: the path as the caller gave it.
+    /// The name of the document in messages: the path as the caller gave it.
     pub file: String,
     /// SHA-256 of the bytes, in hex.
     pub sha256: String,
-    /// Which JSON Schema it is written in.
+    /// The dialect of JSON Schema.
     pub dialect: Dialect,
     /// The whole document.
     pub root: Json,
 }
 
-/// The JSON Schema dialects that official MCP schemas are written in.
+/// The JSON Schema dialects of official MCP schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// draft-07: `definitions`; keywords beside `$ref` are ignored.
+    /// draft-07: `definitions`; keywords next to `$ref` are ignored.
     Draft07,
-    /// 2020-12: `$defs`; keywords beside `$ref` apply.
+    /// 2020-12: `$defs`; keywords next to `$ref` apply.
     Draft202012,
 }
 
 impl Dialect {
-    /// The keyword that holds the definitions.
+    /// Returns the keyword that contains the definitions.
     pub fn container(self) -> &'static str {
         match self {
             Dialect::Draft07 => "definitions",
@@ -59,7 +59,7 @@ impl Document {
         Document::parse(file, &std::fs::read(path).map_err(Error::io("reading", path))?)
     }
 
-    /// Reads bytes; `file` is what messages call them.
+    /// Reads bytes. Messages refer to them as `file`.
     ///
     /// # Errors
     /// [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema of a known dialect.
@@ -79,19 +79,19 @@ impl Document {
         Ok(Document { file, sha256: hex(&Sha256::digest(bytes)), dialect, root })
     }
 
-    /// The definitions by name, in the order of the file.
+    /// Returns the definitions by name, in the order of the file.
     pub fn definitions(&self) -> &IndexMap<String, Json> {
         static NONE: std::sync::LazyLock<IndexMap<String, Json>> = std::sync::LazyLock::new(IndexMap::new);
         self.root.get(self.dialect.container()).and_then(Json::as_object).unwrap_or(&NONE)
     }
 
-    /// JSON pointer of a definition.
+    /// Returns the JSON pointer of a definition.
     pub fn pointer(&self, definition: &str) -> String {
         format!("/{}/{}", self.dialect.container(), escape(definition))
     }
 }
 
-/// Keywords that may stand beside the definitions at the root.
+/// The keywords that are allowed at the root of a document.
 const ROOT_KEYWORDS: &[&str] = &["$schema", "$id", "$comment", "title", "description", "definitions", "$defs"];
 
 fn dialect(file: &str, root: &Json) -> Result<Dialect, Error> {

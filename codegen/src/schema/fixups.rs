@@ -1,27 +1,27 @@
-//! The only place for exceptions: what is wrong in an official schema, where, why, and what it becomes.
+//! Fixups: corrections of defects in official schemas. There are no exceptions anywhere else.
 
 use crate::error::{Error, Problem};
 use crate::json::Json;
 use crate::schema::document::Document;
 
-/// A correction of a schema, made before anything is interpreted.
+/// A correction of a schema. It is applied before anything is interpreted.
 #[derive(Debug)]
 pub struct Fixup {
     /// A stable name.
     pub name: &'static str,
-    /// The released revisions whose schema has the defect. Other schemas are tried, without an obligation.
+    /// The released revisions whose schema has the defect. For other schemas, the fixup is applied where it matches.
     pub revisions: &'static [&'static str],
-    /// The definition, or `*` for every definition in which the pointer leads to the expected value.
+    /// The definition, or `*` for every definition that has the expected value at the pointer.
     pub definition: &'static str,
     /// JSON pointer inside the definition.
     pub pointer: &'static str,
-    /// JSON text of the value to find.
+    /// JSON text of the value that the fixup replaces.
     pub expects: &'static str,
-    /// JSON text of what it becomes. References are written for `$defs` and follow the document's dialect.
+    /// JSON text of the replacement. References are written for `$defs` and are adapted to the dialect of the document.
     pub becomes: &'static str,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
-    /// Where the reason can be checked.
+    /// A page that shows the reason.
     pub link: &'static str,
 }
 
@@ -83,7 +83,7 @@ pub const FIXUPS: &[Fixup] = &[
     },
 ];
 
-/// A correction of the capability that a method needs, where the names in the schema do not tell it.
+/// A correction of the capability that a method needs, if it cannot be derived from the names in the schema.
 #[derive(Debug)]
 #[cfg_attr(not(test), expect(dead_code, reason = "the reasons are for readers; a test checks them"))]
 pub(crate) struct CapabilityFixup {
@@ -93,9 +93,9 @@ pub(crate) struct CapabilityFixup {
     pub method: &'static str,
     /// The path of the capability.
     pub capability: &'static [&'static str],
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
-    /// Where the reason can be checked.
+    /// A page that shows the reason.
     pub link: &'static str,
 }
 
@@ -124,19 +124,19 @@ pub(crate) const CAPABILITIES: &[CapabilityFixup] = &[
     },
 ];
 
-/// What became of a fixup.
+/// The result of a fixup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
     /// The fixup's name.
     pub name: &'static str,
-    /// The pointers that it changed; empty if it found nothing.
+    /// The pointers that it changed. Empty if it did not match.
     pub pointers: Vec<String>,
 }
 
-/// Applies the fixups to a document: those meant for the revision if it is a released one (`released`), otherwise all.
+/// Applies the fixups to a document: those for the revision if it is released, otherwise all.
 ///
 /// # Errors
-/// A fixup meant for a released revision that does not find what it expects.
+/// [`Error::Schema`] if a fixup for a released revision does not find the value that it expects.
 pub(crate) fn apply(document: &mut Document, revision: &str, released: bool) -> Result<Vec<Applied>, Error> {
     let mut applied = Vec::new();
     let mut problems = Vec::new();
@@ -191,7 +191,7 @@ impl Fixup {
     }
 }
 
-/// Descriptions do not count when a fixup looks for its place: official files have them, vendored ones do not.
+/// Fixups ignore descriptions, because official files have them and vendored ones do not.
 fn without_prose(json: &Json) -> Json {
     match json {
         Json::Object(members) => Json::Object(

@@ -1,5 +1,5 @@
-//! JSON Schema's keywords, lowered into the normal form of [`crate::schema::normal`]. The grammar is closed: a keyword that
-//! is not listed here is a problem with its pointer, never ignored.
+//! Lowers the keywords of JSON Schema into the normal form of [`crate::schema::normal`]. The grammar is closed: a
+//! keyword that is not listed here is an error with its JSON pointer.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::json::{Json, integer};
 use crate::schema::document::Dialect;
 use crate::schema::normal::{Array, Bound, Bounds, Kind, Length, Note, Object, Property, Schema};
 
-/// Keywords that say nothing about what is accepted.
+/// Keywords that do not affect what is accepted.
 const ANNOTATIONS: &[&str] = &[
     "title",
     "description",
@@ -28,41 +28,41 @@ const ANNOTATIONS: &[&str] = &[
     "contentMediaType",
 ];
 
-/// The JSON types, in the order in which a schema without `type` is taken apart.
+/// The JSON types, in the order of the variants of a schema without `type`.
 const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object"];
 
-/// Values of one `enum`, and subschemas of one `anyOf`: far beyond what anybody could read.
+/// The maximum number of values of an `enum`.
 const MAX_VALUES: usize = 5_000;
-/// Named members of one object.
+/// The maximum number of named members of an object.
 const MAX_PROPERTIES: usize = 20_000;
-/// Deciding a union compares every variant with every other.
+/// The maximum number of subschemas. To decide a union, every variant is compared with every other.
 const MAX_SUBSCHEMAS: usize = 500;
 
 /// Lowers the schemas of one document.
 pub(crate) struct Lower<'a> {
-    /// The document's name, for messages.
+    /// The name of the document in messages.
     pub file: &'a str,
-    /// Decides what stands beside a `$ref`.
+    /// The dialect, which determines whether keywords next to `$ref` apply.
     pub dialect: Dialect,
-    /// All definitions, to check references.
+    /// All definitions. References are checked against them.
     pub definitions: &'a IndexMap<String, Json>,
-    /// What was found wrong so far.
+    /// The problems found so far.
     pub problems: Vec<Problem>,
-    /// Every `oneOf` met, to be checked when references can be followed.
+    /// The `oneOf`s found so far. They are checked later, when references can be followed.
     pub one_ofs: Vec<OneOf>,
 }
 
-/// A `oneOf`: read as `anyOf`, which is right if no value fits two of its subschemas.
+/// A `oneOf`. It is read as `anyOf`, which is equivalent if its subschemas are disjoint.
 pub(crate) struct OneOf {
-    /// The definition it stands in.
+    /// The definition that contains it.
     pub definition: String,
-    /// Where it stands.
+    /// Its JSON pointer.
     pub pointer: String,
     /// Its subschemas.
     pub subschemas: Vec<Schema>,
 }
 
-/// Where the walk is: the definition and the pointer of the schema.
+/// The definition and the pointer of a schema.
 #[derive(Clone)]
 struct SchemaPath<'a> {
     definition: &'a str,
@@ -200,7 +200,7 @@ impl Lower<'_> {
             .map_or(String::new(), |candidate| format!(" (there is `{candidate}`)"))
     }
 
-    /// `allOf`, `anyOf`, `oneOf`: their lowered subschemas.
+    /// Lowers the subschemas of `allOf`, `anyOf` or `oneOf`.
     fn subschemas(
         &mut self,
         keywords: &IndexMap<String, Json>,
@@ -243,7 +243,7 @@ impl Lower<'_> {
         let subschemas =
             subschemas.into_iter().map(|subschema| self.and(base.clone(), subschema, path)).collect::<Vec<_>>();
         if keyword == "oneOf" {
-            // Subschemas that exclude each other make `oneOf` and `anyOf` the same; that is checked once all is lowered.
+            // With disjoint subschemas, `oneOf` and `anyOf` are the same. That is checked after everything is lowered.
             let definition = path.definition.to_owned();
             self.one_ofs.push(OneOf {
                 definition,
@@ -254,7 +254,7 @@ impl Lower<'_> {
         Schema::at(&path.pointer, Kind::union(subschemas))
     }
 
-    /// The intersection of a schema with what stands beside it, left to be resolved when references can be followed.
+    /// Returns the intersection of two schemas. It is computed later, when references can be followed.
     fn and(&mut self, a: Schema, b: Schema, path: &SchemaPath<'_>) -> Schema {
         match (&a.kind, &b.kind) {
             (Kind::Any, _) => b,
@@ -263,7 +263,7 @@ impl Lower<'_> {
         }
     }
 
-    /// What the keywords of this very object assert, `$ref` and combinators aside.
+    /// Lowers the assertions of an object, except `$ref` and combinators.
     fn own_assertions(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> Schema {
         let types = self.types(keywords, path);
         let mut kinds = Vec::new();
@@ -311,7 +311,7 @@ impl Lower<'_> {
         types
     }
 
-    /// What the keywords say of values of one type, and whether they say anything.
+    /// Lowers the assertions on values of one type. The flag is `true` if there are any.
     fn one_type(&mut self, name: &str, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) -> (Kind, bool) {
         match name {
             "null" => (Kind::Null, false),
@@ -387,7 +387,7 @@ impl Lower<'_> {
         };
         for name in names {
             match name.as_str() {
-                // A name that is required but not described is a member like any other that the schema does not describe.
+                // A required member without a schema is described by `additionalProperties`.
                 Some(name) => {
                     properties
                         .entry(name.to_owned())
@@ -471,7 +471,7 @@ impl Lower<'_> {
     }
 }
 
-/// A reference is a URI, in which any byte may be written as `%` and two digits.
+/// Decodes a reference, which is a URI.
 fn percent_decoded(text: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
 }

@@ -1,23 +1,23 @@
-//! The normal form of a schema: what stage 2 makes of JSON Schema's keywords.
+//! The normal form of a schema, the result of stage 2.
 //!
-//! A node says one thing: there is no `allOf`, no keyword beside a reference, no list of types. Everything that an
-//! assertion keyword of the accepted grammar can express has exactly one place here.
+//! There is no `allOf`, no keyword next to a reference, and no list of types. Everything that an assertion keyword of
+//! the accepted grammar can express has exactly one representation.
 
 use indexmap::IndexMap;
 use serde_json::Number;
 
 use crate::json::{Json, compare, integer};
 
-/// A schema in normal form, with what was written around it.
+/// A schema in normal form, with its annotations.
 #[derive(Clone, Debug)]
 pub struct Schema {
     /// What it accepts.
     pub kind: Kind,
-    /// What it says besides.
+    /// Its annotations.
     pub note: Note,
 }
 
-/// Annotations: nothing here changes what is accepted.
+/// Annotations. They do not affect what is accepted.
 #[derive(Clone, Debug, Default)]
 pub struct Note {
     /// JSON pointer of the schema in the document.
@@ -53,11 +53,12 @@ pub enum Kind {
     Object(Box<Object>),
     /// One of these values.
     Values(Vec<Json>),
-    /// What any of the variants accepts; at least two variants, none of them a union, `Any` or `Never`.
+    /// What any of the variants accepts. There are at least two variants, and none of them is a union, `Any` or
+    /// `Never`.
     Union(Vec<Schema>),
     /// What the definition of this name accepts.
     Ref(String),
-    /// What all subschemas of an `allOf` accept. Stands only between lowering and resolution ([`crate::schema::normalise`]).
+    /// What all subschemas of an `allOf` accept. It exists only between lowering and [`crate::schema::normalise`].
     All(Vec<Schema>),
 }
 
@@ -109,14 +110,14 @@ pub struct Bound {
 /// Limits of a string's code points or an array's items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Length {
-    /// At least so many.
+    /// The minimum.
     pub min: u64,
-    /// At most so many.
+    /// The maximum, if there is one.
     pub max: Option<u64>,
 }
 
 impl PartialEq for Schema {
-    /// Equal if they accept the same by their structure; annotations do not count.
+    /// Compares structure, without annotations.
     fn eq(&self, other: &Schema) -> bool {
         self.kind == other.kind
     }
@@ -129,19 +130,19 @@ impl PartialEq for Bound {
 }
 
 impl Schema {
-    /// A schema without annotations, located at `pointer`.
+    /// Creates a schema without annotations.
     pub fn at(pointer: impl Into<String>, kind: Kind) -> Schema {
         Schema { kind, note: Note { pointer: pointer.into(), ..Note::default() } }
     }
 
-    /// The schema that accepts everything.
+    /// Creates the schema that accepts everything.
     pub fn any() -> Schema {
         Schema::at("", Kind::Any)
     }
 }
 
 impl Kind {
-    /// A union in normal form: flat, without `Never`, `Any` if a variant is.
+    /// Creates a union in normal form: flat and without `Never`. If a variant is `Any`, the union is.
     pub fn union(variants: Vec<Schema>) -> Kind {
         let mut flat: Vec<Schema> = Vec::new();
         for variant in variants {
@@ -161,7 +162,7 @@ impl Kind {
 }
 
 impl Object {
-    /// The property of this name, or what the object says of members that it does not name.
+    /// Returns the schema of a member, named or not.
     pub fn schema_of(&self, name: &str) -> &Schema {
         self.properties.get(name).map_or(&self.additional, |property| &property.schema)
     }
@@ -178,7 +179,7 @@ impl Bounds {
         self.min.is_none() && self.max.is_none()
     }
 
-    /// Both limits at once: the tighter of each.
+    /// Returns the intersection.
     pub fn and(&self, other: &Bounds) -> Bounds {
         let tighter = |a: &Option<Bound>, b: &Option<Bound>, upper: bool| match (a, b) {
             (None, x) | (x, None) => x.clone(),
@@ -190,7 +191,7 @@ impl Bounds {
         Bounds { min: tighter(&self.min, &other.min, false), max: tighter(&self.max, &other.max, true) }
     }
 
-    /// Whether a number lies within.
+    /// Whether a number is within the bounds.
     pub fn contain(&self, number: &Number) -> bool {
         let above = self.min.as_ref().is_none_or(|bound| {
             let order = compare(number, &bound.value);
@@ -203,7 +204,7 @@ impl Bounds {
             })
     }
 
-    /// Whether no number lies within: an empty interval, or one that holds no integer where integers are asked for.
+    /// Whether no number is within the bounds, or with `integers` no integer.
     pub fn is_empty(&self, integers: bool) -> bool {
         let (Some(min), Some(max)) = (&self.min, &self.max) else { return false };
         match compare(&min.value, &max.value) {
@@ -213,13 +214,13 @@ impl Bounds {
         }
     }
 
-    /// Whether every number of `other` lies within.
+    /// Whether every number within `other` is within these bounds.
     pub fn include(&self, other: &Bounds) -> bool {
         self.and(other) == *other
     }
 }
 
-/// The least integer at or above a lower bound.
+/// Returns the least integer that a lower bound allows.
 pub(crate) fn first_integer(bound: &Bound) -> i128 {
     match integer(&bound.value) {
         Some(value) => value + i128::from(bound.exclusive),
@@ -227,7 +228,7 @@ pub(crate) fn first_integer(bound: &Bound) -> i128 {
     }
 }
 
-/// The greatest integer at or below an upper bound.
+/// Returns the greatest integer that an upper bound allows.
 pub(crate) fn last_integer(bound: &Bound) -> i128 {
     match integer(&bound.value) {
         Some(value) => value - i128::from(bound.exclusive),
@@ -241,7 +242,7 @@ impl Length {
         self.min == 0 && self.max.is_none()
     }
 
-    /// Both limits at once.
+    /// Returns the intersection.
     pub fn and(&self, other: &Length) -> Length {
         let max = match (self.max, other.max) {
             (None, x) | (x, None) => x,

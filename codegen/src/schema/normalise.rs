@@ -1,4 +1,4 @@
-//! Stage 2: fixups applied, both dialects made one, `allOf` gone.
+//! Stage 2: applies fixups, and brings both dialects into one normal form without `allOf`.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,16 @@ use crate::schema::normal::{Kind, Schema};
 /// A document in normal form.
 #[derive(Clone, Debug)]
 pub struct Normalised {
-    /// What to call the document in messages.
+    /// The name of the document in messages.
     pub file: String,
     /// SHA-256 of the file, in hex.
     pub sha256: String,
     /// The definitions by name, in the order of the file.
     pub definitions: IndexMap<String, Schema>,
-    /// What became of each fixup that was tried.
+    /// The results of the fixups.
     pub fixups: Vec<Applied>,
-    /// The definitions as JSON after fixups, references written for `$defs`, without prose: what `JsonSchema` impls return.
+    /// The definitions as JSON without prose, after fixups. References are written for `$defs`. The `JsonSchema` impls
+    /// return them.
     pub facts: IndexMap<String, Json>,
 }
 
@@ -130,7 +131,7 @@ fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
     }
 }
 
-/// Definitions that reach themselves through references and unions alone.
+/// Returns the definitions that contain themselves without an array or an object between.
 fn circular(definitions: &IndexMap<String, Schema>) -> Vec<String> {
     fn direct<'s>(schema: &'s Schema, found: &mut Vec<&'s str>) {
         match &schema.kind {
@@ -151,7 +152,7 @@ fn circular(definitions: &IndexMap<String, Schema>) -> Vec<String> {
     definitions.keys().zip(on_a_circle).filter(|(_, cycle)| cycle.is_some()).map(|(name, _)| name.clone()).collect()
 }
 
-/// A schema without its prose, references written for `$defs`.
+/// Returns a schema without its prose. References are written for `$defs`.
 pub(crate) fn facts(schema: &Json, container: &str) -> Json {
     const PROSE: &[&str] = &["description", "$comment", "examples", "title"];
     const MAPS: &[&str] = &["properties", "definitions", "$defs"];
@@ -175,9 +176,9 @@ pub(crate) fn facts(schema: &Json, container: &str) -> Json {
     Json::Object(kept)
 }
 
-/// What is kept of a schema: everything but its prose, in upstream's order.
+/// Returns the text of a schema without its prose, in the order of the file.
 pub fn facts_only(document: &Document) -> String {
-    // With this container, references stay as the document writes them.
+    // With this container, references do not change.
     facts(&document.root, "$defs").to_pretty()
 }
 

@@ -1,23 +1,24 @@
-//! Rust names for schema names: stable, readable, never a keyword, never taken twice.
+//! Rust names for schema names. They are stable, unique and not keywords.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
-/// Acronyms that the protocol writes in capitals without a break between them.
+/// Acronyms that the protocol writes in capitals.
 const ACRONYMS: &[&str] = &["JSONRPC", "JSON", "RPC", "URL", "URI", "HTTP", "ID"];
 
 /// `CamelCase`, with acronyms cased as Rust does: `JSONRPCError` becomes `JsonRpcError`.
 pub(crate) fn type_name(name: &str) -> String {
     let camel = spaced(name).to_upper_camel_case();
-    // Names that would shadow a variant or a keyword which cannot be raw.
+    // These names would shadow a variant, or are keywords that cannot be raw.
     match identifier(&camel, "Type").as_str() {
         taken @ ("Self" | "Ok" | "Err" | "Some" | "None") => format!("{taken}_"),
         free => free.to_owned(),
     }
 }
 
-/// `snake_case` for a member. A namespace (`io.modelcontextprotocol/serverInfo`) and symbols (`_meta`, `$schema`) fall away.
+/// `snake_case` for a member, without its namespace (`io.modelcontextprotocol/serverInfo`) and symbols (`_meta`,
+/// `$schema`).
 pub(crate) fn field_name(wire: &str) -> String {
     let local = wire.rsplit('/').next().unwrap_or(wire);
     identifier(&spaced(local).to_snake_case(), "member")
@@ -39,7 +40,7 @@ pub(crate) fn module_name(name: &str) -> String {
     if is_keyword(&name) { format!("{name}_") } else { name }
 }
 
-/// The name as it stands in Rust code: raw where it is a keyword, or with `_` where a raw form is not allowed.
+/// Returns the name in Rust code: raw if it is a keyword, and with `_` if it cannot be raw.
 pub fn escape(name: &str) -> String {
     match name {
         "self" | "super" | "crate" | "Self" | "_" => format!("{name}_"),
@@ -48,13 +49,12 @@ pub fn escape(name: &str) -> String {
     }
 }
 
-/// A setter's name must not meet a raw identifier, so it is built from the plain field name.
+/// Returns the name of a setter. It is made from the plain field name, not from a raw identifier.
 pub fn setter_name(field: &str) -> String {
     format!("with_{field}")
 }
 
-/// Leaves out letters that no name here keeps, and puts breaks where heck would not see a word end: inside runs of
-/// acronyms.
+/// Removes letters that are not ASCII, and separates words inside runs of acronyms, which heck does not recognise.
 fn spaced(name: &str) -> String {
     let mut text: String = name.chars().filter(|c| c.is_ascii() || !c.is_alphanumeric()).collect();
     for acronym in ACRONYMS {
@@ -74,7 +74,8 @@ fn spaced(name: &str) -> String {
     text
 }
 
-/// Only characters that an identifier may have, and not a digit first.
+/// Keeps the characters that identifiers may have. Names that would be empty or begin with a digit begin with
+/// `fallback`.
 fn identifier(name: &str, fallback: &str) -> String {
     let kept: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
     let kept = kept.trim_matches('_');
@@ -92,20 +93,20 @@ fn identifier(name: &str, fallback: &str) -> String {
 const LONGEST_KEYWORD: usize = 8;
 
 fn is_keyword(name: &str) -> bool {
-    // What edition 2024 adds is not known to syn.
+    // syn does not know the keyword that edition 2024 adds.
     name == "gen" || (name.len() <= LONGEST_KEYWORD && syn::parse_str::<syn::Ident>(name).is_err())
 }
 
-/// Hands out names, each once: a name that is taken gets a number.
+/// A set of unique names. A name that is taken gets a number.
 #[derive(Debug, Default)]
 pub(crate) struct Namespace {
     taken: BTreeSet<String>,
-    /// The last number given to a wanted name.
+    /// The last number of each wanted name.
     numbers: BTreeMap<String, usize>,
 }
 
 impl Namespace {
-    /// The wanted name, or the first free one of `wanted2`, `wanted3`, ….
+    /// Returns the wanted name, or the first free one of `wanted2`, `wanted3`, ….
     pub(crate) fn claim(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let separator = if wanted.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
@@ -118,7 +119,7 @@ impl Namespace {
         name
     }
 
-    /// Whether a name is still free.
+    /// Whether a name is free.
     pub(crate) fn is_free(&self, name: &str) -> bool {
         !self.taken.contains(name)
     }

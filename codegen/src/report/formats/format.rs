@@ -4,7 +4,7 @@ use super::text::TextOptions;
 use super::{github, json, junit, markdown, sarif, text};
 use crate::report::contents::Report;
 
-/// A form of the report.
+/// A format of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Format {
@@ -27,12 +27,12 @@ impl Format {
     pub(crate) const ALL: [Format; 6] =
         [Format::Text, Format::Json, Format::Markdown, Format::Github, Format::Sarif, Format::Junit];
 
-    /// The name of the form.
+    /// Returns the name of the format.
     pub(crate) fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// The report in this form.
+    /// Writes the report in this format.
     pub(crate) fn render(self, report: &Report, options: TextOptions) -> String {
         match self {
             Format::Text => text::render(report, options),

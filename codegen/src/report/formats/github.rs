@@ -1,4 +1,4 @@
-//! GitHub's workflow commands: an annotation for each finding that counts.
+//! GitHub's workflow commands: an annotation for each finding that is not suppressed.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(super) fn render(report: &Report) -> String {
     for stale in &report.stale {
         let _ = writeln!(text, "::error title=stale ignore::{}", message(stale));
     }
-    // No annotation: a step has ten of a kind at most, and findings need them. `note:` cannot be taken for a command.
+    // Notes are not annotations, because a step can have only ten of each kind. `note:` is not a command.
     for note in &report.notes {
         let _ = writeln!(text, "note: {}", visible(note));
     }
@@ -39,12 +39,12 @@ fn annotation(text: &mut String, report: &Report, entry: &Reported) {
     let _ = writeln!(text, "::{command} {}::{}", properties.join(","), message(&words));
 }
 
-/// The end of a line ends a command, so it is escaped, and with it the character that escapes.
+/// Escapes the end of a line, which ends a command, and the escape character.
 fn message(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// In a property a colon or a comma would end it.
+/// Escapes a colon and a comma, which end a property.
 fn property(text: &str) -> String {
     message(text).replace(':', "%3A").replace(',', "%2C")
 }

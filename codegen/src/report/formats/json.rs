@@ -1,4 +1,4 @@
-//! For programs. `schemas/diff-report.schema.json` documents it, and a test holds it to that.
+//! JSON for programs. `schemas/diff-report.schema.json` is its schema, and a test validates reports against it.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! For a comment on a pull request.
+//! Markdown for a comment on a pull request.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use crate::report::contents::{Report, Reported};
 use crate::report::judgement::Suppressed;
 use crate::text::visible;
 
-/// GitHub takes comments of at most this many characters. Bytes are counted, which are never fewer.
+/// The maximum number of characters in a comment on GitHub. We count bytes, which are never fewer.
 const LIMIT: usize = 65_536;
-/// Room that lists leave for what follows them.
+/// The number of bytes that lists leave for the following text.
 const RESERVE: usize = 1_024;
-/// Items of a list that stand open.
+/// The number of items of a list that are not collapsed.
 const OPEN: usize = 10;
-/// Characters of a name or sentence.
+/// The maximum number of characters of a name or a sentence.
 const WORDS: usize = 400;
 
 pub(super) fn render(report: &Report) -> String {
@@ -22,7 +22,7 @@ pub(super) fn render(report: &Report) -> String {
     section(&mut text, "Stale ignores", &stale, OPEN);
     for severity in [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible] {
         let items: Vec<String> = report.of(severity).map(|entry| item(report, entry)).collect();
-        // What does not break is seen by those who ask for it, unless the run fails by it.
+        // Findings are collapsed unless they break or fail the run.
         let open = if report.fail_on.reached(severity) || severity == Verdict::Breaking { OPEN } else { 0 };
         section(&mut text, title(severity), &items, open);
     }
@@ -63,7 +63,7 @@ fn head(report: &Report) -> String {
     text
 }
 
-/// A list under its title, collapsed beyond its first items, and cut where a comment ends.
+/// Adds a list with a title. It is collapsed after its first items, and cut at the maximum size of a comment.
 fn section(text: &mut String, title: &str, items: &[String], open: usize) {
     if items.is_empty() {
         return;
@@ -129,7 +129,7 @@ fn words(axis: Axis) -> &'static str {
     }
 }
 
-/// A name in a code span, which nothing in the name can end.
+/// Returns a name in a code span that the name cannot end.
 fn code(name: &str) -> String {
     let name = clipped(name);
     let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -138,7 +138,7 @@ fn code(name: &str) -> String {
     format!("{fence}{gap}{name}{gap}{fence}")
 }
 
-/// A sentence of ours with names from a schema in it: names in backticks become code, and nothing becomes markup.
+/// Escapes a sentence of ours that contains names from a schema. Names in backticks become code.
 fn prose(sentence: &str) -> String {
     let sentence = clipped(sentence);
     let parts: Vec<&str> = sentence.split('`').collect();
@@ -157,7 +157,7 @@ fn prose(sentence: &str) -> String {
     text
 }
 
-/// A character that Markdown leaves alone.
+/// Escapes a character for Markdown.
 fn plain(c: char) -> Vec<char> {
     match c {
         '&' | '<' | '>' | '@' | '#' | '~' => format!("&#{};", u32::from(c)).chars().collect(),

@@ -8,7 +8,7 @@ mod junit;
 mod markdown;
 mod sarif;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text;
 
 pub(crate) use format::Format;

@@ -63,7 +63,8 @@ fn result(report: &Report, entry: &Reported, rules: &[&Rule]) -> Value {
     result
 }
 
-/// First the place that viewers show: in the new schema, for what is gone at what it was in.
+/// Returns the locations. The first is the one that viewers show: in the new schema, or for removed things at the value
+/// that contained them.
 fn locations(report: &Report, entry: &Reported) -> Vec<Value> {
     let mut locations = Vec::new();
     if let (None, Some(file), Some(shown)) = (&entry.new, &report.new.file, &entry.shown) {
@@ -109,10 +110,10 @@ fn level(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What a path in a URI need not escape.
+/// The characters that are escaped in the path of a URI.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// A path as a URI reference: relative if the path is.
+/// Returns a path as a URI reference, which is relative if the path is.
 fn uri(path: &str) -> String {
     let scheme = if path.starts_with('/') { "file://" } else { "" };
     format!("{scheme}{}", utf8_percent_encode(path, PATH))

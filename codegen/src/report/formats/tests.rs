@@ -1,4 +1,4 @@
-//! Every form of reports with hostile names, held to the rules of whoever reads it.
+//! Checks every format with malicious names against the rules of its readers.
 
 use std::sync::LazyLock;
 
@@ -10,9 +10,8 @@ use super::{Format, TextOptions};
 use crate::diff::{Axis, Bump, Finding, Place, Rule, RuleExample, Senders, TypeVerdict, Verdict};
 use crate::report::contents::{Input, Location, Report, Reported, Shown};
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
-use crate::text::visible;
 
-/// Names as nobody gives them who means well.
+/// Malicious names.
 const HOSTILE: [&str; 7] = [
     "plain.name",
     "line\nbreak\r\n::error file=x,line=1::y",
@@ -23,7 +22,7 @@ const HOSTILE: [&str; 7] = [
     "ünïcödé \u{1f980}",
 ];
 
-/// Rules of our own, so that these tests do not follow the real ones.
+/// Rules for the tests, which do not depend on the real ones.
 pub(crate) static RULES: LazyLock<[Rule; 3]> = LazyLock::new(|| {
     [
         rule("always-breaks", Verdict::Breaking, Verdict::Breaking, Bump::Major),
@@ -144,7 +143,7 @@ fn json_is_what_its_schema_says_and_no_more() {
     close(&mut schema);
     let validator = jsonschema::validator_for(&schema).expect("a schema");
     for report in reports() {
-        let json: Value = serde_json::from_str(&Format::Json.render(&report, View::default())).expect("JSON");
+        let json: Value = serde_json::from_str(&Format::Json.render(&report, TextOptions::default())).expect("JSON");
         let problems: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(json["findings"].as_array().map(Vec::len), Some(report.findings.len()));
@@ -174,7 +173,7 @@ fn close(schema: &mut Value) {
 #[test]
 fn github_reads_one_command_a_line() {
     for report in reports() {
-        let text = Format::Github.render(&report, View::default());
+        let text = Format::Github.render(&report, TextOptions::default());
         let counted = report.findings.iter().filter(|entry| entry.judged.suppressed.is_none());
         assert_eq!(text.lines().count(), counted.count() + report.stale.len() + report.notes.len());
         for line in text.lines().filter(|line| !line.starts_with("note: ")) {
@@ -193,7 +192,7 @@ fn github_reads_one_command_a_line() {
 fn sarif_is_what_the_standard_says() {
     let validator = official_sarif();
     for report in reports() {
-        let text = Format::Sarif.render(&report, View::default());
+        let text = Format::Sarif.render(&report, TextOptions::default());
         let log: serde_sarif::sarif::Sarif = serde_json::from_str(&text).expect("SARIF");
         let json: Value = serde_json::from_str(&text).expect("JSON");
         if let Some(validator) = &validator {
@@ -214,7 +213,7 @@ fn sarif_is_what_the_standard_says() {
     }
 }
 
-/// The standard's own schema, out of the sources of the crate that has it.
+/// Returns the schema of the SARIF standard, from the sources of the crate that contains it.
 fn official_sarif() -> Option<jsonschema::Validator> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let arguments = ["metadata", "--format-version", "1", "--offline", "--manifest-path", manifest];
@@ -231,7 +230,7 @@ fn official_sarif() -> Option<jsonschema::Validator> {
         return None;
     };
     let mut schema: Value = serde_json::from_str(&schema).expect("JSON");
-    // The pattern of languages has a bracket that nothing opens, which is no regular expression of ECMA-262.
+    // The pattern of languages has an unbalanced bracket, which is not a regular expression of ECMA-262.
     for definition in ["run", "toolComponent"] {
         let language = schema["definitions"][definition]["properties"]["language"].as_object_mut();
         language.expect("a schema").remove("pattern");
@@ -243,7 +242,7 @@ fn official_sarif() -> Option<jsonschema::Validator> {
 #[test]
 fn junit_is_xml_with_the_counts_it_states() {
     for report in reports() {
-        let text = Format::Junit.render(&report, View::default());
+        let text = Format::Junit.render(&report, TextOptions::default());
         let allowed = |c: char| matches!(c, '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
         assert!(text.chars().all(allowed), "XML 1.0 cannot hold every character");
         let mut reader = Reader::from_str(&text);
@@ -288,7 +287,7 @@ fn junit_is_xml_with_the_counts_it_states() {
 #[test]
 fn markdown_fits_a_comment_and_stays_a_list() {
     for report in reports() {
-        let text = Format::Markdown.render(&report, View::default());
+        let text = Format::Markdown.render(&report, TextOptions::default());
         assert!(text.len() <= 65_536, "{}", text.len());
         let prose = without_code(&text);
         assert!(!prose.contains("<script>") && !prose.contains("@everybody"), "{prose}");
@@ -303,7 +302,7 @@ fn markdown_fits_a_comment_and_stays_a_list() {
     }
 }
 
-/// Markdown without its code spans: a run of backticks is closed by the next one of its length, or stands for itself.
+/// Returns Markdown without its code spans. The next run of backticks with the same length closes a span.
 fn without_code(text: &str) -> String {
     let mut prose = String::new();
     for mut line in text.lines() {

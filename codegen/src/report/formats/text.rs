@@ -1,4 +1,4 @@
-//! For a terminal.
+//! Text for a terminal.
 
 use std::fmt::Write as _;
 
@@ -91,7 +91,7 @@ fn summary(report: &Report, options: TextOptions) -> String {
     text
 }
 
-/// Colours, or not.
+/// Colours text, if colours are on.
 struct Paint(bool);
 
 impl Paint {
