@@ -250,7 +250,7 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
         Shape::Union(union) => {
             let variants: Vec<String> =
                 union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
-            if variants.is_empty() { "one of nothing".to_owned() } else { format!("one of {}", variants.join(", ")) }
+            if variants.is_empty() { "no variants".to_owned() } else { format!("one of {}", variants.join(", ")) }
         }
         Shape::Enum(values) => {
             let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
@@ -264,10 +264,10 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
             format!("{}, {} {unit}", protocol.describe(inner), length(limit))
         }
         Shape::Alias(content, AliasRule::Absorbed(others)) => {
-            format!("{}, which accepts all that {} accept", protocol.describe(content), others.join(", "))
+            format!("{}, which accepts everything that {} accept", protocol.describe(content), others.join(", "))
         }
         Shape::Alias(content, _) | Shape::Newtype(content) => protocol.describe(content),
-        Shape::Core(name) => format!("the support core's {name}"),
+        Shape::Core(name) => format!("{name} of the support core"),
         Shape::Never => "no value".to_owned(),
     }
 }
@@ -411,7 +411,7 @@ impl Inspection<'_> {
     fn unions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         heading(f, "Unions", self.unions.len())?;
         for union in &self.unions {
-            let overlapping = if union.overlapping { " (variants overlap by the letter of the schema)" } else { "" };
+            let overlapping = if union.overlapping { " (variants overlap)" } else { "" };
             writeln!(f, "  {}{overlapping}", union.name)?;
             for guard in &union.guards {
                 writeln!(f, "    {guard}")?;
@@ -428,7 +428,7 @@ impl Inspection<'_> {
         for fixup in &self.fixups {
             writeln!(f, "  {}: {}", fixup.name, fixup.reason)?;
             match fixup.pointers {
-                [] => writeln!(f, "    found nothing to correct")?,
+                [] => writeln!(f, "    did not match")?,
                 pointers => pointers.iter().try_for_each(|pointer| writeln!(f, "    at {pointer}"))?,
             }
         }

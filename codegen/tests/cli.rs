@@ -140,7 +140,7 @@ fn a_released_revision_needs_its_fixups() {
     project
         .run(&["generate"])
         .exits(0)
-        .says(&["warning: draft: fixups that found nothing", "elicit-content-fractions"]);
+        .says(&["warning: draft: fixups that did not match", "elicit-content-fractions"]);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn somebody_s_schema_goes_to_somebody_s_folder() {
     project.write("small.json", SMALL);
     project.write("src/main.rs", "fn main() {}\n");
     let command = ["generate", "--schema", "small.json", "--revision", "2025-11-25", "--out", "src/protocol"];
-    project.run(&command).exits(0).says(&["2025-11-25: ", "written", "warning: ", "found nothing"]);
+    project.run(&command).exits(0).says(&["2025-11-25: ", "written", "warning: ", "did not match"]);
     assert!(project.path("src/protocol/mod.rs").is_file());
     project.run(&[&command[..], &["--check"]].concat()).exits(0).says(&["unchanged"]);
     project.run(&[&command[..], &["--check", "--support", "crate::mcp"]].concat()).exits(1);
@@ -299,8 +299,8 @@ fn inspect_shows_the_protocol_to_people_and_programs() {
             "variants": ["TextResourceContents", "BlobResourceContents"],
             "overlapping": true,
             "guards": [
-                {"when": [{"kind": "present", "path": ["text"]}], "member": "TextResourceContents"},
-                {"when": [{ "kind": "present", "path": ["blob"] }], "member": "BlobResourceContents"},
+                {"when": [{"kind": "present", "path": ["text"]}], "variant": "TextResourceContents"},
+                {"when": [{ "kind": "present", "path": ["blob"] }], "variant": "BlobResourceContents"},
             ],
             "absorbed": [],
         })
@@ -368,7 +368,7 @@ fn a_huge_file_is_refused_unread() {
     let file = fs::File::create(project.path("huge.json")).expect("created");
     file.set_len(40 * 1024 * 1024).expect("sized");
     let (answer, time) = timed(|| project.run(&["inspect", "huge.json"]));
-    answer.exits(2).says(&["41943040 bytes", "is it the right file?"]);
+    answer.exits(2).says(&["41943040 bytes", "check the path"]);
     assert!(time < Duration::from_secs(2), "{time:?}");
 }
 

@@ -160,9 +160,9 @@ fn a_file_at_a_commit_is_an_input() {
         assert_eq!(report["old"]["label"], old);
     }
     for (old, parts) in [
-        ("git:nowhere:deep/er/schema.json", &["git:nowhere:deep/er/schema.json: git says", "fetch"][..]),
-        ("git:main:gone.json", &["gone.json", "git says"]),
-        ("git:main:deep", &["git says", "deep"]),
+        ("git:nowhere:deep/er/schema.json", &["git:nowhere:deep/er/schema.json: git reports", "fetch"][..]),
+        ("git:main:gone.json", &["gone.json", "git reports"]),
+        ("git:main:deep", &["git reports", "deep"]),
         ("git:main", &["git:REF:PATH"]),
         ("git:--help:x", &["git:REF:PATH"]),
     ] {
@@ -170,7 +170,7 @@ fn a_file_at_a_commit_is_an_input() {
     }
     let elsewhere = Project::new();
     let output = elsewhere.command(&["diff", "git:main:x.json", "new.json"]).env("GIT_DIR", "gone").output();
-    Answer { arguments: "outside".into(), output: output.expect("mcpgen runs") }.exits(2).says(&["git says"]);
+    Answer { arguments: "outside".into(), output: output.expect("mcpgen runs") }.exits(2).says(&["git reports"]);
 }
 
 #[test]
@@ -410,9 +410,12 @@ fn an_error_never_looks_like_a_clean_run() {
         (&["diff", "old.json", "new.json", "--fail-on", "sometimes"], &["sometimes", "dangerous"]),
         (&["diff", "old.json", "new.json", "--color", "red"], &["red", "always"]),
         (&["diff", "old.json", "new.json", "--output", "json"], &["FORMAT=FILE"]),
-        (&["diff", "old.json", "new.json", "--output", "yaml=x"], &["no format", "sarif"]),
+        (&["diff", "old.json", "new.json", "--output", "yaml=x"], &["not a format", "sarif"]),
         (&["diff", "old.json", "new.json", "--output", "json="], &["name of the file is empty"]),
-        (&["diff", "old.json", "new.json", "--output", "json=x", "--output", "sarif=x"], &["x would be written twice"]),
+        (
+            &["diff", "old.json", "new.json", "--output", "json=x", "--output", "sarif=x"],
+            &["two files would be written to x"],
+        ),
         (&["diff", "old.json", "new.json", "--output", "json=-", "--output", "text=-"], &["two reports"]),
         (&["diff", "old.json", "new.json", "--output", "json=-", "--format", "json"], &["two reports"]),
         (&["diff", "old.json", "new.json", "--output", "json=gone/x.json"], &["writing gone/x.json"]),

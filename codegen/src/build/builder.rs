@@ -288,7 +288,7 @@ impl<'a> Builder<'a> {
         for variant in variants {
             let Some(method) = self.method_of(&variant) else {
                 let why = format!("`{}` has no required member `method` with a constant text", readable(&variant));
-                let remedy = "messages are told apart by their method: give it `{\"const\": \"…\"}` and require it";
+                let remedy = "add a required member `method` with `{\"const\": \"…\"}`";
                 self.problem(at, &variant.note.pointer, "", &why, remedy);
                 continue;
             };
@@ -299,7 +299,7 @@ impl<'a> Builder<'a> {
             match methods.insert(method.clone(), content.clone()) {
                 Some(known) if known != content => {
                     let why = format!("two messages of one direction have the method {method:?}");
-                    self.problem(at, &variant.note.pointer, "", &why, "give each message a method of its own");
+                    self.problem(at, &variant.note.pointer, "", &why, "use a different method for each message");
                     continue;
                 }
                 Some(_) => continue,
@@ -392,7 +392,7 @@ impl<'a> Builder<'a> {
             None => String::new(),
         };
         let why = format!(
-            "no tag, key or JSON type separates `{a}` from `{b}`, and neither is shown to contain the other{example}"
+            "no tag, key or JSON type separates `{a}` from `{b}`, and it is not proven that one contains the other{example}"
         );
         let remedy = "give one of them a constant member, or a required member that the other does not name";
         self.problem(at, &at.pointer, "anyOf", &why, remedy);

@@ -21,7 +21,7 @@ use crate::error::Error;
 Example:
   mcpgen generate --check
 
-Exit codes: 0 done, 1 differences found, 2 bad input or usage."
+Exit codes: 0 success, 1 differences, 2 invalid input or usage."
 )]
 pub struct Cli {
     #[command(subcommand)]

@@ -28,7 +28,7 @@ Examples:
   mcpgen diff git:main:schema.json schema.json --format github --output sarif=diff.sarif
   mcpgen diff old.json new.json --axis rust-api --fail-on dangerous
 
-Exit codes: 0 nothing at or above --fail-on, 1 findings or stale ignores, 2 bad input or usage.")]
+Exit codes: 0 no findings at or above --fail-on, 1 findings or stale ignores, 2 invalid input or usage.")]
 pub(super) struct DiffArgs {
     /// The old schema
     #[arg(value_name = "OLD")]
@@ -126,9 +126,9 @@ impl DiffArgs {
         let twice = written.iter().enumerate().find(|(at, file)| written[..*at].contains(file));
         match twice {
             None => Ok(outputs),
-            Some((_, Some(file))) => Err(Error::Usage(format!("{} would be written twice", file.display()))),
+            Some((_, Some(file))) => Err(Error::Usage(format!("two files would be written to {}", file.display()))),
             Some((_, None)) => Err(Error::Usage(
-                "two reports would go to standard output: give --format, or one --output FORMAT=-".into(),
+                "two reports would be written to standard output; use either --format or one --output FORMAT=-".into(),
             )),
         }
     }
@@ -150,7 +150,7 @@ impl FromStr for Output {
         let (format, file) = text.split_once('=').ok_or("expected FORMAT=FILE, such as sarif=diff.sarif")?;
         let known = Format::ALL.into_iter().find(|known| known.as_str() == format).ok_or_else(|| {
             let known = Format::ALL.map(Format::as_str).join(", ");
-            format!("{format:?} is no format; there are {known}")
+            format!("{format:?} is not a format; use one of {known}")
         })?;
         match file {
             "" => Err("the name of the file is empty".into()),

@@ -17,7 +17,7 @@ use super::root::Root;
 Example:
   mcpgen docs --missing
 
-Exit codes: 0 everything is documented, or --missing was not given, 1 something is missing or stale, 2 bad input or usage.")]
+Exit codes: 0 no missing or stale entries, or no --missing, 1 missing or stale entries, 2 invalid input or usage.")]
 pub(super) struct DocsArgs {
     /// List missing and stale entries, and exit with 1 if there are any
     #[arg(long)]

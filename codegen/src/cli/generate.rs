@@ -66,7 +66,7 @@ impl GenerateArgs {
             answer.text.push_str(&format!("{revision}: {types} types, {methods} methods, {files} files: {state}\n"));
             if !summary.idle_fixups.is_empty() {
                 let names = summary.idle_fixups.join(", ");
-                answer.notes.push(format!("warning: {revision}: fixups that found nothing to correct: {names}"));
+                answer.notes.push(format!("warning: {revision}: fixups that did not match: {names}"));
             }
         }
         if answer.differs {

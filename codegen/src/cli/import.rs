@@ -57,7 +57,7 @@ impl ImportArgs {
             (false, true) => "written",
             (false, false) => {
                 answer.text = changes.diff(workspace::FOLDER);
-                answer.notes.push(format!("nothing was written; --accept lets {} change", row.name));
+                answer.notes.push(format!("nothing was written; use --accept to change {}", row.name));
                 "differs"
             }
         };

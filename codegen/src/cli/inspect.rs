@@ -119,9 +119,9 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
                 said(DocTarget::Value(def.name.clone(), key)).into_iter().for_each(|doc| line(2, doc.to_owned()));
             }
         }
-        Shape::Bounded(bounded) => line(1, format!("a limited {}", protocol.describe(&bounded.inner))),
+        Shape::Bounded(bounded) => line(1, format!("{} with a limit", protocol.describe(&bounded.inner))),
         Shape::Alias(content, _) | Shape::Newtype(content) => line(1, format!("= {}", protocol.describe(content))),
         Shape::Core(core) => line(1, format!("= mcpgen_types::{core}")),
-        Shape::Never => line(1, "nothing is one".to_owned()),
+        Shape::Never => line(1, "no values".to_owned()),
     }
 }

@@ -137,25 +137,17 @@ impl<'p> Comparison<'p> {
         let embedded = |there: Option<(TypeId, &[Side])>| there.is_some_and(|(_, senders)| senders.is_empty());
         let (rule, sides, message) = match (lost.as_slice(), gained.as_slice()) {
             ([], []) if old.is_some() && new.is_some() => return,
-            ([], []) if old.is_none() => {
-                (rules.added, vec![], format!("the {what} `{method}` is new, inside other messages"))
+            ([], []) if old.is_none() => (rules.added, vec![], format!("the embedded {what} `{method}` is new")),
+            ([], []) => (rules.removed, vec![], format!("the embedded {what} `{method}` was removed")),
+            ([], _) if embedded(old) => {
+                (rules.unembedded, gained, format!("the {what} `{method}` is no longer embedded in other messages"))
             }
-            ([], []) => {
-                (rules.removed, vec![], format!("the {what} `{method}` is gone; it stood inside other messages"))
+            (_, []) if embedded(new) => {
+                (rules.embedded, lost, format!("the {what} `{method}` is now embedded in other messages"))
             }
-            ([], _) if embedded(old) => (
-                rules.unembedded,
-                gained,
-                format!("`{method}` is a {what} of its own now; before, it stood inside other messages"),
-            ),
-            (_, []) if embedded(new) => (
-                rules.embedded,
-                lost,
-                format!("`{method}` is no {what} of its own any more: it stands inside other messages"),
-            ),
             ([], _) => {
                 let (who, sends) = (sides_in_words(&gained), if gained.len() == 1 { "sends" } else { "send" });
-                let message = format!("the {who} {sends} the {what} `{method}`, which is new");
+                let message = format!("the {who} {sends} the new {what} `{method}`");
                 (rules.added, gained, message)
             }
             (_, []) => {
@@ -185,7 +177,7 @@ impl<'p> Comparison<'p> {
                 new: self.place_of(self.new, new),
                 message: None,
             };
-            let message = format!("`{method}` is answered with {after} instead of {before}");
+            let message = format!("the result of `{method}` is {after} instead of {before}");
             self.find(&rules::RESULT_TYPE_CHANGED, &site, "", message, receivers);
         }
     }
@@ -209,12 +201,12 @@ impl<'p> Comparison<'p> {
             (None, Some(new)) => {
                 let site = site(None, self.place_of(self.new, new).or(Some(here)));
                 let message =
-                    format!("`{method}` may be answered with {} if it asks for a task", self.new.describe(new));
+                    format!("the result of `{method}` may be {} if the params have `task`", self.new.describe(new));
                 self.find(&rules::TASK_RESULT_ADDED, &site, "", message, receivers);
             }
             (Some(old), None) => {
                 let site = site(self.place_of(self.old, old), Some(here));
-                let message = format!("`{method}` is no longer answered with {}", self.old.describe(old));
+                let message = format!("the result of `{method}` is no longer {}", self.old.describe(old));
                 self.find(&rules::TASK_RESULT_REMOVED, &site, "", message, receivers);
             }
             (None, None) => {}
@@ -288,7 +280,7 @@ impl<'p> Comparison<'p> {
             match heir {
                 Some((after, new)) => {
                     added.shift_remove(after);
-                    let message = format!("{name} is now called {after}");
+                    let message = format!("{name} was renamed to {after}");
                     self.find(
                         &rules::TYPE_RENAMED,
                         &self.site_of(Some(*old), Some(new)),
@@ -298,7 +290,7 @@ impl<'p> Comparison<'p> {
                     );
                 }
                 None => {
-                    let message = format!("the definition {name} is gone");
+                    let message = format!("the definition {name} was removed");
                     self.find(&rules::TYPE_REMOVED, &self.site_of(Some(*old), None), "", message, Senders::default());
                 }
             }
@@ -323,7 +315,7 @@ impl<'p> Comparison<'p> {
         }
         for (code, error) in olds.iter().filter(|(code, _)| !news.contains_key(code)) {
             let site = self.site_of(Some(error.type_id), None);
-            let message = format!("the schema no longer states the error code {code}");
+            let message = format!("the error code {code} was removed");
             self.find(&rules::ERROR_CODE_REMOVED, &site, &code.to_string(), message, Senders::BOTH);
         }
     }
@@ -334,7 +326,7 @@ impl<'p> Comparison<'p> {
             let idle = protocol.fixups.iter().filter(|applied| applied.pointers.is_empty());
             let idle: Vec<&str> = idle.map(|applied| applied.name).collect();
             if !idle.is_empty() {
-                self.notes.push(format!("{label}: fixups that found nothing to correct: {}", idle.join(", ")));
+                self.notes.push(format!("{label}: fixups that did not match: {}", idle.join(", ")));
             }
         }
         let (old, new) = (self.old, self.new);
@@ -390,16 +382,13 @@ impl<'p> Comparison<'p> {
     /// Merges the findings of all messages whose definitions begin or cease to state the envelope.
     fn envelope(&mut self) {
         for (rule, words) in [
-            (&rules::ENVELOPE_STATED, "name the envelope's members `jsonrpc` and `id` themselves now"),
-            (
-                &rules::ENVELOPE_UNSTATED,
-                "leave the envelope's members `jsonrpc` and `id` to JSONRPCRequest and JSONRPCNotification",
-            ),
+            (&rules::ENVELOPE_STATED, "now state `jsonrpc` and `id`"),
+            (&rules::ENVELOPE_UNSTATED, "no longer state `jsonrpc` and `id`"),
         ] {
             let all: Vec<Finding> = self.findings.extract_if(.., |it| it.rule.id == rule.id).collect();
             let owners: BTreeSet<&str> = all.iter().filter_map(|it| it.subject.split('.').next()).collect();
             if let Some(first) = all.first() {
-                let message = format!("{} messages {words}, {} among them", owners.len(), first.subject);
+                let message = format!("{} messages {words}, such as {}", owners.len(), first.subject);
                 let senders = all.iter().fold(Senders::default(), |so_far, it| so_far.and(it.senders));
                 let verdicts = first.verdicts;
                 let subject = "messages".to_owned();

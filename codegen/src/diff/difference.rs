@@ -70,7 +70,7 @@ impl Outcome {
         if let (Some(before), Some(after)) = descriptions
             && before != after
         {
-            self.add(site, &rules::DOCUMENTATION_CHANGED, "", format!("{} is described differently", site.subject));
+            self.add(site, &rules::DOCUMENTATION_CHANGED, "", format!("the description of {} changed", site.subject));
         }
     }
 

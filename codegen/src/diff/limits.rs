@@ -37,7 +37,7 @@ impl Relation {
             Relation::Tighter => &rules::LIMIT_TIGHTENED,
             Relation::Apart => &rules::LIMIT_SHIFTED,
         };
-        outcome.add(site, rule, "", format!("{} is limited to {new}, before {old}", site.subject));
+        outcome.add(site, rule, "", format!("{} is limited to {new} instead of {old}", site.subject));
     }
 }
 

@@ -39,7 +39,7 @@ impl<'p> Values<'p> {
                     outcome.add(site, &rules::UNION_VARIANT_ADDED, &name, message);
                 }
                 (Some(_), false) => {
-                    let message = format!("the old schema may take a {name} in {} for another variant", site.subject);
+                    let message = format!("the old schema may decode a {name} in {} as another variant", site.subject);
                     outcome.add(site, &rules::UNION_REDECIDED_BY_OLD, &name, message);
                 }
             }
@@ -54,7 +54,7 @@ impl<'p> Values<'p> {
                     outcome.add(site, &rules::UNION_VARIANT_REMOVED, &name, message);
                 }
                 (Some(_), false) => {
-                    let message = format!("the new schema may take a {name} in {} for another variant", site.subject);
+                    let message = format!("the new schema may decode a {name} in {} as another variant", site.subject);
                     outcome.add(site, &rules::UNION_REDECIDED_BY_NEW, &name, message);
                 }
             }

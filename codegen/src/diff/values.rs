@@ -225,12 +225,12 @@ impl<'p> Values<'p> {
 
     fn opened(&self, old: &[Json], new: &Type, site: &Site, outcome: &mut Outcome) {
         let (was, is) = (list(old), self.words(self.new, new));
-        outcome.add(site, &rules::VALUES_OPENED, "", format!("{} takes {is} instead of {was}", site.subject));
+        outcome.add(site, &rules::VALUES_OPENED, "", format!("{} may be {is} instead of {was}", site.subject));
     }
 
     fn closed(&self, old: &Type, new: &[Json], site: &Site, outcome: &mut Outcome) {
         let (was, is) = (self.words(self.old, old), list(new));
-        outcome.add(site, &rules::VALUES_CLOSED, "", format!("{} takes only {is}, before {was}", site.subject));
+        outcome.add(site, &rules::VALUES_CLOSED, "", format!("{} may only be {is} instead of {was}", site.subject));
     }
 
     fn changed(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
@@ -238,11 +238,11 @@ impl<'p> Values<'p> {
     }
 
     fn widened(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        self.types(&rules::TYPE_WIDENED, "may be {new}, before only {old}", old, new, site, outcome);
+        self.types(&rules::TYPE_WIDENED, "may be {new} instead of only {old}", old, new, site, outcome);
     }
 
     fn narrowed(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        self.types(&rules::TYPE_NARROWED, "is only {new}, before {old}", old, new, site, outcome);
+        self.types(&rules::TYPE_NARROWED, "is only {new} instead of {old}", old, new, site, outcome);
     }
 
     fn types(&self, rule: &'static Rule, words: &str, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
@@ -385,7 +385,7 @@ impl<'p> Values<'p> {
 
     fn member_removed(&self, new: &ResolvedObject<'_>, member: &Member, site: &Site, outcome: &mut Outcome) {
         let rule = if member.required { &rules::MEMBER_REMOVED_REQUIRED } else { &rules::MEMBER_REMOVED_OPTIONAL };
-        outcome.add(site, rule, "", format!("{} is gone", site.subject));
+        outcome.add(site, rule, "", format!("{} was removed", site.subject));
         let fits = match new.rest {
             OtherMembers::Anything => true,
             OtherMembers::Refused => false,
@@ -440,7 +440,7 @@ impl<'p> Values<'p> {
         if old.default != new.default {
             let words = |default: &Option<Json>| default.as_ref().map_or("none".to_owned(), Json::to_string);
             let (before, after) = (words(&old.default), words(&new.default));
-            let message = format!("the default of {} is {after}, before {before}", site.subject);
+            let message = format!("the default of {} is {after} instead of {before}", site.subject);
             outcome.add(site, &rules::DEFAULT_CHANGED, &after, message);
         }
         match (&old.content, &new.content) {

@@ -195,7 +195,7 @@ impl<'de> Deserialize<'de> for Json {
                 Ok(Json::Number(value.into()))
             }
             fn visit_f64<E: de::Error>(self, value: f64) -> Result<Json, E> {
-                Number::from_f64(value).map(Json::Number).ok_or_else(|| E::custom("a number is out of range"))
+                Number::from_f64(value).map(Json::Number).ok_or_else(|| E::custom("the number is out of range"))
             }
             fn visit_str<E>(self, value: &str) -> Result<Json, E> {
                 Ok(Json::String(value.to_owned()))

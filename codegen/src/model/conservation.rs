@@ -85,10 +85,10 @@ pub(crate) fn conservation(protocol: &Protocol) -> Result<BTreeMap<Fate, usize>,
             protocol,
             &def.name,
             &def.pointer,
-            &format!("the Rust name `{}` is not its own", def.rust),
+            &format!("the Rust name `{}` is not unique", def.rust),
         ));
     }
-    problems.extend(lost.into_iter().map(|name| problem(protocol, name, "", "no type was made of it")));
+    problems.extend(lost.into_iter().map(|name| problem(protocol, name, "", "it has no type")));
     if problems.is_empty() { Ok(fates) } else { Err(Error::Schema(problems)) }
 }
 

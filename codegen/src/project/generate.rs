@@ -143,7 +143,7 @@ impl Generator {
     /// As [`Generator::write_to`]; [`Error::Usage`] outside a build script.
     pub fn build_script(&self, name: &str) -> Result<Generated, Error> {
         let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| {
-            Error::Usage("cargo sets OUT_DIR for build scripts alone; use `write_to` elsewhere".to_owned())
+            Error::Usage("OUT_DIR is not set; outside a build script, use `Generator::write_to`".to_owned())
         })?;
         let generated = self.write_to(out.join(name))?;
         let include = out.join(format!("{name}.include.rs"));

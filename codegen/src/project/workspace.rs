@@ -49,7 +49,7 @@ impl Workspace {
                 match here.ancestors().find(|folder| folder.join(REVISIONS).is_file()) {
                     Some(root) => Workspace::read(root),
                     None => Err(Error::Usage(format!(
-                        "neither {} nor a folder above it has {REVISIONS}; run mcpgen inside the project, or name its root \
+                        "neither {} nor a folder above it has {REVISIONS}; run mcpgen inside the project, or set its root \
                          with --root DIR",
                         here.display()
                     ))),

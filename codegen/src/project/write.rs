@@ -106,7 +106,7 @@ fn generated(dir: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
 
 fn in_the_way(path: &Path) -> Error {
     Error::Usage(format!(
-        "{} is in the way: mcpgen did not write it, so it stays; move it, or choose another folder",
+        "{} is in the way: mcpgen did not write it; move it, or choose another folder",
         path.display()
     ))
 }

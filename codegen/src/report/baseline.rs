@@ -17,8 +17,8 @@ pub(crate) struct Baseline {
 
 /// The beginning of a new baseline.
 const HEADER: &str = "\
-# Findings of `mcpgen diff` that are accepted as they are, written by `--write-baseline`.
-# The first word of a line is what counts; it stays the same wherever the finding moves.
+# Accepted findings of `mcpgen diff`, written by `--write-baseline`.
+# The first word of a line identifies a finding. It stays the same when the finding moves.
 ";
 
 /// The number of entries without a finding that a note lists.
@@ -37,7 +37,7 @@ impl Baseline {
         {
             let (fingerprint, words) = line.split_once(' ').unwrap_or((line, ""));
             if fingerprint.len() != 16 || !fingerprint.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-                let why = "expected a fingerprint of 16 hex digits; `--write-baseline` writes the file anew";
+                let why = "expected a fingerprint of 16 hex digits; `--write-baseline` writes a new file";
                 return Err(Error::Usage(format!("{file}:{}: {why}", at + 1)));
             }
             entries.insert(fingerprint.to_owned(), words.to_owned());

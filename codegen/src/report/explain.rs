@@ -1,11 +1,16 @@
 //! Explains rules.
 
+use textwrap::WordSplitter;
+
 use crate::diff::{Rule, Senders, Verdict};
 use crate::text::suggest::did_you_mean;
 
 /// Explains a rule, for a terminal.
 pub(crate) fn text(rule: &Rule) -> String {
-    let wrapping = textwrap::Options::new(100).initial_indent("  ").subsequent_indent("  ");
+    let wrapping = textwrap::Options::new(100)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .initial_indent("  ")
+        .subsequent_indent("  ");
     let mut text = format!("{}\n\n{}\n\n", rule.id, textwrap::fill(&rule.meaning, &wrapping));
     text.push_str(&format!("  {:14}  {:22}  {}\n", "sender", "old client, new server", "new client, old server"));
     for (sender, [old_client, new_client]) in table(rule) {
@@ -47,7 +52,7 @@ pub(crate) fn summary(rule: &Rule) -> &str {
 /// Returns the message for an unknown rule.
 pub(crate) fn unknown(id: &str, rules: &[&Rule]) -> String {
     let hint = did_you_mean(id, rules.iter().map(|rule| rule.id)).map_or(String::new(), |hint| format!("{hint} "));
-    format!("there is no rule {id:?}; {hint}`mcpgen explain` lists all")
+    format!("there is no rule {id:?}; {hint}`mcpgen explain` lists all rules")
 }
 
 /// Returns the verdicts on the two axes of messages, by sender.

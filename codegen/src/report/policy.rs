@@ -69,7 +69,7 @@ impl Policy {
             policy.known(&format!("{}: severity", policy.file), &id, rules)?;
             let severity = Verdict::ALL.into_iter().find(|verdict| verdict.as_str() == word).ok_or_else(|| {
                 let known = Verdict::ALL.map(Verdict::as_str).join(", ");
-                Error::Usage(format!("{}: severity of `{id}`: {word:?} is none of {known}", policy.file))
+                Error::Usage(format!("{}: severity of `{id}`: {word:?} is not one of {known}", policy.file))
             })?;
             policy.severity.insert(id, severity);
         }
@@ -78,7 +78,7 @@ impl Policy {
             let place = format!("{}:{line}: ignore", policy.file);
             policy.known(&place, row.rule.get_ref(), rules)?;
             if row.reason.trim().is_empty() {
-                return Err(Error::Usage(format!("{place}: the reason is empty; say why this is accepted")));
+                return Err(Error::Usage(format!("{place}: the reason is empty; write why the finding is accepted")));
             }
             let expires = row.expires.map(|date| day(&date)).transpose().map_err(|why| {
                 Error::Usage(format!("{place}: expires: {why}; write a plain date, such as 2026-12-31"))
@@ -177,7 +177,7 @@ fn day(date: &Datetime) -> Result<Date, String> {
             let year = i16::try_from(year).unwrap_or_default();
             Date::new(year, small(month), small(day)).map_err(|error| error.to_string())
         }
-        _ => Err(format!("{date} is no plain date")),
+        _ => Err(format!("{date} is not a plain date")),
     }
 }
 

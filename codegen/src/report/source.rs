@@ -99,7 +99,7 @@ fn locator(name: &str) -> Result<Locator<'_>, Error> {
 /// Reads a file in a commit.
 fn git(name: &str, reference: &str, path: &str) -> Result<Vec<u8>, Error> {
     let failed = |why: String| {
-        let help = "the commit must be here: in CI, fetch it first (`fetch-depth: 0`)";
+        let help = "the commit must be in this repository; in CI, fetch it first (`fetch-depth: 0`)";
         Error::Usage(format!("{name}: {why}\n  help: {help}"))
     };
     let mut git = Command::new("git")
@@ -109,14 +109,14 @@ fn git(name: &str, reference: &str, path: &str) -> Result<Vec<u8>, Error> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| failed(format!("git does not run: {error}")))?;
+        .map_err(|error| failed(format!("cannot run git: {error}")))?;
     let text = git.stdout.take().map(|stdout| bounded(stdout, name));
-    let output = git.wait_with_output().map_err(|error| failed(format!("git does not end: {error}")))?;
+    let output = git.wait_with_output().map_err(|error| failed(format!("cannot wait for git: {error}")))?;
     match text {
         // If the file is too long, the pipe is closed before git ends, so this error comes first.
         Some(Err(error)) => Err(error),
         Some(Ok(text)) if output.status.success() => Ok(text),
-        _ => Err(failed(format!("git says: {}", String::from_utf8_lossy(&output.stderr).trim()))),
+        _ => Err(failed(format!("git reports: {}", String::from_utf8_lossy(&output.stderr).trim()))),
     }
 }
 
@@ -132,8 +132,8 @@ fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Error> {
         definition: String::new(),
         pointer: String::new(),
         keyword: String::new(),
-        why: format!("there are more than {MAX_BYTES} bytes"),
-        remedy: "is it the right file? The official schemas are under 200 KB".into(),
+        why: format!("the schema has more than {MAX_BYTES} bytes"),
+        remedy: "check the path; official schemas have less than 200 KB".into(),
     }]))
 }
 

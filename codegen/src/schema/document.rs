@@ -105,7 +105,7 @@ fn dialect(file: &str, root: &Json) -> Result<Dialect, Error> {
     };
     let Json::Object(members) = root else {
         let why = format!("a schema document is an object, this is {}", root.type_name());
-        return Err(Error::Schema(vec![problem("", "", why, "give the schema.json of an MCP revision")]));
+        return Err(Error::Schema(vec![problem("", "", why, "use the schema.json of an MCP revision")]));
     };
     let mut problems = Vec::new();
     for key in members.keys().filter(|key| !ROOT_KEYWORDS.contains(&key.as_str())) {
@@ -140,8 +140,8 @@ fn dialect(file: &str, root: &Json) -> Result<Dialect, Error> {
         problems.push(problem(
             &format!("/{other}"),
             other,
-            format!("the dialect of this document keeps its definitions under `{container}`"),
-            "use one of the two, as the dialect has it",
+            format!("in the dialect of this document, definitions are in `{container}`"),
+            "move the definitions to the keyword of the dialect",
         ));
     }
     match members.get(container) {
@@ -150,7 +150,7 @@ fn dialect(file: &str, root: &Json) -> Result<Dialect, Error> {
             "",
             container,
             "the document defines no types".into(),
-            "give the schema.json of an MCP revision",
+            "use the schema.json of an MCP revision",
         )),
         Some(other) => problems.push(problem(
             &format!("/{container}"),
@@ -169,6 +169,6 @@ fn too_large(file: &str, size: u64) -> Error {
         pointer: String::new(),
         keyword: String::new(),
         why: format!("the file has {size} bytes, more than the limit of {MAX_BYTES}"),
-        remedy: "is it the right file? The official schemas are under 200 KB".into(),
+        remedy: "check the path; official schemas have less than 200 KB".into(),
     }])
 }

@@ -34,7 +34,7 @@ pub const FIXUPS: &[Fixup] = &[
         pointer: "/anyOf/2/type",
         expects: r#"["string", "integer", "boolean"]"#,
         becomes: r#"["string", "number", "boolean", "null"]"#,
-        reason: "JSONValue stands for every JSON value; the schema exporter writes TypeScript's `number` as `integer` in \
+        reason: "JSONValue is any JSON value; the schema exporter writes TypeScript's `number` as `integer` in \
                  a type list and drops `null`, so `{\"pi\": 3.14}` and `null` would not be JSON",
         link: "https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue",
     },
@@ -66,7 +66,7 @@ pub const FIXUPS: &[Fixup] = &[
         pointer: "/properties/resultType",
         expects: r#"{"type": "string"}"#,
         becomes: r#"{"const": "input_required", "type": "string"}"#,
-        reason: "the specification says that this result is recognised by its `resultType`; without the constant, \
+        reason: "clients recognise this result by its `resultType`; without the constant, \
                  every result is also a valid InputRequiredResult",
         link: "https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult",
     },
@@ -77,8 +77,8 @@ pub const FIXUPS: &[Fixup] = &[
         pointer: "/properties/resultType",
         expects: r#"{"type": "string"}"#,
         becomes: r##"{"$ref": "#/$defs/ResultType", "default": "complete"}"##,
-        reason: "a result that is not InputRequiredResult is `complete` unless an extension says otherwise, so \
-                 constructors set that; what is accepted does not change",
+        reason: "a result that is not InputRequiredResult is `complete` unless an extension defines another type, so \
+                 constructors set it; it does not affect what is accepted",
         link: "https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype",
     },
 ];
@@ -151,8 +151,8 @@ pub(crate) fn apply(document: &mut Document, revision: &str, released: bool) -> 
                     name => format!("{}{}", document.pointer(name), fixup.pointer),
                 },
                 keyword: String::new(),
-                why: format!("the fixup `{}` for {revision} does not find {} here", fixup.name, fixup.expects),
-                remedy: "if upstream mended its schema, remove the revision from the fixup".into(),
+                why: format!("the fixup `{}` for {revision} does not find {} at this place", fixup.name, fixup.expects),
+                remedy: "if upstream corrected its schema, remove the revision from the fixup".into(),
             });
         }
         applied.push(Applied { name: fixup.name, pointers });

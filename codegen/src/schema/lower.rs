@@ -162,8 +162,8 @@ impl Lower<'_> {
                 self.problem(
                     &path.down(keyword),
                     keyword,
-                    "mcpgen does not implement this keyword, so it cannot promise exactness",
-                    "express the same with keywords that it implements, or drop it",
+                    "mcpgen does not implement this keyword",
+                    "use keywords that mcpgen implements, or remove it",
                 );
             }
         }
@@ -218,7 +218,7 @@ impl Lower<'_> {
                 Some(items.iter().enumerate().map(|(i, item)| self.schema(item, &here.down(&i.to_string()))).collect())
             }
             Json::Array(_) => {
-                self.problem(&here, keyword, "the list is empty", "name at least one subschema, or write `false`");
+                self.problem(&here, keyword, "the list is empty", "add a subschema, or write `false`");
                 None
             }
             other => {
@@ -292,7 +292,7 @@ impl Lower<'_> {
             Some(name) => vec![name],
         };
         if named.is_empty() {
-            self.problem(&here, "type", "the list is empty", "name at least one type");
+            self.problem(&here, "type", "the list is empty", "add a type");
         }
         let mut types = Vec::new();
         for name in named {

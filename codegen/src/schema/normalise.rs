@@ -56,7 +56,7 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
     };
 
     for name in circular(&lowered) {
-        let why = "the definition refers back to itself without an array or an object between, so it says nothing";
+        let why = "the definition refers to itself without an array or an object between, so it has no meaning";
         problems.push(problem(&name, &document.pointer(&name), "$ref", why, "break the circle"));
     }
     if !problems.is_empty() {
@@ -69,12 +69,12 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
         match algebra.resolve(schema) {
             Ok(schema) => drop(definitions.insert(name.clone(), schema)),
             Err(Unresolved::Recursive) => {
-                let why = "the intersection of definitions that contain themselves, or that lead through too many others, cannot be written down";
-                problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members out"));
+                let why = "the intersection of recursive or deeply nested definitions cannot be computed";
+                problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members without `allOf`"));
             }
             Err(Unresolved::TooLarge) => {
-                let why = "the intersection is too large to be written down";
-                problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members out"));
+                let why = "the intersection is too large";
+                problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members without `allOf`"));
             }
         }
     }
@@ -87,9 +87,9 @@ pub fn normalise(mut document: Document, revision: &str, released: bool) -> Resu
         for (a, b) in pairs.filter(|(a, b)| !algebra.disjoint(a, b)).take(1) {
             let why = match algebra.example_of_both(a, b) {
                 Some(example) => {
-                    format!("two subschemas are not shown to exclude each other; both may accept {example}")
+                    format!("two subschemas may not exclude each other; both may accept {example}")
                 }
-                None => "two subschemas are not shown to exclude each other".to_owned(),
+                None => "two subschemas may not exclude each other".to_owned(),
             };
             let remedy = "write `anyOf`, which mcpgen decides by tag, key or JSON type";
             problems.push(problem(&one_of.definition, &one_of.pointer, "oneOf", &why, remedy));

@@ -27,7 +27,7 @@ pub(super) fn render(report: &Report) -> String {
         section(&mut text, title(severity), &items, open);
     }
     let suppressed: Vec<String> = report.suppressed().map(|(entry, why)| quiet(report, entry, why)).collect();
-    section(&mut text, "Not counted", &suppressed, 0);
+    section(&mut text, "Suppressed", &suppressed, 0);
     let notes: Vec<String> = report.notes.iter().map(|note| format!("- {}\n", prose(note))).collect();
     section(&mut text, "Notes", &notes, OPEN);
     text
@@ -44,7 +44,7 @@ fn head(report: &Report) -> String {
     );
     let suppressed = counts.suppressed();
     if !suppressed.is_empty() {
-        let _ = write!(text, "; not counted: {suppressed}");
+        let _ = write!(text, "; suppressed: {suppressed}");
     }
     let _ = write!(text, ". The check **{outcome}** (`--fail-on {}`).\n\n", report.fail_on.as_str());
     text.push_str("| | breaking | dangerous | compatible |\n|---|--:|--:|--:|\n");
@@ -78,7 +78,7 @@ fn section(text: &mut String, title: &str, items: &[String], open: usize) {
             folded = true;
         }
         if text.len() + item.len() + RESERVE > LIMIT {
-            let _ = writeln!(text, "- … and {left} more, which a comment has no room for");
+            let _ = writeln!(text, "- … and {left} more that do not fit in a comment");
             break;
         }
         text.push_str(item);
@@ -196,7 +196,7 @@ mod tests {
         }
         assert!(text.len() <= LIMIT, "{}", text.len());
         assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
-        assert!(text.contains("which a comment has no room for"));
+        assert!(text.contains("more that do not fit in a comment"));
         let mut short = String::new();
         section(&mut short, "Short", &items[..2], 10);
         assert_eq!(short.lines().count(), 5, "{short}");

@@ -70,7 +70,7 @@ fn locations(report: &Report, entry: &Reported) -> Vec<Value> {
     if let (None, Some(file), Some(shown)) = (&entry.new, &report.new.file, &entry.shown) {
         locations.push(json!({
             "physicalLocation": physical(file, shown.line),
-            "message": { "text": format!("new ({}): nothing is there any more", report.new.label) },
+            "message": { "text": format!("new ({}): removed", report.new.label) },
         }));
     }
     locations.extend(report.places(entry).rev().map(|(side, input, at)| location(side, input, at)));

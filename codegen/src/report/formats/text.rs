@@ -86,7 +86,7 @@ fn summary(report: &Report, options: TextOptions) -> String {
     );
     let suppressed = counts.suppressed();
     if !suppressed.is_empty() {
-        let _ = write!(text, "; not counted: {suppressed}");
+        let _ = write!(text, "; suppressed: {suppressed}");
     }
     text
 }
