@@ -59,7 +59,7 @@ fn finishing_order(edges: &[Vec<usize>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn finds_cycles_and_only_those() {
+    fn finds_cycles() {
         let cycles = super::cycles(&[vec![1], vec![2], vec![1, 3], vec![], vec![4]]);
         assert!(cycles[0].is_none() && cycles[3].is_none());
         assert!(cycles[1].is_some() && cycles[1] == cycles[2]);

@@ -1,27 +1,7 @@
-//! The protocol as a person wants to see it, as text or as JSON.
+//! Describes a protocol, as text for people or as JSON for programs.
 //!
-//! # The JSON form
-//!
-//! One object. `version` is 1 and grows when a member changes its meaning or goes away; new members may come any time.
-//! Types stand under their name in the schema (`type`, `params`, `result`, …: expressions over such names, in words, as
-//! [`Protocol::describe`] writes them). All lists are in the order of the schema.
-//!
-//! | member | holds |
-//! |---|---|
-//! | `version` | 1 |
-//! | `revision`, `era`, `sha256` | the name; `legacy` or `modern`; the digest of the schema file that was read |
-//! | `definitions` | how many definitions the schema has |
-//! | `requests` | `{method, type, senders, params, params_required, result, task_result}`; `senders` of `client`, `server`, and empty where the request travels inside another message; `params` and `task_result` may be null |
-//! | `notifications` | `{method, type, senders, params, params_required}` |
-//! | `error_codes` | `{name, code, type}` |
-//! | `types` | `{name, rust, area, origin, kind, summary, schema_pointers}`; `origin` is `definition`, `inline` or `absent` (a direction union that the schema leaves out); `kind` is `struct`, `union`, `enum`, `bounded`, `alias`, `newtype`, `core` or `never` |
-//! | `unions` | `{name, schema_pointers, variants, overlapping, guards, absorbed}`: the first guard whose conditions in `when` all hold names the `variant`; no condition is "otherwise"; `overlapping` if the letter of the schema lets a value fit two variants; `absorbed` lists `{variant, by}` |
-//! | `fixups` | `{name, reason, link, pointers}`; no pointers if it found nothing |
-//! | `conservation` | `{emitted, aliased, absorbed, definitions}`: counts by kind, a count, counts by rule, and for each definition `{name, rust, fate, detail}` |
-//!
-//! A condition is one of `{"kind": "value", "path": [..], "any_of": [..]}`, `{"kind": "present", "path": [..]}`,
-//! `{"kind": "absent", "path": [..]}` and `{"kind": "type", "types": [..]}`. A path is a list of object keys from the
-//! value, with `0` for the first item of an array; `types` are JSON's, with `integer` and `fraction` for numbers.
+//! `codegen/schemas/inspect.schema.json` is the JSON schema of the JSON. `version` is 1 and changes when a member is
+//! removed or changes its meaning. New members may be added at any time.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -156,7 +136,7 @@ struct DefinitionRow<'p> {
 /// Describes a protocol.
 ///
 /// # Errors
-/// The errors of [`conservation`].
+/// [`Error::Schema`] if a definition has no type, which is a defect of mcpgen.
 pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
     let fates = conservation(protocol)?;
     let requests = protocol.requests.iter().map(|request| RequestRow {

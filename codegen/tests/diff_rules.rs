@@ -1,4 +1,4 @@
-//! Every rule against its example: the example shows the rule, and what people read of it is in a snapshot.
+//! Compares the examples of all rules. The findings are in snapshots.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::path::Path;
 use mcpgen::diff::{Diff, Finding, RULES, Rule, Verdict, diff};
 use mcpgen::{Document, Protocol};
 
-/// The two models of a rule's example.
+/// Returns the models of a rule's example.
 fn example(rule: &Rule) -> (Protocol, Protocol) {
     let side = |name: &str, definitions: &str| {
         let text = format!("{{\"$defs\": {definitions}}}");
@@ -43,7 +43,7 @@ fn words(finding: &Finding) -> String {
 }
 
 #[test]
-fn every_rule_is_shown_by_its_example() {
+fn examples_show_their_rules() {
     for rule in RULES.iter() {
         let text: String = found(rule).findings.iter().map(words).collect();
         insta::assert_snapshot!(rule.id, text, &rule.meaning);
@@ -52,7 +52,7 @@ fn every_rule_is_shown_by_its_example() {
 }
 
 #[test]
-fn no_rule_and_no_example_is_forgotten() {
+fn every_rule_has_a_file_and_a_snapshot() {
     let listed = |folder: &str, suffix: &str| -> BTreeSet<String> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let names = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -69,9 +69,9 @@ fn no_rule_and_no_example_is_forgotten() {
     }
 }
 
-/// A rule's example the other way round shows the opposite, where there is one.
+/// If a rule has an opposite, its example in reverse is an example of the opposite.
 #[test]
-fn opposites_mirror_each_other() {
+fn opposite_rules_mirror_each_other() {
     let pairs = [
         ("added", "removed"),
         ("embedded", "unembedded"),
@@ -92,7 +92,7 @@ fn opposites_mirror_each_other() {
             swapped(other, one).filter(|name| name != rule.id).or_else(|| swapped(one, other))
         });
         let Some(opposite) = opposite.and_then(|name| Rule::find(&name)) else { continue };
-        // A member that is gone is missed, a new one is not: what is dangerous need not mirror.
+        // Dangerous verdicts need not mirror each other: readers miss a removed member, but not a new one.
         let breaks = |verdict: Verdict| verdict == Verdict::Breaking;
         assert_eq!(breaks(rule.old_to_new), breaks(opposite.new_to_old), "{} and {}", rule.id, opposite.id);
         assert_eq!(breaks(rule.new_to_old), breaks(opposite.old_to_new), "{} and {}", rule.id, opposite.id);

@@ -368,8 +368,8 @@ fn required_only_by(
 ) -> Option<Condition> {
     let [(only, _)] = rest else { return None };
     let own = paths.iter().find(|path| {
-        let mut said = candidates.iter().zip(&path.at);
-        said.all(|(candidate, at)| if candidate.variant == only.variant { at.required } else { !at.declared })
+        let mut pairs = candidates.iter().zip(&path.at);
+        pairs.all(|(candidate, at)| if candidate.variant == only.variant { at.required } else { !at.declared })
     })?;
     (own.segments.first()? != "0").then(|| Condition::Present(own.segments.clone()))
 }

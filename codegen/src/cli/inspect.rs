@@ -16,8 +16,8 @@ use crate::text::suggest::did_you_mean;
 
 /// Show a revision: methods, types, unions with their decisions, fixups, and the fate of every definition
 ///
-/// With names of types, show only these types with their documentation. The JSON format is stable; the module
-/// `mcpgen::inspect` documents it.
+/// With names of types, show only these types with their documentation. The JSON format is stable;
+/// codegen/schemas/inspect.schema.json is its schema.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -85,14 +85,14 @@ fn texts(protocol: &Protocol, names: &[String]) -> Result<String, Error> {
 }
 
 fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
-    let said =
+    let doc =
         |place: DocTarget| protocol.docs.of(&place).map(|entry| entry.doc.split("\n\n").next().unwrap_or_default());
     let mut line = |depth: usize, line: String| {
         writeln!(text, "{}{}", "  ".repeat(depth), line.replace('\n', " ")).expect("text takes text");
     };
     let rust = if def.rust == def.name { String::new() } else { format!(" ({} in Rust)", def.rust) };
     line(0, format!("{}{rust}, area {}, {}", def.name, def.area, def.pointer));
-    said(DocTarget::Type(def.name.clone())).into_iter().for_each(|doc| line(1, doc.to_owned()));
+    doc(DocTarget::Type(def.name.clone())).into_iter().for_each(|doc| line(1, doc.to_owned()));
     match &def.shape {
         Shape::Struct(body) => {
             for member in &body.members {
@@ -102,7 +102,7 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
                     Content::Value(content) => {
                         line(1, format!("{}: {}, {presence}", member.wire, protocol.describe(content)));
                         let place = DocTarget::Member(def.name.clone(), member.wire.clone());
-                        said(place).into_iter().for_each(|doc| line(2, doc.to_owned()));
+                        doc(place).into_iter().for_each(|doc| line(2, doc.to_owned()));
                     }
                 }
             }
@@ -116,7 +116,7 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
             for value in values {
                 line(1, value.json.to_string());
                 let key = value.json.plain();
-                said(DocTarget::Value(def.name.clone(), key)).into_iter().for_each(|doc| line(2, doc.to_owned()));
+                doc(DocTarget::Value(def.name.clone(), key)).into_iter().for_each(|doc| line(2, doc.to_owned()));
             }
         }
         Shape::Bounded(bounded) => line(1, format!("{} with a limit", protocol.describe(&bounded.inner))),

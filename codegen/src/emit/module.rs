@@ -136,7 +136,7 @@ mod tests {
     use crate::project::Workspace;
 
     #[test]
-    fn the_text_does_not_depend_on_the_threads() {
+    fn text_does_not_depend_on_threads() {
         let workspace = Workspace::open(None).expect("the project's own");
         for (row, protocol) in workspace.revisions.iter().zip(workspace.models().expect("models")) {
             let options = Options {

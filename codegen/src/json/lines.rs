@@ -148,7 +148,7 @@ mod tests {
 ";
 
     #[test]
-    fn places_have_lines() {
+    fn finds_lines() {
         let cases = [
             ("", 2),
             ("/a", 2),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_of_a_schema_is_where_it_is_written() {
+    fn finds_every_line_of_a_schema() {
         // In indented text every member and every item is on a separate line, in the order of a walk.
         fn walk(json: &crate::json::Json, pointer: String, found: &mut Vec<Option<String>>) {
             use crate::json::Json;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_json_is_no_trap() {
+    fn tolerates_invalid_json() {
         for text in ["", "}", "]", "\"", "{\"", "{\"a\\", "[,,", ":::", "{\"a\" \"b\"}", "\u{feff}{\"a\":1}"] {
             assert_eq!(Lines::find(text.as_bytes(), ["/a/0"]).line("/a/0"), 1, "{text:?}");
         }

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_given_twice_is_refused() {
+    fn rejects_repeated_keys() {
         let error = Json::parse(r#"{"a": 1, "b": {"c": 1, "c": 2}}"#).expect_err("twice");
         assert!(error.to_string().contains("\"c\" is given twice"), "{error}");
     }

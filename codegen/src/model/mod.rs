@@ -14,7 +14,7 @@ mod docs;
 mod messages;
 pub(crate) mod method_facts;
 mod protocol;
-mod revision;
+pub(crate) mod revision;
 mod types;
 
 pub use crate::json::Json;
@@ -26,8 +26,8 @@ pub use direction::{MessageKind, MessageSet, Side};
 pub use docs::{DocEntry, DocTarget, Docs};
 pub use messages::{ErrorCode, Notification, Params, Request};
 pub use protocol::Protocol;
-pub(crate) use revision::check_name;
-pub use revision::{Era, Revision, Status, schema_path};
+pub use revision::{Era, Revision, Status};
+pub(crate) use revision::{check_name, schema_path};
 pub use types::{
     AliasRule, Bounded, Content, Limit, Member, Origin, Rest, Shape, Struct, Type, TypeDef, TypeId, Union, Value,
     Variant,

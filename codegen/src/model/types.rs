@@ -5,7 +5,7 @@ use crate::model::decision::Decision;
 use crate::model::direction::MessageSet;
 use crate::schema::normal::{Bounds, Length};
 
-/// Index into [`Protocol::types`].
+/// Index into [`Protocol::types`](crate::Protocol::types).
 pub type TypeId = usize;
 
 /// A named type.

@@ -52,7 +52,7 @@ pub struct Summary {
 /// Generates all vendored revisions of a workspace, or with `check` only compares them.
 ///
 /// # Errors
-/// The problems of all schemas together, and the errors of [`sync`].
+/// The problems of all schemas together; [`Error::Usage`] if a file that mcpgen did not write is in the way; [`Error::Io`].
 pub fn vendored(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
     let models = workspace.models()?;
     let mut files = BTreeMap::from([

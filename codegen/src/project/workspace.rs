@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_have_one_order_and_one_module_each() {
+    fn sorts_revisions_and_rejects_equal_modules() {
         let mut workspace = Workspace { root: PathBuf::new(), revisions: Vec::new(), docs: DocBook::default() };
         for name in ["draft", "2025-11-25", "2024-11-05", "2025-11-25"] {
             workspace = workspace.with(row(name)).expect(name);

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_in_the_middle_undoes_what_was_done() {
+    fn undoes_partial_changes() {
         let home = tempfile::tempdir().expect("a folder");
         let dir = home.path().join("out");
         fs::create_dir(&dir).expect("created");

@@ -109,7 +109,7 @@ mod tests {
     use crate::report::policy::Policy;
 
     #[test]
-    fn a_baseline_holds_what_it_was_written_from() {
+    fn baselines_round_trip() {
         let home = tempfile::tempdir().expect("a folder");
         let path = home.path().join("baseline");
         let findings = || vec![finding(0, "A\nb", "1"), finding(1, "B", "\u{1b}"), finding(2, "C", "compatible")];

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thresholds() {
+    fn compares_severities_with_thresholds() {
         let reached = |fail_on: FailOn| Verdict::ALL.map(|verdict| fail_on.reached(verdict));
         assert_eq!(reached(FailOn::Breaking), [false, false, true]);
         assert_eq!(reached(FailOn::Dangerous), [false, true, true]);

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_an_error_with_its_place() {
+    fn rejects_malformed_policies() {
         let ignore = "[[ignore]]\nrule = \"never-breaks\"\nreason = \"x\"\n";
         let cases: &[(&str, &[&str])] = &[
             ("[severity]\nnever-braeks = \"breaking\"", &["never-braeks", "did you mean `never-breaks`"]),
@@ -230,7 +230,7 @@ mod tests {
         ];
         for (text, parts) in cases {
             let error = Policy::parse("mcpgen.toml", text, &rules()).expect_err(text).to_string();
-            parts.iter().for_each(|part| assert!(error.contains(part), "{text}\n{error}\ndoes not say {part}"));
+            parts.iter().for_each(|part| assert!(error.contains(part), "{text}\n{error}\ndoes not contain {part}"));
         }
     }
 
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn ignores_match_expire_and_go_stale() {
+    fn matches_and_expires_ignores() {
         let print = finding(0, "A.x", "1").fingerprint();
         // Other members of the ignore, the subjects that it suppresses, and why it is stale.
         let cases: &[(&str, &[&str], Option<&str>)] = &[

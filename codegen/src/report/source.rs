@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stand_for_sources() {
+    fn recognises_kinds_of_sources() {
         for (name, expected) in [
             ("-", Locator::Stdin),
             ("2025-11-25", Locator::Revision("2025-11-25")),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_takes_from_here_has_a_path_from_the_root() {
+    fn resolves_relative_paths_of_git() {
         assert_eq!(from_root("a/b.json"), "a/b.json");
         let here = from_root("./b.json");
         assert!(here.ends_with("b.json") && !here.contains("./"), "{here}");

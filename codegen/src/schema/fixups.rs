@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fixup_holds_json_and_says_why() {
+    fn fixups_are_valid() {
         for fixup in FIXUPS {
             for text in [fixup.expects, fixup.becomes] {
                 Json::parse(text).unwrap_or_else(|error| panic!("{}: {text}: {error}", fixup.name));

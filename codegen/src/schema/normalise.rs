@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prose_goes_and_facts_stay() {
+    fn removes_prose() {
         let schema = r##"{
             "$schema": "http://json-schema.org/draft-07/schema#", "title": "T", "description": "D", "$comment": "C",
             "definitions": {

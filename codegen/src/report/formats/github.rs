@@ -52,7 +52,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn what_would_end_a_command_is_escaped() {
+    fn escapes_commands() {
         assert_eq!(super::message("100%\r\n::error::x, y"), "100%25%0D%0A::error::x, y");
         assert_eq!(super::property("a:b,c\n%3A"), "a%3Ab%2Cc%0A%253A");
     }

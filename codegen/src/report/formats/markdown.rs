@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_from_a_schema_becomes_markup() {
+    fn escapes_markup() {
         assert_eq!(code("a`b``c"), "```a`b``c```");
         assert_eq!(code("`"), "`` ` ``");
         assert_eq!(prose("`A.b` is *gone*, @all <b>"), "`A.b` is \\*gone\\*, &#64;all &#60;b&#62;");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_ends_where_a_comment_ends() {
+    fn cuts_lists_at_the_maximum_size() {
         let items: Vec<String> = (0..5_000).map(|at| format!("- item {at} {}\n", "x".repeat(100))).collect();
         let mut text = String::new();
         for title in ["One", "Two", "Three", "Four", "Five"] {

@@ -119,7 +119,7 @@ fn reports() -> Vec<Report> {
 }
 
 #[test]
-fn text_keeps_to_its_lines() {
+fn text_has_no_hidden_characters() {
     for report in reports() {
         for all in [false, true] {
             let text = Format::Text.render(&report, TextOptions { all, color: false });
@@ -137,7 +137,7 @@ fn text_keeps_to_its_lines() {
 }
 
 #[test]
-fn json_is_what_its_schema_says_and_no_more() {
+fn json_matches_its_schema() {
     let text = include_str!("../../../schemas/diff-report.schema.json");
     let mut schema: Value = serde_json::from_str(text).expect("JSON");
     close(&mut schema);
@@ -171,7 +171,7 @@ fn close(schema: &mut Value) {
 }
 
 #[test]
-fn github_reads_one_command_a_line() {
+fn github_has_one_command_per_line() {
     for report in reports() {
         let text = Format::Github.render(&report, TextOptions::default());
         let counted = report.findings.iter().filter(|entry| entry.judged.suppressed.is_none());
@@ -189,7 +189,7 @@ fn github_reads_one_command_a_line() {
 }
 
 #[test]
-fn sarif_is_what_the_standard_says() {
+fn sarif_matches_the_standard() {
     let validator = official_sarif();
     for report in reports() {
         let text = Format::Sarif.render(&report, TextOptions::default());
@@ -240,7 +240,7 @@ fn official_sarif() -> Option<jsonschema::Validator> {
 }
 
 #[test]
-fn junit_is_xml_with_the_counts_it_states() {
+fn junit_has_correct_counts() {
     for report in reports() {
         let text = Format::Junit.render(&report, TextOptions::default());
         let allowed = |c: char| matches!(c, '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
@@ -285,7 +285,7 @@ fn junit_is_xml_with_the_counts_it_states() {
 }
 
 #[test]
-fn markdown_fits_a_comment_and_stays_a_list() {
+fn markdown_fits_a_comment() {
     for report in reports() {
         let text = Format::Markdown.render(&report, TextOptions::default());
         assert!(text.len() <= 65_536, "{}", text.len());
@@ -322,7 +322,7 @@ fn without_code(text: &str) -> String {
 }
 
 #[test]
-fn judgements_keep_the_order_of_severity() {
+fn judgements_are_sorted_by_severity() {
     let findings = vec![finding(2, "a", ""), finding(1, "b", ""), finding(0, "c", ""), finding(0, "d", "")];
     let today = jiff::civil::date(2026, 1, 1);
     let Judgement { findings, .. } = crate::report::policy::Policy::default().judge(findings, &Axis::WIRE, None, today);
