@@ -57,10 +57,10 @@ pub(super) struct DiffArgs {
     /// The file with severities and ignores [default: mcpgen.toml in the current folder or above]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Do not count the findings in this file
+    /// Suppress the findings in this file
     #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
     baseline: Option<PathBuf>,
-    /// Write the dangerous and breaking findings to this file, and do not count them
+    /// Write the dangerous and breaking findings to this file, and suppress them
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
     /// The day that is compared with the expiry dates of ignores

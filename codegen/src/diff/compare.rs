@@ -147,7 +147,7 @@ impl<'p> Comparison<'p> {
             }
             ([], _) => {
                 let (who, sends) = (sides_in_words(&gained), if gained.len() == 1 { "sends" } else { "send" });
-                let message = format!("the {who} {sends} the new {what} `{method}`");
+                let message = format!("the {who} now {sends} the {what} `{method}`");
                 (rules.added, gained, message)
             }
             (_, []) => {

@@ -46,7 +46,8 @@ impl<'a> Emitter<'a> {
         let ids: Vec<TypeId> = self.order.iter().copied().filter(|id| protocol.types[*id].area == area).collect();
         let mut items = ids.into_iter().map(|id| self.item(id)).collect::<Result<Vec<_>, _>>()?;
         if area == MESSAGES {
-            items.extend(self.messages(&exports.message_names).map(|tokens| Item { serde: None, tokens }));
+            let messages = self.messages(&exports.message_names).into_iter();
+            items.extend(messages.map(|tokens| Item { serde: None, tokens }));
         }
         if area == json_schema::AREA {
             items.push(Item { serde: None, tokens: json_schema::tokens(protocol) });

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Options, json_schema};
 use crate::build::areas::MESSAGES;
-use crate::model::{MessageKind, MessageSet, Protocol, Side, TypeId};
+use crate::model::{MessageKind, MessageSet, Protocol, Shape, Side, TypeId};
 use crate::text::names::Namespace;
 
 /// The areas of a revision, and the names that they export.
@@ -66,7 +66,7 @@ impl MessageNames {
         let mut names = Namespace::default();
         protocol.types.iter().for_each(|def| drop(names.claim(&def.rust)));
         let id = |set: MessageSet| protocol.types.iter().position(|def| def.name == set.definition());
-        let is_union = |id: &TypeId| matches!(protocol.types[*id].shape, crate::model::Shape::Union(_));
+        let is_union = |id: &TypeId| matches!(protocol.types[*id].shape, Shape::Union(_));
         let sets = MessageSet::ALL.into_iter().filter_map(|set| Some((set, id(set).filter(is_union)?)));
         let method_enums =
             sets.map(|(set, id)| (set, id, names.claim(&format!("{}Method", protocol.types[id].rust)))).collect();

@@ -10,7 +10,7 @@ use crate::model::{Condition, Content, Member, MessageKind, MessageSet, Params, 
 
 impl Emitter<'_> {
     /// Emits the method enums, message sets, envelopes and error codes.
-    pub(super) fn messages(&mut self, names: &MessageNames) -> impl Iterator<Item = TokenStream> + use<> {
+    pub(super) fn messages(&self, names: &MessageNames) -> Vec<TokenStream> {
         let mut items = Vec::new();
         for (set, id, name) in &names.method_enums {
             if let Shape::Union(union) = &self.protocol.types[*id].shape {
@@ -27,7 +27,7 @@ impl Emitter<'_> {
                 pub const #rust: ::mcpgen_core::ErrorCode = ::mcpgen_core::ErrorCode(#code);
             }
         }));
-        items.into_iter()
+        items
     }
 
     fn methods(&self, union: &Union) -> Vec<(String, TypeId)> {
